@@ -1,4 +1,4 @@
-"""Remora: lint, docstring and test agents on small local models, with verifiable traces."""
+"""Remora runs lint, docstring and test agents on small local models, with verifiable traces."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Chat records: messages, tool calls, tool schemas, answer forms, token usage."""
+"""Records for messages, tool calls, tool schemas, answer forms and token usage."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -15,14 +15,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool's name and its arguments (JSON values)."""
+    """Name and arguments of a tool call. The arguments are JSON values."""
 
     tool: str
     args: dict[str, Any] = {}
 
 
 class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as declared to a model. `parameters` is a JSON Schema of type object."""
+    """Declaration of a tool for a model. `parameters` is a JSON Schema of type `object`."""
 
     name: str
     description: str = ""
@@ -30,9 +30,10 @@ class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Token counts reported by the server; None if it does not report them.
+    """Token counts reported by the server. A count is None if the server does not report it.
 
-    `evaluated`: prompt tokens that were computed, not taken from the prefix cache.
+    `evaluated` is the number of prompt tokens that were computed rather than taken from the prefix
+    cache.
     """
 
     prompt_tokens: int | None = None
@@ -43,10 +44,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 
-    `instruction`: its line in the system prompt. `ranks`: the answer is one scored token, the
-    letter of a candidate. `declares_tools`: tools are sent as schemas in addition to the prompt,
-    and count as tokens. `shows_control_tokens`: control tokens delimit the call, so servers must
-    not strip them.
+    `instruction` is the form's line in the system prompt. If `ranks` is true, the answer is a
+    single scored token, which is the letter of a candidate. If `declares_tools` is true, tools are
+    sent as schemas in addition to the prompt, and the schemas count as tokens. If
+    `shows_control_tokens` is true, control tokens delimit the call, so servers must not strip them.
     """
 
     instruction: str = ""
@@ -71,5 +72,5 @@ ANSWER_FORMS: Mapping[str, AnswerForm] = MappingProxyType(
 
 
 def answer_form(strategy: str) -> AnswerForm:
-    """Return a recorded strategy's answer form, or the default form for an unknown strategy."""
+    """Return the answer form for a strategy, or the default form if the strategy is unknown."""
     return ANSWER_FORMS.get(strategy, AnswerForm())

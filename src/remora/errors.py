@@ -1,4 +1,4 @@
-"""Exceptions of Remora, each with a message, a hint and an exit code.
+"""Remora's exceptions. Each has a message, a hint and an exit code.
 
     RemoraError                      exit 1
     ├── UsageError                   exit 2   invalid command line
@@ -6,11 +6,11 @@
     ├── NotFound                     exit 1   unknown node, run, agent, turn or key
     ├── Conflict                     exit 1   the user's files changed
     ├── StreamError                  exit 1   a stream cannot be read or written
-    │   ├── StreamLocked             exit 3   another process writes this stream
+    │   ├── StreamLocked             exit 3   another process is writing this stream
     │   ├── WriterReplaced           exit 3   the stream has another writer
     │   ├── SeqConflict              exit 1   an event was not appended at the end of the stream
     │   ├── StreamDamaged            exit 1   a line does not match its hash
-    │   └── StreamWriteFailed        exit 3   writing to the disk failed
+    │   └── StreamWriteFailed        exit 3   a stream cannot be written or synced
     ├── InvalidEvent                 exit 1   unknown event type, or a tool result without a tool
     ├── ScriptError                  exit 1   a `.pym` script is invalid or failed
     │   └── ReplayMismatch           exit 1   a replayed script differs from its recording
@@ -20,14 +20,14 @@
         │   └── ContextTooLarge      exit 3   the request is larger than the model's context
         ├── DiskError                exit 3   a file or folder cannot be read or written
         │   └── HubDamaged           exit 3   the Hub's database is damaged
-        └── HubLocked                exit 3   another process writes the Hub's database
+        └── HubLocked                exit 3   another process is writing to the Hub's database
 
-Expected outcomes (a failed tool, a remaining finding) are values, not exceptions.
+Expected outcomes, such as a failed tool or a remaining finding, are values and not exceptions.
 """
 
 
 class RemoraError(Exception):
-    """Base class. `hint` suggests what to do; `code` identifies the class in JSON output."""
+    """Base class. `hint` suggests what the user can do. `code` identifies the class in JSON output."""
 
     exit_code = 1
     default_hint = ""
@@ -39,7 +39,7 @@ class RemoraError(Exception):
 
     @property
     def code(self) -> str:
-        """Class name in snake case, as printed in `{"error": {"code"}}`."""
+        """Class name in snake case, as used for `code` in JSON output."""
         name = type(self).__name__
         return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
@@ -51,15 +51,19 @@ class UsageError(RemoraError):
 
 
 class ConfigError(UsageError):
-    """A configuration or definition file is invalid; the message includes the position."""
+    """A configuration or definition file is invalid. The message includes the position."""
 
 
 class NotFound(RemoraError):
-    """A node, run, agent, turn or key does not exist; the hint suggests a similar name."""
+    """A node, run, agent, turn or key does not exist. The hint suggests similar names if there are
+    any.
+    """
 
 
 class Conflict(RemoraError):
-    """The user's files changed; none of the change set was written."""
+    """A change cannot be applied, usually because the user's files have changed. None of the change
+    set was written.
+    """
 
 
 class StreamError(RemoraError):
@@ -67,13 +71,13 @@ class StreamError(RemoraError):
 
 
 class StreamLocked(StreamError):
-    """Another live process has the stream open for writing."""
+    """Another running process has the stream open for writing."""
 
     exit_code = 3
 
 
 class WriterReplaced(StreamError):
-    """The stream now has another writer, or its file was replaced."""
+    """Another writer has claimed the stream, or the stream's file was replaced."""
 
     exit_code = 3
 
@@ -87,18 +91,21 @@ class StreamDamaged(StreamError):
 
 
 class StreamWriteFailed(StreamError):
-    """Writing to the disk failed; the stream is unchanged."""
+    """A stream cannot be written or synced."""
 
     exit_code = 3
 
 
 class InvalidEvent(RemoraError, ValueError):
-    """An event passed to the memory has an unknown type, or is a tool result without a tool."""
+    """An event passed by the caller has an unknown type, or is a tool result without a tool name."""
 
 
 class ScriptError(RemoraError):
-    """A `.pym` script is invalid or failed. `kind` is one of syntax, typing, runtime, limit,
-    crashed, contract, denied; `line` counts from 1 in the script file."""
+    """A `.pym` script is invalid or failed.
+
+    `kind` is syntax, typing, runtime, limit, crashed, contract or denied. `line` is a line number
+    in the script file, starting at 1.
+    """
 
     def __init__(self, message: str, *, kind: str, line: int | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -111,7 +118,7 @@ class ReplayMismatch(ScriptError):
 
 
 class HostError(RemoraError):
-    """A host function refused or failed; the script sees it as an exception."""
+    """A host function refused or failed. The script receives this as an exception."""
 
 
 class OutsideError(RemoraError):
@@ -121,11 +128,11 @@ class OutsideError(RemoraError):
 
 
 class ModelError(OutsideError):
-    """The model cannot be reached, refused, or sent an unusable answer."""
+    """The model cannot be reached, refused the request, or sent an unusable answer."""
 
 
 class ContextTooLarge(ModelError):
-    """A request does not fit the model's context."""
+    """A request does not fit in the model's context."""
 
 
 class DiskError(OutsideError):
@@ -135,13 +142,15 @@ class DiskError(OutsideError):
 
 
 class HubDamaged(DiskError):
-    """The Hub's database is damaged; the next writer rebuilds it."""
+    """The Hub's database is damaged. The next process that writes to it rebuilds it."""
 
     default_hint = "delete it with `remora hub gc`, then rebuild it with `remora hub index`"
 
 
 class HubLocked(OutsideError):
-    """Another process writes the Hub's database; `pid` is its process ID, if known."""
+    """Another process is writing to the Hub's database. `pid` is its process ID, or None if it is
+    unknown.
+    """
 
     def __init__(self, message: str, *, pid: int | None, hint: str = "") -> None:
         super().__init__(message, hint=hint)

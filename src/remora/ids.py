@@ -14,14 +14,14 @@ LAST = "last"
 
 
 def is_id(text: str) -> bool:
-    """Return True if `text` is a valid run or agent ID (and so a file name in `.agentfs/`)."""
+    """Return True if `text` is a valid run or agent ID. Valid IDs are safe to use as file names."""
     return _ID.fullmatch(text) is not None
 
 
 def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId:
-    """Return the stable ID of a job's attempt: `{operation}-{12 hex digits}`.
+    """Return the stable ID of an attempt at a job: `{operation}-{12 hex digits}`.
 
-    Attempts count from 1.
+    `attempt` starts at 1.
     """
     import hashlib
 
@@ -30,12 +30,12 @@ def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId
 
 
 def node_key(path: str, qualname: str = MODULE) -> NodeKey:
-    """Return `node:{path}:{qualname}`; `path` must already be escaped by `escape_path`."""
+    """Return the key `node:{path}:{qualname}`. `path` must already be escaped with `escape_path`."""
     return NodeKey(f"node:{path}:{qualname}")
 
 
 def split_node_key(key: str) -> tuple[str, str]:
-    """Split a key at its last `:`; return the path, still escaped, and the qualname."""
+    """Split a node key at its last `:`. Return the path, which is still escaped, and the qualname."""
     path, _, qualname = key.removeprefix("node:").rpartition(":")
     return path, qualname
 
@@ -43,7 +43,7 @@ def split_node_key(key: str) -> tuple[str, str]:
 def escape_path(path: str) -> str:
     """Escape a root-relative POSIX path for use in a node key.
 
-    Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`. A literal `%` becomes
+    Bytes that are not valid UTF-8 (surrogate escapes in `path`) become `%XX`, and `%` becomes
     `%25`.
     """
     escaped = path.replace("%", "%25")
@@ -53,7 +53,7 @@ def escape_path(path: str) -> str:
 
 
 def unescape_path(spelled: str) -> str:
-    """Return the original of an escaped path: the inverse of `escape_path`."""
+    """Return the original path. This is the inverse of `escape_path`."""
     if "%" not in spelled:
         return spelled
     raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), spelled.encode())

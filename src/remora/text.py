@@ -13,12 +13,12 @@ _ESCAPES = {
 
 
 def escape_line(text: str) -> str:
-    """Return `text` as one line, with control, bidirectional and invisible characters escaped."""
+    """Return `text` as a single line, with control, bidirectional and invisible characters escaped."""
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 
 
 def clip(text: str, limit: int) -> str:
-    """Return `text`, or its first `limit - 1` characters and `…` if it is longer."""
+    """Return `text`. If it exceeds `limit` characters, it is truncated and ends with `…`."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -28,12 +28,12 @@ def plural(noun: str, number: int) -> str:
 
 
 def count(number: int, noun: str, plural_noun: str = "") -> str:
-    """Return a number with its noun: `1 file`, `2 files`, `1,234 files`."""
+    """Return a number with its noun, e.g. `1 file`, `2 files` or `1,234 files`."""
     return f"{number:,} {plural_noun if plural_noun and number != 1 else plural(noun, number)}"
 
 
 def exception_summary(error: BaseException) -> str:
-    """Return an exception's type, message and position: `OSError: disk full (files.py:47)`."""
+    """Return an exception's type, message and position, such as `OSError: disk full (files.py:47)`."""
     import traceback
 
     summary = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].rstrip(": ")
@@ -42,5 +42,7 @@ def exception_summary(error: BaseException) -> str:
 
 
 def bug_report_line(error: BaseException) -> str:
-    """Return a line for users which says that the fault is in Remora, not in their input."""
+    """Return a line that tells the user that the error is a bug in Remora and not caused by their
+    input.
+    """
     return f"a fault in Remora: {exception_summary(error)}"

@@ -1,1 +1,1 @@
-"""Agents: definitions, decisions, the turn loop, replay and forks."""
+"""Agent definitions, decisions, the turn loop, replay and forks."""

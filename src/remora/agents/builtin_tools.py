@@ -52,17 +52,18 @@ BUILTIN_SCHEMAS = (
 
 
 def raw_text(raw_output: Any) -> str:
-    """Return a string as it is, anything else as indented JSON."""
+    """Return a string unchanged, and any other value as indented JSON."""
     if isinstance(raw_output, str):
         return raw_output
     return json.dumps(raw_output, indent=1, ensure_ascii=False)
 
 
 class RawOutputs:
-    """Raw outputs of an agent's turns, for `recall`.
+    """The raw outputs of an agent's turns, as shown by `recall`.
 
     Long strings stay in the blob store and are read line by line. Other outputs are kept in memory
-    as recorded; large outputs are compressed. The same events give the same outputs.
+    in their recorded form, and large outputs are compressed. The same events always give the same
+    outputs.
     """
 
     def __init__(self, blobs: ObjectStore) -> None:
@@ -70,7 +71,7 @@ class RawOutputs:
         self._recorded: dict[int, bytes] = {}
 
     def add(self, turn: int, event: Event) -> None:
-        """Store the recorded output of a `tool_result`; ignore other events."""
+        """Store the output of a `tool_result` event. Other events are ignored."""
         if event.type == ToolResulted.type:
             recorded = bytes(decode_part(event, _Recorded).raw_output)
             long = len(recorded) > BLOB_LIMIT
@@ -80,10 +81,10 @@ class RawOutputs:
         return tuple(self._recorded)
 
     def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
-        """Return lines `first` to `last` (from 1, inclusive) and the total number of lines.
+        """Return lines `first` to `last` (1-based, inclusive) and the total number of lines.
 
-        Lines are cut to LINE_LIMIT characters. Raises KeyError for a turn without an output, and
-        NotFound, StreamDamaged or DiskError if a blob cannot be read.
+        Each line is truncated to LINE_LIMIT characters. Raises KeyError if the turn has no output,
+        and NotFound, StreamDamaged or DiskError if a blob cannot be read.
         """
         recorded = self._recorded[turn]
         if recorded.startswith(_PACKED):
@@ -102,9 +103,10 @@ class _Recorded(msgspec.Struct):
 
 
 def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
-    """Return the result of `recall`: lines `first` to `last` (from 1, inclusive) of `turn:N`.
+    """Return the result of the `recall` tool for the turn in `ref` (`turn:N`).
 
-    Raises `HostError` for an unknown turn or an unreadable output.
+    `lines` contains the first and last line to show (1-based, inclusive). Raises `HostError` if the
+    turn has no output or the output cannot be read.
     """
     turn = ref.removeprefix("turn:")
     if not turn.isdecimal() or int(turn) not in outputs.turns():

@@ -17,10 +17,10 @@ Findings = Callable[[str], list[dict[str, Any]]]
 def check_inputs(
     script: Script, files: Files, target: Mapping[str, Any], before: Findings, after: Findings
 ) -> dict[str, Any]:
-    """Return the inputs that the script declares, in their recorded form.
+    """Return the inputs that the script declares, in the form in which they are recorded.
 
-    Possible inputs are `files`, `target`, `findings_before` and `findings_after`. Files are
-    recorded as SHA-256 hashes.
+    Available inputs are `files`, `target`, `findings_before` and `findings_after`. File contents
+    are recorded as SHA-256 hashes.
     """
     facts: Mapping[str, Callable[[], Any]] = {
         "files": lambda: [_hashes(path, *contents) for path, contents in sorted(files.items())],
@@ -33,10 +33,11 @@ def check_inputs(
 
 
 def run_check(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
-    """Run the check script on recorded `facts` and return the problem, or an empty string.
+    """Run a check script on recorded `facts`. Return the problem, or an empty string if it passes.
 
-    The script has no host functions. The check passes only if the script returns true: an error, an
-    exceeded limit or any other value fails it. Raises whatever `content` raises for a missing file.
+    The check passes only if the script returns true. An error, an exceeded limit or any other
+    return value is a failure. The script has no host functions. Raises whatever `content` raises if
+    a file is missing.
     """
     given = dict(facts)
     try:
@@ -73,7 +74,7 @@ def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
 
 
 def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:
-    """Yield the findings in changed Python files. Findings in other files have not changed."""
+    """Yield the findings in changed Python files. The findings in other files are the same."""
     for path in sorted(files):
         if path.endswith((".py", ".pyi")):
             yield from ({**finding, "path": path} for finding in lint(path))

@@ -1,4 +1,4 @@
-"""`agent_start` events of forks and retries."""
+"""Creates the `agent_start` events of forks and retries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,9 +21,10 @@ FEEDBACK = "feedback"
 
 
 def fork_start(point: ForkPoint, job: Job, *, feedback: str | None = None) -> AgentStart:
-    """Return the first event of an agent forked at `point`, with the id and attempt of `job`.
+    """Return the first event of an agent forked at `point`.
 
-    Definition, tools and model are the parent's; `with_agent` and `with_model` change them.
+    The agent's ID and attempt number come from `job`. The definition, tools and model are copied
+    from the parent. Use `with_agent` and `with_model` to replace them.
     """
     packet = replace(point.packet, agent_id=job.agent_id, run_id=job.run_id)
     return replace(
@@ -40,10 +41,10 @@ def fork_start(point: ForkPoint, job: Job, *, feedback: str | None = None) -> Ag
 def restart_start(
     point: ForkPoint, job: Job, rebased: Mapping[str, Any], *, feedback: str | None = None
 ) -> AgentStart:
-    """Return the first event of an agent that restarts on changed files (`rebased`).
+    """Return the first event of an agent that starts again because files have changed.
 
-    `point` is at turn 0 of the previous agent. The new agent's first packet contains the node
-    summary from `job`.
+    `point` is at turn 0 of the previous agent, and `rebased` describes the changed files. The new
+    agent's first packet contains the node summary from `job`.
     """
     packet = replace(
         point.start.packet, agent_id=job.agent_id, run_id=job.run_id, node_summary=job.node_summary
@@ -61,7 +62,10 @@ def restart_start(
 
 
 def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
-    """Return the start with the current agent. Resets `decides` if tools or definition changed."""
+    """Return the start event with the current definition and tools of the agent.
+
+    If either has changed, `decides` is set to false.
+    """
     definition, tools = redact.clean(definition_record(agent)), redact.clean(agent.schemas)
     same = definition == start.definition and tools == start.tools
     return replace(
@@ -74,9 +78,9 @@ def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
 
 
 def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> AgentStart:
-    """Return the start with another model.
+    """Return the start event with a different model.
 
-    If the strategy changes, the candidates of the turn are computed again, because other candidates
+    If the strategy changes, the turn's candidates are computed again, because different candidates
     may be valid.
     """
     same = start.model.get("strategy") == settings.strategy

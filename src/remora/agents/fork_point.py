@@ -26,9 +26,11 @@ _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
     """The state of an agent before a turn's decision, with everything that a fork needs.
 
-    `packet` is not trimmed. `changes` has the file changes from the agent's start up to this turn's
-    call. `seq` and `hash` identify the last stream line included. `turn` is the fork's first turn;
-    `decides` is true if that turn only needs its decision.
+    - `packet` is the packet before trimming.
+    - `changes` contains the file changes from the agent's start up to this turn's call.
+    - `seq` and `hash` identify the last stream line included.
+    - `turn` is the fork's first turn.
+    - `decides` is true if only the decision of that turn remains to be made.
     """
 
     agent_id: str
@@ -45,8 +47,10 @@ def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
     """Return the fork point at `turn`.
 
     The point is before the turn's decision, or at the end of the stream if the turn has no
-    decision. At turn 0, it is after the context scripts. Raises NotFound if there is no such turn,
-    StreamDamaged if this is not an agent's stream, and StreamError for unknown folding rules.
+    decision. At turn 0, it is after the context scripts.
+
+    Raises NotFound if there is no such turn, StreamDamaged if this is not the stream of an agent,
+    and StreamError if the stream uses unknown folding rules.
     """
     cutting = _ForkPointFold(turn)
     for event in events:
@@ -55,7 +59,7 @@ def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
 
 
 class _ForkPointFold:
-    """Fold events into a fork point."""
+    """Builds a fork point from a sequence of events."""
 
     def __init__(self, turn: int) -> None:
         self._turn = turn
@@ -87,7 +91,7 @@ class _ForkPointFold:
 
     @property
     def _ready(self) -> bool:
-        """True if this is a fork that has not run yet and starts at a decision."""
+        """Return True if the stream is a fork that has not run yet and starts at a decision."""
         start = self._start
         return start is not None and start.decides and self._last is self._first
 
@@ -150,6 +154,6 @@ class _Changes(msgspec.Struct):
 
 
 def _net(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Drop files that were created and deleted again."""
+    """Return the changes sorted by path, without files that were created and then deleted."""
     found = (c for c in changes if c.before is not None or c.after is not None)
     return tuple(sorted(found, key=lambda change: change.path))

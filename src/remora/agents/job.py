@@ -21,7 +21,7 @@ StopReason = Literal[
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One node and one operation; `attempt` counts from 1."""
+    """One operation on one node. `attempt` is 1 for the first attempt."""
 
     run_id: str
     agent_id: str
@@ -36,11 +36,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of an attempt.
+    """The result of an attempt.
 
-    `decided_by` counts the tool calls of each decider. `asked` counts the calls for which a model
-    had a choice, and `differed` those for which it did not choose the first candidate. `raw_bytes`
-    is the size of all raw outputs, and `max_packet_tokens` the size of the largest request.
+    - `decided_by` contains the number of tool calls by each decider.
+    - `asked` is the number of calls for which a model had a choice.
+    - `differed` is the number of these calls for which the model did not choose the first
+      candidate.
+    - `raw_bytes` is the total size of all raw outputs.
+    - `max_packet_tokens` is the size of the largest request.
     """
 
     status: Status

@@ -1,4 +1,4 @@
-"""Summarizers that `agent.yaml` refers to by name, including `.pym` scripts."""
+"""The summarizers that `agent.yaml` can refer to, including `.pym` scripts."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -25,10 +25,11 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class ScriptSummarizer(Summarizer):
-    """A summarizer script from `raw` to `{"summary": str, "knowledge": {}}`.
+    """Runs a summarizer script, which converts `raw` to `{"summary": str, "knowledge": {}}`.
 
-    `raw` is the raw output as recorded, in which values that JSON does not support are encoded. A
-    replay therefore gives the same result. If the script fails, the default summarizer is used.
+    `raw` is the recorded form of the raw output, in which values that JSON does not support are
+    encoded. A replay therefore gives the same result. If the script fails, the default summarizer
+    is used.
     """
 
     def __init__(self, script: Script, tool: str) -> None:
@@ -45,11 +46,11 @@ class ScriptSummarizer(Summarizer):
         return value if isinstance(value, dict) else self._otherwise.extract_knowledge(raw_result)
 
     def output(self, raw_result: Any) -> dict[str, Any]:
-        """Return the script's output for a result; empty if it fails."""
+        """Return the script's output for a result, or an empty dict if the script fails."""
         return self.output_of_recorded(encode_value(raw_result))
 
     def output_of_recorded(self, recorded: Any) -> dict[str, Any]:
-        """Return the script's output for a recorded result."""
+        """Return the script's output for a result in its recorded form."""
         return self._run(canonical(recorded))
 
     def _asked(self, raw: bytes) -> dict[str, Any]:
@@ -70,8 +71,7 @@ def summarizer_record(
 
 
 def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
-    """Return the summarizer `tool`, `linter` or `default`, or the script at that path in
-    `folder`."""
+    """Return the summarizer called `name`: `tool`, `linter`, `default`, or a path in `folder`."""
     if name == "tool":
         return ToolSidePassthrough()
     if name == "linter":
@@ -86,8 +86,9 @@ def summarizers_in(
 ) -> dict[str, Summarizer]:
     """Return the summarizers, keyed by tool.
 
-    With `tool_specific`, they come from the definition. With `tool_side`, each tool's summary is
-    used. Otherwise, the result is empty and the default summarizer is used for all tools.
+    If `mode` is `tool_specific`, the definition's summarizers (`named`) are used. If it is
+    `tool_side`, each tool's own summary is used. Otherwise, the result is empty and all tools use
+    the default summarizer.
     """
     if mode == "tool_specific":
         return dict(named)

@@ -1,4 +1,4 @@
-"""Redaction for agents: model answers, tool arguments and changed files."""
+"""Redaction of model answers, tool arguments and changed files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -42,9 +42,9 @@ class RedactedModel:
 
 
 def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | None:
-    """Return the reason to refuse a call, or None.
+    """Return the reason to refuse a call, or None if the call is allowed.
 
-    A call is refused if its arguments have a placeholder that is not in the base.
+    A call is refused if its arguments contain a placeholder for a secret that is not in `base`.
     """
     return _refusal(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
 
@@ -64,9 +64,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> str | None:
-    """Return the reason to refuse a change set that adds a placeholder to a file.
+    """Return the reason to refuse a change set, or None if the change set is allowed.
 
-    `files` has each file's content before and after, or None if the file does not exist.
+    A change set is refused if it adds a placeholder for a secret to a file. `files` contains the
+    content of each file before and after the changes, with None for a file that does not exist.
     """
     found = {one for before, after in files for one in new_placeholders(before, after or b"")}
     return _refusal(found, "a changed file holds")

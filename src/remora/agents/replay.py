@@ -1,4 +1,4 @@
-"""Replay of a recorded agent's scripts, using only its stream and `objects/`."""
+"""Replays the scripts of a recorded agent, using only its stream and `objects/`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -29,10 +29,10 @@ _REDACTED = "secrets were replaced in what is recorded: "
 
 
 class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """One replayed script.
+    """The result of replaying one script.
 
-    `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is null if the
-    script cannot be replayed; `detail` then has the reason.
+    `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is None if the
+    script cannot be replayed, and `detail` then contains the reason.
     """
 
     seq: int
@@ -44,16 +44,16 @@ class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _CannotReplay(Exception):
-    """The script cannot be replayed."""
+    """Raised if a script cannot be replayed."""
 
 
 def replay_scripts(
     events: Iterable[Event], blobs: ObjectStore, objects: ObjectStore
 ) -> Iterator[ScriptReplay]:
-    """Run each recorded script again and compare the results.
+    """Run each recorded script again and compare the results with the recorded results.
 
-    Packets, inputs, clock, seed and host answers are those recorded; the project, models and the
-    Hub are not used. Raises StreamDamaged for invalid events.
+    The packets, inputs, clock, seed and answers of host functions are taken from the stream. The
+    project, models and the Hub are not used. Raises StreamDamaged for invalid events.
     """
     working = _ReplayFold(blobs, objects)
     for event in events:
@@ -70,7 +70,7 @@ class _ReplayFold:
         self._loaded: dict[tuple[str, str], Script] = {}
 
     def add(self, event: Event) -> Iterator[ScriptReplay]:
-        """Yield the scripts that ran in this event, then apply its delta."""
+        """Replay the scripts that ran in this event, then apply its delta."""
         if event.type == AgentStart.type:
             self._begin(event)
             return
@@ -189,7 +189,7 @@ class _ReplayFold:
             raise _CannotReplay(error.message) from error
 
     def _script(self, digest: str, path: str) -> Script:
-        """Load the script with this hash. `path` appears in its error messages."""
+        """Load the script with the hash `digest`. `path` is shown in error messages."""
         if (digest, path) not in self._loaded:
             raw, place = self._content(digest), Path(path)
             try:
@@ -218,7 +218,10 @@ def _name_of(payload: ContextUpdate | ToolResulted) -> str:
 
 
 def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:
-    """Describe the first value that differs from the record, or return an empty string."""
+    """Describe the first value that differs from the recorded value.
+
+    Returns an empty string if all values are the same.
+    """
     for name, new, old in zip(names, now, then, strict=True):
         if canonical(new) != canonical(old):
             return f"its {name} differs from the record"

@@ -1,4 +1,4 @@
-"""Runs work in a thread and waits for it even if the task is cancelled."""
+"""Runs work in a thread, and waits for it to finish even if the task is cancelled."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,8 +10,8 @@ _T = TypeVar("_T")
 async def run_in_thread(work: Callable[..., _T], *args: object) -> _T:
     """Run `work(*args)` in a thread and return its result.
 
-    A thread cannot be stopped, and its tree is reused once the job is over, so cancellation takes
-    effect after the work is done.
+    If the task is cancelled, wait for the work to finish before raising CancelledError. A thread
+    cannot be stopped, and its file tree is reused after the job.
     """
     task = asyncio.ensure_future(asyncio.to_thread(work, *args))
     try:

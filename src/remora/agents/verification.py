@@ -1,4 +1,4 @@
-"""Verification of a submission by built-in and project checks."""
+"""Verifies a submission with built-in checks and checks defined by the project."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -15,7 +15,11 @@ from remora.pym import Script, one_line
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A check and its result. `detail` is empty if it passed; `script` is recorded for replays."""
+    """The result of a check.
+
+    `detail` is empty if the check passed. `script` contains the script's hash and inputs, for
+    replays.
+    """
 
     name: str
     ok: bool
@@ -35,10 +39,11 @@ def verify(
     checks: Mapping[str, CheckFunction],
     scripts: Mapping[str, Script] = MappingProxyType({}),
 ) -> list[Check]:
-    """Run the named checks in order.
+    """Run the named checks in order, and return their results.
 
-    If a changed file contains a placeholder that was not in its base, only that is reported. Raises
-    `KeyError` for a name that is neither in `checks` nor in `scripts`.
+    If a changed file contains a placeholder for a secret that was not in its base, no check is run
+    and only this problem is reported. Raises `KeyError` if a name is neither in `checks` nor in
+    `scripts`.
     """
     refusal = placeholder_in_files(submission.files.values())
     if refusal is not None:

@@ -1,1 +1,1 @@
-"""Composition root: builds connected objects from the configuration."""
+"""The composition root, which builds and connects objects according to the configuration."""

@@ -1,8 +1,8 @@
-"""The commands as functions for Python callers. They print nothing.
+"""Remora's commands as Python functions. They print nothing.
 
-`root` is the project's folder (default: found from the current directory), or an open Project such
-as `RunResult.project`, whose operations are used. `run` is a run ID, a unique prefix, or `last`.
-Every function raises RemoraError with a message and a hint.
+`root` is the project's folder, or an open Project such as `RunResult.project`, whose operations are
+then used. By default, the project is found from the current directory. `run` is a run ID, a unique
+prefix of an ID, or `last`. Every function raises RemoraError with a message and a hint.
 """
 
 import asyncio
@@ -59,10 +59,10 @@ NO_OBSERVER = NoObserver()
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """A run that finished or was stopped.
+    """A run that has finished or was stopped.
 
-    `stopped` is the reason for stopping, or empty if the run finished. `only` contains the IDs of
-    the agents that ran, or is None for all agents.
+    `stopped` is the reason for stopping, or an empty string if the run finished. `only` contains
+    the IDs of the agents that ran, or is None if all agents ran.
     """
 
     project: Project
@@ -72,7 +72,10 @@ class RunResult:
 
     @cached_property
     def view(self) -> RunView:
-        """The run with its jobs, read from its streams. Raises NotFound if it never started."""
+        """Return the run and its jobs, read from its streams.
+
+        Raises NotFound if the run never started.
+        """
         return read_run(self.project, self.run_id)
 
 
@@ -87,7 +90,7 @@ def plan(
 ) -> Plan:
     """Return the jobs that `analyze` would run with the same arguments.
 
-    No model is needed, and nothing is recorded.
+    This does not need a model, and nothing is recorded.
     """
     request = RunRequest(
         paths=as_paths(paths),
@@ -120,10 +123,14 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
 ) -> RunResult:
     """Plan jobs for `paths` (default: the whole project) and run them on private copies.
 
-    The project's files stay unchanged until `accept`. `node` is a glob for `path:qualname`, and
-    `changed` is a revision; an empty string means HEAD. `model` is a model name or a server
-    address. `max_time` is in seconds. `known` contains all operations, for example
-    `BUILT_IN | MINE` (default: the built-in ones).
+    The project's files do not change until `accept` is called.
+
+    - `node` is a glob for `path:qualname`.
+    - `changed` is a revision. An empty string means HEAD.
+    - `model` is the name of a model or the address of a server.
+    - `max_time` is in seconds.
+    - `known` contains all available operations, for example `BUILT_IN | MINE`. By default, only the
+      built-in operations are available.
     """
     request = RunRequest(
         paths=as_paths(paths),
@@ -155,9 +162,9 @@ def execute(
     connected: Callable[[Model], None] = lambda _model: None,
     max_time: float | None = None,
 ) -> RunResult:
-    """Run a plan made by `prepare`.
+    """Run a plan created by `prepare`.
 
-    Errors that prevent a start are raised before anything is recorded.
+    Errors that prevent the run from starting are raised before anything is recorded.
     """
     check_interpreter(run.project, run.python, run.agents.values())
     model = connect_model(invocation, run.project.config)
@@ -184,9 +191,9 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
-    """Run the remaining jobs of an interrupted run; finished jobs are not repeated.
+    """Run the remaining jobs of an interrupted run. Finished jobs are not repeated.
 
-    `model` is an address that serves the run's model.
+    `model` is the address of a server that serves the run's model.
     """
     concurrency = positive("concurrency", concurrency)
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed, concurrency))
@@ -210,7 +217,10 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
-    """Run the jobs of a node again, with feedback, on the current file. `model` as in `resume`."""
+    """Run the jobs of a node again on the current version of its file, with optional feedback.
+
+    `model` has the same meaning as in `resume`.
+    """
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     models = retry_models(invocation, project, view, node)
@@ -227,10 +237,10 @@ def fork(
     root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> ForkResult:
-    """Start another attempt from any turn of an agent; `resume` runs it.
+    """Create another attempt that starts at a turn of an agent. Use `resume` to run it.
 
-    `agent` is an agent ID, a unique prefix, or the function that the agent worked on. `files` is an
-    empty folder, to which the files of that turn are written.
+    `agent` is an agent ID, a unique prefix of an ID, or the function that the agent worked on.
+    `files` is an empty folder to which the files of that turn are written.
     """
     invocation, project = open_with(root, model_flags(model))
     request = ForkRequest(
@@ -258,11 +268,12 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     trust_run: bool = False,
     progress: TrackProgress = iter,
 ) -> Verdicts:
-    """Write verified changes to the project's files, each change set whole or not at all.
+    """Write verified changes to the project's files.
 
-    Pass `nodes` (path:qualname, a qualname, or a glob), or set `every`. `rules` and `only_if`
-    (`verified`, `docstring-only`) filter this selection. With `git_branch`, each change set becomes
-    a commit on that branch instead.
+    Each change set is applied completely or not at all. Pass `nodes` (`path:qualname`, a qualname,
+    or a glob) to select changes, or set `every` to select all of them. `rules` and `only_if`
+    (`verified`, `docstring-only`) narrow the selection. If `git_branch` is given, each change set
+    becomes a commit on that branch instead.
     """
     _, project = open_with(root)
     run_id, narrow = run_named(project.trace, run), parse_filter(as_texts(rules), as_texts(only_if))
@@ -288,7 +299,10 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> Verdicts:
-    """Reject changes; files stay unchanged. Arguments have the same meaning as in `accept`."""
+    """Reject changes. The project's files are not modified.
+
+    The arguments have the same meaning as in `accept`.
+    """
     _, project = open_with(root)
     return review.reject(
         project,
@@ -304,7 +318,10 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 def revert(
     run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
 ) -> Reverted:
-    """Undo accepted changes in the project's files; without `nodes`, all changes of the run."""
+    """Undo accepted changes in the project's files.
+
+    Without `nodes`, all accepted changes of the run are undone.
+    """
     _, project = open_with(root)
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
@@ -312,13 +329,16 @@ def revert(
 def report(
     run: str = LAST, *, root: str | Path | Project | None = None, raw: bool = False
 ) -> Report:
-    """Return a run's report, redacted unless `raw`; `render` formats it."""
+    """Return the report of a run. Use `render` to format it.
+
+    The report is redacted unless `raw` is true.
+    """
     _, project = open_with(root)
     return make_report(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
 
 def render(found: Report, form: Literal["md", "html", "sarif", "json"] = "md") -> str:
-    """Return a report in a format."""
+    """Return a report as a string in the given format."""
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", hint=f"use one of: {', '.join(FORMATS)}")
     return FORMATS[form](found)
@@ -330,7 +350,7 @@ def continue_run(
     observer: RunObserver = NO_OBSERVER,
     max_time: float | None = None,
 ) -> RunResult:
-    """Run the remaining jobs, or only `wanted.only`, and close the models."""
+    """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
     stopped = run_to_end(
         lambda: run_remaining(wanted, models, observer, utc_now), models.values(), max_time
     )
@@ -339,7 +359,7 @@ def continue_run(
 
 
 def _create_records(project: Project) -> None:
-    """Create the folder for the streams. Raises DiskError."""
+    """Create the folder for streams. Raises DiskError if it cannot be created."""
     try:
         project.trace.create()
     except DiskError as error:

@@ -1,4 +1,4 @@
-"""Arguments of the functions in `bootstrap.api`: checked, and with the project they name."""
+"""Validates the arguments of functions in `bootstrap.api`, and opens the project they refer to."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ def open_with(
 ) -> tuple[Invocation, Project]:
     """Open the project, and finish or undo an interrupted accept.
 
-    If `root` is a Project, it is used as it is, unless `flags` or `known` require other settings.
+    If `root` is a Project, it is used unchanged unless `flags` or `known` require other settings.
     """
     invocation = invocation_for(root, flags, known)
     same = known is None and all(value is None for value in (flags or {}).values())
@@ -57,9 +57,9 @@ def invocation_for(
 def run_flags(
     model: str | None, allow_unsandboxed: bool, concurrency: int | None = None
 ) -> dict[str, Any]:
-    """Return the settings that arguments override.
+    """Return the settings that the arguments override.
 
-    A value of None leaves the configured value unchanged.
+    A value of None does not change the configured value.
     """
     return {
         "model.max_concurrency": concurrency,
@@ -69,12 +69,12 @@ def run_flags(
 
 
 def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the given strings; a single string counts as a list of one."""
+    """Return the given strings as a tuple. A single string becomes a tuple with one item."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 
 def positive(name: str, value: int | None) -> int | None:
-    """Return the value. Raises UsageError if it is below 1."""
+    """Return `value`. Raises UsageError if it is less than 1."""
     if value is not None and value < 1:
         raise UsageError(f"{name} is {value}", hint="it must be at least 1")
     return value

@@ -1,4 +1,4 @@
-"""Files that `clean` removes: leftovers and Hub databases of this project and deleted projects."""
+"""Finds what `clean` can remove: leftover files, and Hub databases of this or deleted projects."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,10 +23,10 @@ from remora.sandbox.child.rmtree import remove_tree
 def cleanable(
     invocation: Invocation, project: Project, now: datetime, *, observed: bool = False
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Return the items that can be removed, and the runs that cannot.
+    """Return the items that can be removed, and the runs that cannot be removed.
 
-    Each item has a function that removes it; each run has a reason to keep it. With `observed`, the
-    links that `hub observe` recorded in this project can also be removed.
+    Each item has a function that removes it, and each run has the reason to keep it. If `observed`
+    is true, the links that `hub observe` recorded in this project can also be removed.
     """
     acts, kept = find_removable(project, now)
     hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project, observed=observed)]
@@ -40,7 +40,7 @@ def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
 
 
 def is_hub_in_use(invocation: Invocation, project: Project) -> bool:
-    """Return True if a process uses the project's Hub database; `clean` then keeps it."""
+    """Return True if a process is using the project's Hub database. `clean` then keeps it."""
     db = hub_paths(invocation.folders, project.root).db
     return db.exists() and not is_idle(db)
 
@@ -51,9 +51,9 @@ def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
 
 
 def _own_hub(invocation: Invocation, project: Project, *, observed: bool) -> Iterator[Removal]:
-    """Yield the removal of this project's database, which contains source text.
+    """Yield the removal of this project's Hub database, which contains source code.
 
-    The next Hub query rebuilds it.
+    The next Hub query rebuilds the database.
     """
     places = hub_paths(invocation.folders, project.root)
     if not places.db.exists() or not is_idle(places.db):
@@ -77,9 +77,9 @@ def _remove_hub(place: Path) -> None:
 
 
 def _forget_source(places: HubPaths, measured: Observation) -> None:
-    """Replace the database with one that contains only recorded links.
+    """Replace the database with a new one that contains only the links recorded by `hub observe`.
 
-    These consist of names, hashes and line numbers.
+    These links consist of names, hashes and line numbers.
     """
     _require_idle(places.db)
     spool = spool_folder(places.db)
@@ -101,7 +101,7 @@ def _require_idle(db: Path) -> None:
 
 
 def _measured(db: Path) -> Observation:
-    """Return the links that `hub observe` stored, or none if the database cannot be read."""
+    """Return the links that `hub observe` stored, or no links if the database cannot be read."""
     view = open_snapshot(db)
     if view is None:
         return Observation(calls=(), tests=(), ran=())

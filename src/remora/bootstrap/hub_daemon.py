@@ -1,4 +1,4 @@
-"""Run the Hub's daemon in this process."""
+"""Runs the Hub's daemon in this process."""
 
 import asyncio
 import logging
@@ -48,8 +48,8 @@ def run_hub(
 ) -> bool:
     """Run the daemon in this process until it is stopped.
 
-    Returns False if a daemon is already running. Replaces this process if the daemon needs a
-    restart. Raises OutsideError or ConfigError.
+    Returns False if a daemon is already running. If the daemon needs a restart, this process is
+    replaced by a new daemon. Raises OutsideError or ConfigError.
     """
     places = hub_paths_of(invocation, target)
     settings, config = _settings(invocation, places, target)
@@ -71,7 +71,7 @@ def run_hub(
 
 
 def _end_unfinished() -> None:
-    """Exit immediately if threads are still computing answers; Python would wait for them."""
+    """Exit immediately if threads are still computing answers. Python would wait for them."""
     if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):
@@ -125,7 +125,7 @@ def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready
 
 
 def _restart(invocation: Invocation) -> None:
-    """Restart in the same process, which keeps the process ID."""
+    """Replace this process with a new daemon, which has the same process ID."""
     logging.shutdown()
     environ = {**invocation.environ, _RESTARTED: f"{time.monotonic():.0f}"}
     argv = [sys.executable, *sys.orig_argv[1:]]

@@ -22,7 +22,7 @@ _READY_S = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class FactSource:
-    """Target and settings of the Hub client."""
+    """The target and the settings of the Hub client."""
 
     root: Path
     enabled: Literal["auto"] | bool
@@ -32,9 +32,9 @@ class FactSource:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[NodeFacts]:
-        """Open the source of facts for a run's agents.
+        """Open the source of facts for the agents of a run.
 
-        Raises OutsideError if the configuration requires a running daemon and there is none.
+        Raises OutsideError if the configuration requires a running daemon but none is running.
         """
         if self.enabled is False:
             yield NoHub()

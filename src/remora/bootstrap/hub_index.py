@@ -1,4 +1,4 @@
-"""Update the Hub's index through a running daemon, or else in this process."""
+"""Updates the Hub's index through the running daemon, or in this process if there is no daemon."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ Progress = Callable[[int, int], None]
 
 
 class Links(NamedTuple):
-    """Result of precomputing links.
+    """The result of precomputing links.
 
     `complete` is True if all links are stored. `failed` contains the nodes whose links could not be
     computed.
@@ -50,10 +50,10 @@ class Links(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """Result of an update.
+    """The result of updating the index.
 
-    `changed` is the number of nodes with changed facts. `by` is the process ID of the daemon that
-    did the update, or None.
+    `changed` is the number of nodes whose facts changed. `by` is the process ID of the daemon that
+    updated the index, or None if this process did.
     """
 
     files: int
@@ -63,15 +63,16 @@ class Indexed(NamedTuple):
     seconds: float
     by: int | None = None
     links: Links | None = None
-    """Set if links were requested."""
+    """Result of precomputing links, or None if links were not requested."""
 
 
 def index_hub(
     invocation: Invocation, target: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
-    """Index all changed files; with `links`, also precompute all links.
+    """Index all changed files. If `links` is given, also precompute all links.
 
-    A running daemon precomputes links later. Raises OutsideError, DiskError or HubLocked.
+    If a daemon is running, it precomputes the links later. Raises OutsideError, DiskError or
+    HubLocked.
     """
     began = time.monotonic()
     places = hub_paths_of(invocation, target)
@@ -99,7 +100,7 @@ def index_hub(
 
 
 def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[Unlinked]:
-    """Compute missing and outdated links; return the nodes that failed."""
+    """Compute missing and outdated links, and return the nodes for which this failed."""
     tune_gc()
     about = begin_round(places.db)
     found, stored = 0, store.links()
@@ -116,10 +117,10 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
 
 
 class Collected(NamedTuple):
-    """Result of `hub gc`.
+    """The result of `hub gc`.
 
-    `removed` is the number of nodes. `by` is the process ID of a running daemon, which removes
-    entries itself.
+    `removed` is the number of removed nodes. `by` is the process ID of the running daemon, which
+    removes outdated entries itself, or None if no daemon is running.
     """
 
     removed: int
@@ -127,7 +128,7 @@ class Collected(NamedTuple):
 
 
 def collect_hub(invocation: Invocation, target: HubTarget) -> Collected:
-    """Remove deleted and ignored files and expired records from the index."""
+    """Remove deleted files, ignored files and expired records from the index."""
     places = hub_paths_of(invocation, target)
     writer = store_or_daemon(places)
     if isinstance(writer, int):
@@ -154,7 +155,7 @@ def is_readable(places: HubPaths) -> bool:
 
 
 def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
-    """Return True if the database can be read and is not just an empty one from `hub observe`."""
+    """Return True if the database is readable and is not an empty one created by `hub observe`."""
     return bool(
         _read(places, lambda v: bool(v.paths()) or not _members(invocation, places).sweep())
     )
@@ -181,7 +182,7 @@ def _refreshed(
 def _passes(
     indexer: Indexer, large: LargeFiles, store: HubStore, progress: Progress
 ) -> Iterator[Refreshed]:
-    """Refresh all changed files; start over if the database was reset in between."""
+    """Refresh all changed files. Start again if the database was reset during the refresh."""
     rebuilt = True
     while rebuilt:
         rebuilt = False
@@ -206,12 +207,12 @@ def _counted(places: HubPaths) -> tuple[int, int]:
 
 
 def _partial(places: HubPaths) -> dict[str, str]:
-    """Return the files that could only be read partially, keyed by raw path, with the reasons."""
+    """Return the reasons why files could only be read partially, keyed by raw path."""
     return _read(places, lambda view: view.partial()) or {}
 
 
 def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found | None:
-    """Return the query's result from the database, or None if it cannot be read."""
+    """Return the result of `query`, or None if the database cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
         return None
@@ -220,9 +221,9 @@ def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found
 
 
 def _caught_up(places: HubPaths) -> int:
-    """Wait until the daemon has read all changes. Return the number of changed nodes.
+    """Wait until the daemon has read all changes, and return the number of changed nodes.
 
-    If the initial scan is still running, also wait for its end.
+    If the initial scan is still running, also wait for it to finish.
     """
     before = control.status(places).generation or 0
     while control.running(places) is not None:

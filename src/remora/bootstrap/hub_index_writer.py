@@ -1,4 +1,4 @@
-"""Open the Hub's database and its indexer for writing."""
+"""Opens the Hub's database and its indexer for writing."""
 
 import time
 from collections.abc import Callable
@@ -19,14 +19,17 @@ _LOOK_S = 0.05
 
 
 def open_store(places: HubPaths) -> HubStore:
-    """Open the database for writing. Raises DiskError, or HubLocked if it is in use."""
+    """Open the database for writing.
+
+    Raises HubLocked if the database is in use, and DiskError if it cannot be opened.
+    """
     return HubStore.open(places.db, root=places.root, clock=_now)
 
 
 def store_when_free(places: HubPaths) -> HubStore:
-    """Open the database for the daemon; wait while a command is writing it.
+    """Open the database for the daemon, after waiting for any command that is writing to it.
 
-    Raises HubLocked after a timeout, and DiskError.
+    Raises HubLocked after a timeout, and DiskError if the database cannot be opened.
     """
     found = _when_free(places, lambda: None)
     assert not isinstance(found, int)  # the callback never returns an id
@@ -34,10 +37,10 @@ def store_when_free(places: HubPaths) -> HubStore:
 
 
 def store_or_daemon(places: HubPaths) -> HubStore | int:
-    """Open the database, or return the process ID of the daemon that writes it.
+    """Open the database, or return the process ID of the daemon that writes to it.
 
     Waits for another command, or for a daemon that restarts after its lock was removed. Raises
-    HubLocked after a timeout, and DiskError.
+    HubLocked after a timeout, and DiskError if the database cannot be opened.
     """
     return _when_free(places, lambda: control.running(places))
 

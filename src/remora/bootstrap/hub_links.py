@@ -1,4 +1,4 @@
-"""Progress of precomputed links, and the reason for unknown links."""
+"""The progress of precomputing links, and explanations of missing links."""
 
 from typing import NamedTuple
 
@@ -8,9 +8,10 @@ from remora.hub.store.reader import open_snapshot
 
 
 class LinkCount(NamedTuple):
-    """Progress: links are stored for `found` of `nodes` nodes.
+    """The progress of precomputing links.
 
-    `complete` is True if all links are stored and current.
+    `found` is the number of nodes whose links are stored, and `nodes` is the number of all nodes.
+    `complete` is True if all links are stored and up to date.
     """
 
     found: int
@@ -30,7 +31,7 @@ def linked(places: HubPaths) -> LinkCount | None:
 
 
 def why_unknown(places: HubPaths) -> str:
-    """Return the reason for the unknown links, and a hint."""
+    """Return a message that explains why links are unknown, and what to do about it."""
     known = linked(places)
     if known is None:
         return (

@@ -1,4 +1,4 @@
-"""Node names for shell completion, from the stored database."""
+"""Node names for shell completion, read from the Hub's database."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _NODE = "node:"
 def stored_names(db: Path, typed: str) -> list[str]:
     """Return up to 200 keys or paths that start with `typed`.
 
-    If there are none, returns matching qualnames. The list is empty if there is no database.
+    If there are none, return matching qualnames. The list is empty if there is no database.
     """
     connection = open_reading(db)
     if connection is None:
@@ -37,7 +37,7 @@ def _shortened(key: str, beginning: str) -> str:
 
 
 def _keys(connection: sqlite3.Connection, beginning: str) -> Iterator[str]:
-    """Return the keys that start with `beginning`, in the order of the database index."""
+    """Return the keys that start with `beginning`, sorted."""
     rows = connection.execute(
         "SELECT key FROM node_state WHERE key >= ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?",
         (beginning, len(beginning), beginning, _MOST),

@@ -1,4 +1,4 @@
-"""Start a daemon in a separate process that outlives the command."""
+"""Starts a daemon in a separate process that keeps running after the command has finished."""
 
 import json
 import os
@@ -23,7 +23,11 @@ _MOST_STARTS = 3
 
 
 def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
-    """Start a daemon in the background, or return the running one's status. Raises OutsideError."""
+    """Start a daemon in the background and return its status.
+
+    If a daemon is already running, return its status instead. Raises OutsideError if the daemon
+    does not start or does not answer.
+    """
     places = hub_paths_of(invocation, target)
     _check(invocation, places, target)
     until = time.monotonic() + _START_S

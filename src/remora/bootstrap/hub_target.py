@@ -1,4 +1,4 @@
-"""Command-line options and paths that select a command's hub."""
+"""The command-line options and the paths that determine which Hub a command uses."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "
 
 @dataclass(frozen=True, kw_only=True)
 class HubTarget:
-    """Command-line options that select a hub."""
+    """The command-line options that select a Hub."""
 
     db: Path | None = None
     socket: Path | None = None
@@ -21,11 +21,11 @@ class HubTarget:
 
 
 def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
-    """Return the paths of the root's hub.
+    """Return the paths of the project's Hub.
 
-    Raises UsageError for an invalid root, database or socket path. It is also raised if a file of
-    another program is next to `--db`, at a path that the Hub uses, because the writer resets an
-    invalid database in place.
+    Raises UsageError if the root, the database or the socket path is invalid. Also raises
+    UsageError if another program created a file at a path that the Hub uses next to `--db`. The Hub
+    would otherwise overwrite this file.
     """
     if target.db is not None and _is_foreign(target.db):
         raise UsageError(
@@ -45,9 +45,10 @@ def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
 
 
 def root_above(invocation: Invocation, places: HubPaths) -> Path | None:
-    """Return a parent folder that looks like the project root: it has a hub or a pyproject.toml.
+    """Return a parent folder that is probably the project root, or None if there is no such folder.
 
-    Returns None unless the root is just the current directory, without git or a remora.yaml.
+    A parent folder is a likely root if it has a Hub or a pyproject.toml. Returns None unless the
+    root defaulted to the current directory, without `--root`, a git repository or a remora.yaml.
     """
     root = places.root
     if (
@@ -72,7 +73,10 @@ def _is_foreign(db: Path) -> bool:
 
 
 def http_address(value: str) -> tuple[str, int]:
-    """Parse `[HOST:]PORT`, where HOST is a loopback address. Raises UsageError."""
+    """Parse an address in the form `[HOST:]PORT`.
+
+    Raises UsageError if the address is invalid or if HOST is not a loopback address.
+    """
     host, _, port = value.rpartition(":")
     host = host or "127.0.0.1"
     if host not in _LOOPBACK:

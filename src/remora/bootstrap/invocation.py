@@ -1,4 +1,4 @@
-"""Invocation of a command: environment, folder and flags, and the resulting configuration."""
+"""The invocation of a command: environment, current directory, flags and configuration."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _NOT_SETTINGS = {"REMORA_API_KEY", "REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """The process's environment and folder, and the global flags."""
+    """The environment and the current directory of the process, and the global flags."""
 
     environ: Mapping[str, str]
     folder: Path
@@ -37,9 +37,9 @@ class Invocation:
         return UserFolders.from_environ(self.environ)
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
-        """Return the `--root` option or the project root.
+        """Return the folder given with `--root`, or the project root.
 
-        The project root is found from the first target, or else from the current directory.
+        The project root is found from the first of `paths`, or else from the current directory.
         """
         if self.root is not None:
             if not self.root.is_dir():
@@ -71,9 +71,10 @@ def path_hint(absent: Path, folder: Path) -> str:
 
 
 def is_configured(invocation: Invocation, root: Path) -> bool:
-    """Return True if a file, variable or flag may set something.
+    """Return True if there is a file, environment variable or flag that could change a setting.
 
-    If not, callers use defaults: reading a configuration takes longer than most queries.
+    If this is False, callers use the defaults, because reading a configuration takes longer than
+    most queries.
     """
     return (
         invocation.config_file is not None
@@ -88,12 +89,12 @@ def is_configured(invocation: Invocation, root: Path) -> bool:
 
 
 def open_config(invocation: Invocation, root: Path) -> "Config":
-    """Return the configuration for `root`. Raises ConfigError."""
+    """Return the configuration for `root`. Raises ConfigError if it is invalid."""
     return open_with_places(invocation, root)[0]
 
 
 def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
-    """Return the configuration for `root`, and the place of each setting that is not a default."""
+    """Return the configuration for `root`, and the origin of each setting that is not a default."""
     from remora.config.loading import load_with_places
 
     invocation.check_config_file()

@@ -1,4 +1,4 @@
-"""Analysis of large files in a child process with a memory limit, as in the daemon."""
+"""Analyzes large files in a child process with a memory limit, as the daemon does."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -12,8 +12,10 @@ from remora.hub.node import UpdateSource
 
 
 class LargeFiles:
-    """Analyses files one after the other; a file that needs too much memory is stored without
-    nodes, and reported."""
+    """Analyzes large files one at a time.
+
+    A file whose analysis needs too much memory is stored without nodes and reported.
+    """
 
     def __init__(
         self, root: Path, indexer: Indexer, pool: AnalysisPool, runner: asyncio.Runner
@@ -24,7 +26,10 @@ class LargeFiles:
         self._runner = runner
 
     def refresh(self, path: str, source: UpdateSource) -> Refreshed:
-        """Analyse and store a file (raw path). Raises DiskError."""
+        """Analyze the file at the raw path `path` and store the result.
+
+        Raises DiskError if the result cannot be stored.
+        """
         try:
             with open_reader(self._root, self._indexer.file_limit) as reader:
                 content = reader.read(path)
@@ -40,7 +45,7 @@ class LargeFiles:
 def large_files(
     root: Path, indexer: Indexer, environment: Mapping[str, str]
 ) -> Iterator[LargeFiles]:
-    """Open the analysis of large files; stop its child process when the block exits."""
+    """Provide an analyzer for large files. Its child process is stopped when the block exits."""
     pool = AnalysisPool(environment)
     with asyncio.Runner() as runner:
         try:

@@ -1,4 +1,4 @@
-"""Run tests under observation: consent, interpreter, files, and storing what was observed."""
+"""Runs tests under observation and stores what was observed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,10 @@ _ANSWER_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ObserveOptions:
-    """Command-line options. `stdout` is the file descriptor for the tests' output."""
+    """The command-line options of `hub observe`.
+
+    `stdout` is the file descriptor to which the tests write their output.
+    """
 
     hub: HubTarget
     words: Sequence[str]
@@ -44,17 +47,23 @@ class ObserveOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """Result of the tests. `waits` is True if the daemon has yet to store the observation."""
+    """The result of running the tests.
+
+    `waits` is True if the daemon still has to store the observation.
+    """
 
     ran: ObservedRun
     waits: bool
 
 
 class PreparedTests:
-    """Validated settings of a test run; no project code runs before `run`."""
+    """A test run whose settings are validated. No project code runs before `run` is called."""
 
     def __init__(self, invocation: Invocation, options: ObserveOptions) -> None:
-        """Check consent, pytest and configuration. Raises UsageError or ConfigError."""
+        """Check the user's consent, pytest and the configuration.
+
+        Raises UsageError or ConfigError.
+        """
         self.places = hub_paths_of(invocation, options.hub)
         self._config = open_config(invocation, self.places.root)
         self._options = options
@@ -70,7 +79,11 @@ class PreparedTests:
         self._activated = is_activated(self.python, self.places.root, active)
 
     def run(self) -> Observed:
-        """Run the tests and store the observation. Raises HostError or DiskError."""
+        """Run the tests and store the observation.
+
+        Raises HostError if the tests cannot be run, and DiskError if the observation cannot be
+        stored.
+        """
         options = PytestOptions(
             words=self._options.words,
             folder=self._folder,
@@ -90,9 +103,10 @@ class PreparedTests:
 def store_observed(
     invocation: Invocation, project: Project, observation: Observation | None
 ) -> str:
-    """Store the observation of accepted tests in the Hub; return an error message or "".
+    """Store the observation of accepted tests in the Hub.
 
-    Does nothing if the configuration disables the Hub.
+    Returns an error message, or an empty string if there was no error. Does nothing if the Hub is
+    disabled in the configuration.
     """
     if observation is None or not observation.tests or project.config.hub.enabled is False:
         return ""
@@ -104,7 +118,7 @@ def store_observed(
 
 
 def _store(places: HubPaths, observation: Observation) -> bool:
-    """Store an observation. Return True if another process must store it later."""
+    """Store an observation. Return True if another process has to store it later."""
     spool = spool_folder(places.db)
     leave(spool, observation)
     try:
@@ -117,7 +131,7 @@ def _store(places: HubPaths, observation: Observation) -> bool:
 
 
 def _notify(places: HubPaths) -> None:
-    """Ask the daemon to collect observations; otherwise its next sweep does."""
+    """Ask the daemon to collect observations now. If this fails, its next sweep collects them."""
     try:
         ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)
     except RemoraError:

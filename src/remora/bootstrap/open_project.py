@@ -1,4 +1,4 @@
-"""Open the project and the model that the configuration selects."""
+"""Opens the project and the model that are selected by the configuration."""
 
 from collections.abc import Sequence
 from os.path import lexists
@@ -19,9 +19,10 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
 
 
 def open_records(invocation: Invocation) -> Project:
-    """Return the current project for a command that reads records. Raises UsageError, DiskError.
+    """Return the current project for a command that reads records.
 
-    The configuration is read only when it is needed, so records can be read if it is invalid.
+    The configuration is only loaded when it is needed, so records can be read even if it is
+    invalid. Raises UsageError or DiskError.
     """
     invocation.check_config_file()
     root = invocation.find_root()
@@ -34,9 +35,10 @@ def open_records(invocation: Invocation) -> Project:
 
 
 def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
-    """Return the project around the given targets. Raises UsageError, ConfigError, DiskError.
+    """Return the project that contains `paths`.
 
-    Does not load agents: an invalid definition must not block commands that only read or review.
+    Agents are not loaded, because an invalid definition must not block commands that only read or
+    review. Raises UsageError, ConfigError or DiskError.
     """
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
@@ -71,9 +73,10 @@ def _interpreter(invocation: Invocation, root: Path, config: "Config") -> "Proje
 
 
 def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor":
-    """Return the redactor.
+    """Return the redactor for the configured rules.
 
-    Fingerprints use this installation's key, so that streams cannot be used to test guesses.
+    Fingerprints depend on this installation's key. Without the key, a stream cannot be used to
+    check guesses of a secret.
     """
     import hmac
 
@@ -109,14 +112,20 @@ def _refuse_unsupported(config: "Config") -> None:
 
 
 def model_flags(model: str | None) -> dict[str, Any]:
-    """Return the settings that `--model` overrides; a model with `://` is an address."""
+    """Return the settings that `--model` overrides.
+
+    A value that contains `://` is the address of a server, and any other value is a model name.
+    """
     if model is not None and "://" in model:
         return {"model.base_url": model, "model.provider": "openai"}
     return {"model.name": model}
 
 
 def connect_model(invocation: Invocation, config: "Config") -> "Model":
-    """Return the configured model. Raises ModelError; never falls back to another one."""
+    """Return the configured model.
+
+    Raises ModelError if the model is not available. There is no fallback to another model.
+    """
     from remora.models.provider import open_model
 
     key = model_key(invocation, config)
@@ -124,7 +133,10 @@ def connect_model(invocation: Invocation, config: "Config") -> "Model":
 
 
 def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
-    """Return the status of the configured model. Starts nothing. Raises ConfigError."""
+    """Return the status of the configured model without starting a server.
+
+    Raises ConfigError if the configuration is invalid.
+    """
     from remora.models.provider import check_model
 
     key = model_key(invocation, config)
@@ -132,14 +144,17 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
 
 
 def model_key(invocation: Invocation, config: "Config") -> str | None:
-    """Return the API key for the configured address, if any. A project's address gets no key."""
+    """Return the API key for the configured address, or None if there is no key.
+
+    An address set by the project's configuration does not get a key.
+    """
     from remora.config.loading import api_key
 
     return api_key(_keys(invocation), config.layer_of("model", "base_url"))
 
 
 def withheld_key(invocation: Invocation, config: "Config") -> str:
-    """Return the reason that a configured key is withheld, or an empty string if it is not."""
+    """Return the reason why a configured key is not sent, or an empty string if the key is sent."""
     from remora.config.loading import why_no_key
 
     if config.model.base_url is None or config.model.provider == "embedded":

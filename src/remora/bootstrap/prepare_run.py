@@ -1,4 +1,4 @@
-"""Prepare a run: base, agents, jobs."""
+"""Prepares a run: copies the project's files, loads the agents and plans the jobs."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -32,9 +32,10 @@ from remora.workspaces.copy.snapshot import take_base
 def prepare(
     invocation: Invocation, request: RunRequest, project: Project | None = None
 ) -> PreparedRun:
-    """Copy the base and plan the run; needs no model and runs no project code.
+    """Copy the project's files and plan a run.
 
-    `project` is the result of `open_project(invocation, request.paths)`, if it was called before.
+    No model is needed and no project code is run. `project` is the result of
+    `open_project(invocation, request.paths)`, if the caller has already opened the project.
     """
     project = project or open_project(invocation, request.paths)
     _refuse_whole_disk(project.root)
@@ -77,7 +78,7 @@ def prepare(
 
 
 def _refuse_whole_disk(root: Path) -> None:
-    """Raise UsageError for the root of the file system, unless it is marked as a project."""
+    """Raise UsageError if `root` is the root of the file system and does not contain a project."""
     marks = (".git", "remora.yaml", "pyproject.toml")
     if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
         raise UsageError(
@@ -87,7 +88,7 @@ def _refuse_whole_disk(root: Path) -> None:
 
 
 def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
-    """Return the agents of these operations. Raises NotFound for an unknown operation."""
+    """Return the agents for these operations. Raises NotFound if an operation is unknown."""
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
     return tuple({agent.definition.operation: agent for agent in named}.values())
@@ -98,7 +99,7 @@ def too_many(plan: Plan, request: RunRequest) -> bool:
 
 
 def new_run_id() -> str:
-    """Return a unique ID that sorts by time: `20260131-093000-1f2e3d`."""
+    """Return a unique run ID, such as `20260131-093000-1f2e3d`. IDs sort by time."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
@@ -114,7 +115,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
 
 
 def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
-    """Return the files that still exist, except links and tools' cache files."""
+    """Return the files that still exist, except symbolic links and cache files of tools."""
     return [
         path
         for path in paths

@@ -1,4 +1,4 @@
-"""Settings and request of a recorded run."""
+"""The settings and the request of a recorded run."""
 
 import json
 from collections.abc import Mapping
@@ -53,7 +53,10 @@ def recorded_config(config: Config, start: RunStart) -> Config:
 
 
 def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConfig]]) -> None:
-    """Remove `style` from operations without this setting; older versions recorded it for all."""
+    """Remove `style` from operations that do not have this setting.
+
+    Older versions recorded it for all operations.
+    """
     for name, settings in recorded.items() if isinstance(recorded, dict) else ():
         if (
             isinstance(settings, dict)

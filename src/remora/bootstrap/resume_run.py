@@ -1,4 +1,4 @@
-"""Resume a recorded run with its settings, but with current addresses and consent."""
+"""Resumes a recorded run with its recorded settings, but with current addresses and consent."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -29,10 +29,10 @@ from remora.workspaces.copy.driver_choice import require_driver
 
 @dataclass(frozen=True, kw_only=True)
 class Resumable:
-    """A run to resume, or only some of its agents.
+    """A run to resume, or some of its agents.
 
-    `run.project` has the recorded configuration for everything that affects agents. `models`: names
-    of the models needed.
+    `run.project` has the recorded configuration for all settings that affect agents. `models`
+    contains the names of the models that are needed.
     """
 
     run: PreparedRun
@@ -43,7 +43,7 @@ class Resumable:
 
     @property
     def nothing_to_do(self) -> bool:
-        """True if the run and all of its attempts have ended."""
+        """Return True if the run and all of its attempts have ended."""
         attempts = self.attempts
         return attempts.ended and not attempts.unended and not attempts.unbegun
 
@@ -55,11 +55,13 @@ def prepare_resume(
     *,
     only: frozenset[str] | None = None,
 ) -> Resumable:
-    """Return the remaining work of a run; `record` is its verified record.
+    """Return the remaining work of the run whose verified record is `record`.
 
-    Plan, operations, seed, limits and the model's name come from the record. Consent, addresses and
-    keys are never read from a stream. Raises UsageError if an agent has changed or required tests
-    cannot run; StreamLocked if the run is running; StreamDamaged.
+    The plan, operations, seed, limits and model names are taken from the record. Consent, addresses
+    and keys are never read from a stream.
+
+    Raises UsageError if an agent has changed or if required tests cannot run, StreamLocked if the
+    run is still in progress, and StreamDamaged if a stream is damaged.
     """
     require_driver(project.config.workspace.driver, project.cache)
     if record.is_written:
@@ -95,9 +97,10 @@ def prepare_resume(
 def connect_models(
     invocation: Invocation, project: Project, names: Iterable[str]
 ) -> dict[str, Model]:
-    """Return the models, keyed by name, each at its current address.
+    """Connect to the models at their current addresses, and return them keyed by name.
 
-    Raises ModelError if the server has another model: a run never changes its model silently.
+    Raises ModelError if the server has a different model, because a run must never change its model
+    silently.
     """
     found: dict[str, Model] = {}
     for name in dict.fromkeys(names):
@@ -119,9 +122,9 @@ async def run_remaining(
     observer: RunObserver,
     clock: Callable[[], datetime],
 ) -> None:
-    """Run the remaining jobs, or only the wanted agents.
+    """Run the remaining jobs, or only the selected agents.
 
-    Raises whatever `finish_run` raises, and OutsideError if a required hub is not running.
+    Raises whatever `finish_run` raises, and OutsideError if a required Hub is not running.
     """
     async with wanted.run.source.opened() as facts:
         run = wanted.run.start(
@@ -137,9 +140,10 @@ async def run_remaining(
 def _model_of(
     project: Project, attempt: Attempt, agents: Mapping[str, Agent], of_run: str | None
 ) -> str | None:
-    """Return the name of the model that an attempt still needs.
+    """Return the name of the model that is needed to continue an attempt.
 
-    Returns None if only its `job_end` is missing, or if it is damaged and cannot be continued.
+    Returns None if only the attempt's `job_end` event is missing, or if the attempt is damaged and
+    cannot be continued.
     """
     agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
     try:

@@ -1,4 +1,4 @@
-"""Execution of a planned run with a model."""
+"""Runs a plan with a model."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -25,7 +25,7 @@ def connect_own_models(
 ) -> dict[str, Model]:
     """Return the models that agent definitions select instead of `model`, keyed by operation.
 
-    All of them use the configured server. Raises ModelError or ConfigError.
+    All models use the configured server. Raises ModelError or ConfigError.
     """
     own: dict[str, Model] = {}
     for agent in prepared.agents.values():
@@ -48,10 +48,10 @@ async def execute_plan(
     clock: Callable[[], datetime],
     own: Mapping[str, Model] | None = None,
 ) -> None:
-    """Run the plan to its end. Operations in `own` use the model given there instead of `model`.
+    """Run the plan until all of its jobs have ended.
 
-    Raises ModelError if a model cannot answer as configured, and OutsideError if a required hub is
-    not running.
+    `own` maps operations to the models they use instead of `model`. Raises ModelError if a model
+    cannot answer as configured, and OutsideError if a required Hub is not running.
     """
     project, base = prepared.project, prepared.base
     assert base is not None, "a new run has a base"

@@ -1,4 +1,4 @@
-"""Limits of a run: time limits for planning and work, and signals that stop it."""
+"""Time limits for planning and running, and handling of signals that stop a run."""
 
 import asyncio
 import signal
@@ -14,14 +14,14 @@ PLANNING_S = 30.0
 
 
 class _OutOfTime(BaseException):
-    """Raised anywhere in the main thread; not an Exception, so that no error handler catches it."""
+    """Raised in the main thread when the time is up. It is not caught by `except Exception`."""
 
 
 @contextmanager
 def planned_within(seconds: float | None) -> Iterator[None]:
-    """Raise UsageError if the block exceeds its time limit.
+    """Raise UsageError if the block takes longer than its time limit.
 
-    The limit is `seconds`, but at least PLANNING_S; None means no limit.
+    The limit is `seconds`, but at least PLANNING_S. If `seconds` is None, there is no limit.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -48,9 +48,9 @@ def planned_within(seconds: float | None) -> Iterator[None]:
 def run_to_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
 ) -> str:
-    """Do the work and close the models.
+    """Run `work`, then close the models.
 
-    Returns the reason if the work stopped early, or else an empty string.
+    Returns the reason if the work was stopped early, and an empty string otherwise.
     """
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""Forks and retries of a recorded agent."""
+"""Starts forks and retries of recorded agents."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from remora.runs.records.run_record import read_own_record
 
 @dataclass(frozen=True, kw_only=True)
 class ForkRequest:
-    """Arguments of `trace fork`. The files of the turn are written to the folder `files`."""
+    """The arguments of `trace fork`. `files` is the folder for the files of the turn, if any."""
 
     agent_id: str
     turn: int
@@ -34,10 +34,10 @@ class ForkRequest:
 def fork_agent(
     invocation: Invocation, project: Project, request: ForkRequest, model: Model | None = None
 ) -> ForkResult:
-    """Start a fork of an agent at a turn, with the agent's model or with `model`.
+    """Start a fork of an agent at a turn.
 
-    Raises whatever `runs.continuation.fork.fork` raises, and UsageError for a run of another
-    installation.
+    The fork uses `model`, or the agent's model if `model` is None. Raises whatever
+    `runs.continuation.fork.fork` raises, and UsageError if the run belongs to another installation.
     """
     run_id, operation = forks.run_of_agent(project, request.agent_id)
     record = read_own_record(project, run_id, trusted=request.trusted)
@@ -61,9 +61,10 @@ def fork_agent(
 def retry_models(
     invocation: Invocation, project: Project, view: RunView, node: str
 ) -> dict[str, Model]:
-    """Connect to the models needed to retry `node`'s jobs; return them by name.
+    """Connect to the models needed to retry the node's jobs, and return them keyed by name.
 
-    Call before recording anything. Raises ModelError, and whatever `jobs_to_retry` raises.
+    Call this function before recording anything. Raises ModelError, and whatever `jobs_to_retry`
+    raises.
     """
     names = [job.model or "" for job in retries.jobs_to_retry(view, node)]
     begun = replace(project, config=recorded_config(project.config, view.start))
@@ -78,9 +79,9 @@ def retry_jobs(
     *,
     feedback: str | None = None,
 ) -> Resumable:
-    """Start new attempts of a node's jobs; record the verdict `retried` for the previous attempts.
+    """Create new attempts of a node's jobs, and mark the previous attempts as `retried`.
 
-    `view` comes from `own_run`. `run_remaining` runs the new attempts. Raises whatever
+    `view` is the result of `own_run`. Use `run_remaining` to run the new attempts. Raises whatever
     `runs.continuation.retry.retry` raises.
     """
     jobs = retries.jobs_to_retry(view, node)

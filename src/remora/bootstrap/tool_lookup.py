@@ -1,4 +1,4 @@
-"""Lookup of agents' tools by name, without loading scripts."""
+"""Finds the tools of agents by name, without loading any scripts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class DeclaredTool:
 
 
 def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
-    """Return all tools, built-in agents first. Raises ConfigError for an invalid definition."""
+    """Return all tools, built-in agents first. Raises ConfigError if a definition is invalid."""
     found, wrong = read_definitions(root, operations)
     if wrong:
         raise wrong[0]
@@ -41,9 +41,9 @@ def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
 
 
 def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
-    """Return the tool named `tool` or `agent/tool`; errors in other agents are ignored.
+    """Return the tool called `tool` or `agent/tool`. Errors in other agents are ignored.
 
-    Raises NotFound for an unknown name, and UsageError for an ambiguous name.
+    Raises NotFound if the name is unknown, and UsageError if it is ambiguous.
     """
     found, wrong = read_definitions(root, operations)
     tools = _tools(found)
@@ -68,9 +68,9 @@ def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
 
 
 def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> list[ScriptCheck]:
-    """Check each script with the grants of the agents' definitions.
+    """Check each script, using the grants in the agents' definitions.
 
-    Raises UsageError for a missing file.
+    Raises UsageError if a file does not exist.
     """
     for path in paths:
         if not path.is_file():
@@ -92,7 +92,7 @@ def _tools(found: Found) -> list[DeclaredTool]:
 
 
 def _grants(found: Found) -> dict[str, set[str]]:
-    """Return the grants common to all uses of each script."""
+    """Return the grants that all uses of a script have in common, keyed by the script's path."""
     granted: dict[str, set[str]] = {}
     for folder, _, definition in found:
         for use in script_uses(definition):

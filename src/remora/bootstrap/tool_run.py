@@ -1,4 +1,4 @@
-"""Trial run of a tool or script on a private copy of the project."""
+"""Runs a tool or script once on a private copy of the project."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,11 @@ _SEED = 0
 
 @dataclass(frozen=True, kw_only=True)
 class ToolRequest:
-    """Arguments of `tools run`: a tool or `.pym` file, inputs as `KEY=VALUE`, host functions."""
+    """The arguments of `tools run`.
+
+    `name` is a tool or a `.pym` file, `inputs` are `KEY=VALUE` strings, and `grants` are names of
+    host functions.
+    """
 
     name: str
     inputs: Sequence[str] = ()
@@ -50,7 +54,7 @@ class ToolRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolTrial:
-    """Redacted result of a trial. `diffs` are the changes to the private copy."""
+    """The redacted result of a trial run. `diffs` contains the changes to the private copy."""
 
     name: str
     run: ToolRun
@@ -65,10 +69,10 @@ class _NodeName(str):
 
 
 def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
-    """Run a tool once. Changes no project file and records nothing.
+    """Run a tool once, without changing the project's files or recording anything.
 
-    Script failures, including load errors, are part of the result. Raises NotFound for an unknown
-    tool, and UsageError for an unknown host function or invalid inputs.
+    Script failures, including load errors, are part of the result. Raises NotFound if the tool is
+    unknown, and UsageError if a host function is unknown or the inputs are invalid.
     """
     project = open_project(invocation)
     try:
@@ -130,10 +134,11 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(spec: InputSpec, text: str) -> Any:
-    """Convert the text of an input to its value.
+    """Convert the string given for an input to a value.
 
-    If the input accepts the text as a string, or the text is not valid JSON, it stays a string.
-    Otherwise it is parsed as JSON. A `target` such as `PATH:QUALNAME` becomes a node name.
+    If the input accepts `text` as a string, or if `text` is not valid JSON, the value is the string
+    itself. Otherwise the string is parsed as JSON. A `target` such as `PATH:QUALNAME` becomes a
+    node name.
     """
     if spec.schema and Draft202012Validator(spec.schema).is_valid(text):
         return text

@@ -1,1 +1,1 @@
-"""Command line: parse arguments, call one function, print the result, set the exit code."""
+"""The command line. Each command parses its arguments, calls a function and prints the result."""

@@ -1,4 +1,4 @@
-"""Entry point: prints the front page and version directly, imports the rest on demand."""
+"""The entry point. It prints the front page and the version without importing any command."""
 
 import gc
 import sys

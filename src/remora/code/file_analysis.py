@@ -1,4 +1,4 @@
-"""Analysis of one Python file, without looking at other files."""
+"""Static analysis of one Python file, without reading other files."""
 
 import ast
 from hashlib import sha256
@@ -36,14 +36,14 @@ class FileAnalysis(NamedTuple):
 
 
 def read_facts(path: str, source: bytes) -> FileFacts:
-    """Return the facts of the file at `path` (relative, POSIX). Never raises or warns."""
+    """Return the facts about a file. Never raises or warns. `path` is a relative POSIX path."""
     return analyze_file(path, source).facts
 
 
 def analyze_file(path: str, source: bytes) -> FileAnalysis:
-    """Return the facts and the syntax tree of a file. Never raises.
+    """Return the facts, the syntax tree and the definitions of a file. Never raises.
 
-    After an internal error, the facts and tree of an empty file are returned, marked partial.
+    If an internal error occurs, return the result for an empty file, marked as partial.
     """
     try:
         return _analyze_file(path, source)
@@ -115,7 +115,7 @@ def _nodes(path: str, lowered: LoweringResult, source: Source, span: Span) -> tu
 
 
 def _with_type_hints(definitions: list[Definition], module: NodeKey) -> dict[NodeKey, bool]:
-    """Map the key of each node to True if the node has type hints.
+    """Map the key of each node to whether the node has type hints.
 
     A function has type hints if it is annotated. A class or module has type hints if all its direct
     children do.

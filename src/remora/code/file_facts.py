@@ -1,4 +1,4 @@
-"""Facts found in one file, without looking at other files."""
+"""Facts about one file, derived without reading other files."""
 
 from typing import Literal
 
@@ -15,7 +15,9 @@ NodeType = Literal["function", "class", "module"]
 
 
 class NodeFacts(msgspec.Struct, frozen=True, gc=False):
-    """Facts about one node, found in its file. `hub.node.NodeState` describes the fields."""
+    """Facts about one node, derived from its file. The fields are described in
+    `hub.node.NodeState`.
+    """
 
     key: NodeKey
     qualname: str
@@ -38,9 +40,9 @@ class NodeFacts(msgspec.Struct, frozen=True, gc=False):
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Facts about one file.
 
-    `path` is escaped as in node keys. `nodes` are in source order. `partial` is True after a syntax
-    error, a decoding error or an internal error; `detail` is then the reason in one line. `lowered`
-    is the input of the call graph.
+    `path` is escaped as in node keys. `nodes` are in source order. `partial` is True if the file
+    has a syntax or decoding error, or if an internal error occurred. In that case, `detail` is a
+    one-line reason. `lowered` is the input to the call graph.
     """
 
     path: str

@@ -26,7 +26,10 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Related(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that exercises a node; `id` is its pytest ID (`tests/test_a.py::TestB::test_c`)."""
+    """A test that exercises a node.
+
+    `id` is the pytest ID of the test, such as `tests/test_a.py::TestB::test_c`.
+    """
 
     id: str
     tier: Tier

@@ -1,4 +1,4 @@
-"""Names used by each node of a file."""
+"""Analysis of which nodes of a file use each name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ _UNARY_TAGS = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, ELEMENT, STAR, ENTERED, 
 
 
 def name_usage(lowered: LoweredFile) -> Mapping[str, set[str]]:
-    """Map each name to the qualnames of the nodes that use it, including in decorators."""
+    """Map each name to the qualnames of the nodes that use it, including uses in decorators."""
     found: dict[str, set[str]] = {}
     owners = [scope.qualname for scope in lowered.scopes]
     for scope, terms in _terms(lowered):
@@ -36,7 +36,7 @@ def name_usage(lowered: LoweredFile) -> Mapping[str, set[str]]:
 
 
 def _terms(lowered: LoweredFile) -> Iterator[tuple[int, Iterable[Any]]]:
-    """Yield the terms of each scope, with the scope number."""
+    """Yield (scope number, terms) for the terms that are evaluated in each scope."""
     for call in lowered.calls:
         yield call.scope, (call.callee, *call.args, *(value for _, value in call.keywords))
     for store in lowered.stores:

@@ -1,4 +1,7 @@
-"""Settings reserved for the user: a cloned repository must not grant itself permissions."""
+"""Checks for settings that are reserved for the user.
+
+A cloned repository must not be able to grant itself permissions.
+"""
 
 import re
 from typing import Any
@@ -30,7 +33,7 @@ def is_loopback(address: str) -> bool:
 
 
 def check_project_file(layer: ParsedYaml) -> None:
-    """Raise ConfigError if the project's file has a setting reserved for the user."""
+    """Raise ConfigError if the project's file contains a setting that is reserved for the user."""
     for where, why in _WHY.items():
         found = _at(layer.value, where)
         if found is None or (where in _GRANTS and found is False):

@@ -1,4 +1,4 @@
-"""Configuration for a given set of operations: defaults, descriptions and JSON Schema."""
+"""Default configuration, descriptions and JSON Schema for a given set of operations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ def default_config(operations: OperationModels) -> Config:
 
 
 def describe_operations(operations: OperationModels) -> str:
-    """Return the description of the key `operations`, including operation-specific keys."""
+    """Return the description of the `operations` key, including operation-specific keys."""
     known = [str(Config.model_fields["operations"].description)]
     for name, model in operations.items():
         own = [key for key in model.model_fields if key not in OperationConfig.model_fields]

@@ -1,4 +1,4 @@
-"""Loading of configuration: defaults, user file, project file, environment, flags."""
+"""Loading of the configuration from defaults, files, environment variables and flags."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,7 +24,11 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 class _Layers(NamedTuple):
-    """Merged layers: plain values, their Config, and the layer and place that set each value."""
+    """The result of merging layers.
+
+    `values` contains plain values, and `config` is the corresponding Config. `set_by` and `places`
+    contain the layer and the place that set each value.
+    """
 
     values: dict[str, Any]
     config: Config
@@ -43,11 +47,11 @@ def load_config(
 ) -> Config:
     """Return the configuration merged from all layers.
 
-    A file that is None is skipped; other files must exist. `project_table` is `[tool.remora]` of
-    pyproject.toml, used instead of a project's file. `flags` have dotted keys (`runner.max_turns`);
-    a value of None means not given. `operations` maps each known operation to its settings model.
-    Raises ConfigError with the position of every error in the first invalid layer, and DiskError
-    for an unreadable file.
+    A file that is None is skipped. All other files must exist. `project_table` is the
+    `[tool.remora]` table of pyproject.toml, which can be used instead of a project file. `flags`
+    have dotted keys such as `runner.max_turns`, and flags whose value is None are ignored.
+    `operations` maps the name of each operation to its settings model. Raises ConfigError with the
+    position of every error in the first invalid layer, and DiskError if a file cannot be read.
     """
     config, _ = load_with_places(
         user_file=user_file,
@@ -69,7 +73,7 @@ def load_with_places(
     operations: OperationModels,
     project_table: ParsedYaml | None = None,
 ) -> tuple[Config, dict[KeyPath, str]]:
-    """Return the result of `load_config`, and the place of each setting that is not a default."""
+    """Return the result of `load_config`, and the place of each setting that overrides a default."""
     defaults = default_config(operations)
     layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:
@@ -92,7 +96,7 @@ def load_with_places(
 
 
 def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
-    """Return the project's settings. Raises ConfigError if they are in two places."""
+    """Return the project's settings. Raises ConfigError if both a file and a table are given."""
     if table is None or file is None:
         return table or read_yaml_file(file or Path())
     raise ConfigError(
@@ -102,9 +106,11 @@ def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
 
 
 def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, str]:
-    """Return the model's keys by layer: REMORA_API_KEY or OPENAI_API_KEY, and model.api_key.
+    """Return the API keys for the model, keyed by the layer that sets them.
 
-    Keys are never part of a Config. Raises ConfigError (which never shows a key) and DiskError.
+    The environment may set REMORA_API_KEY or OPENAI_API_KEY, and the user's file may set
+    model.api_key. Keys are never part of a Config. Raises DiskError if the user's file cannot be
+    read, and ConfigError if it is invalid. Error messages never contain a key.
     """
     variables = ("REMORA_API_KEY", "OPENAI_API_KEY")
     values = (environ.get(name, "").strip() for name in variables)
@@ -118,9 +124,9 @@ def api_key(keys: Mapping[str, str], address_layer: str | None) -> str | None:
 
 
 def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
-    """Return the reason that no key is sent to the configured address.
+    """Return the reason why no key is sent to the configured address.
 
-    The reason is empty if a key is sent, or if the key or the address is missing.
+    The result is empty if a key is sent, or if the key or the address is missing.
     """
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""
@@ -159,7 +165,7 @@ _SEE = "`remora schema config` lists all keys"
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge `above` over `below`, key by key; an empty section changes nothing."""
+    """Merge `above` into `below`, key by key. An empty section changes nothing."""
     merged = dict(below)
     for key, value in above.items():
         section = merged.get(key)
@@ -184,7 +190,7 @@ def _without_api_key(layer: ParsedYaml) -> ParsedYaml:
 
 
 def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
-    """Keep the user's isolation level if the project's file has a lower one."""
+    """Keep the user's isolation level if the project's file sets a lower level."""
     where = ("workspace", "require_isolation")
     if where not in layer.places:
         return layer
@@ -197,10 +203,10 @@ def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
 
 
 def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:
-    """Read REMORA_KEY and REMORA_SECTION__KEY variables, whose values are YAML.
+    """Read settings from REMORA_KEY and REMORA_SECTION__KEY variables.
 
-    Unknown names without `__` are ignored. Like `--model`, REMORA_MODEL accepts a model name or a
-    server address.
+    The values are parsed as YAML. Unknown names without `__` are ignored. Like `--model`,
+    REMORA_MODEL accepts a model name or a server address.
     """
     ours: list[tuple[tuple[str, ...], Any, str]] = []
     for name in sorted(environ):
@@ -230,7 +236,7 @@ def _from_flags(flags: Mapping[str, Any]) -> ParsedYaml:
 
 
 def _plain(value: Any, key: str) -> Any:
-    """Convert a flag's value to what YAML would yield."""
+    """Convert a flag's value to the types that a YAML parser returns."""
     if isinstance(value, _SCALARS):
         return value
     if isinstance(value, Mapping):
@@ -241,7 +247,10 @@ def _plain(value: Any, key: str) -> Any:
 
 
 def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> ParsedYaml:
-    """Nest settings in one mapping by their paths; nested values get their setting's position."""
+    """Nest settings in one mapping according to their paths.
+
+    Values inside a setting get the position of the setting.
+    """
     values: dict[str, Any] = {}
     places: dict[KeyPath, str] = {}
     for path, value, place in settings:

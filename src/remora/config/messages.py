@@ -1,4 +1,4 @@
-"""Error messages for invalid configuration: position, key, expected value, nearest key."""
+"""Error messages for invalid configuration files and settings."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,9 +34,10 @@ def describe_errors(
     parsed: ParsedYaml,
     entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
 ) -> list[str]:
-    """Return one line per error, in file order: `FILE:LINE:COLUMN: key: what is wrong`.
+    """Return one line per error, in the format `FILE:LINE:COLUMN: key: what is wrong`.
 
-    `entries` maps the names of entries in mappings with free keys to the models of these entries.
+    The errors are in file order. `entries` maps the entries of mappings with arbitrary keys to
+    their models.
     """
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):
@@ -53,7 +54,7 @@ def nearest_key(
     where: Sequence[str | int],
     entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
 ) -> str:
-    """Return the known dotted key most similar to the unknown key at `where`."""
+    """Return the known dotted key that is most similar to the unknown key at `where`."""
     wanted = ".".join(map(str, where))
     known = known_keys(model, where, entries)
     return max(known, key=lambda key: (_likeness(wanted, key), key))
@@ -66,8 +67,8 @@ def known_keys(
 ) -> Iterator[str]:
     """Yield every dotted key of `model`.
 
-    Entry names of mappings with free keys are taken from `where` and from `entries`, which have
-    their own models.
+    In mappings with arbitrary keys, the entry names come from `where` and from `entries`, which
+    maps each entry to its model.
     """
     for name, field in model.model_fields.items():
         yield name
@@ -83,7 +84,10 @@ def known_keys(
 
 
 def _likeness(wanted: str, known: str) -> float:
-    """Compare mainly the last parts: `max_turns` should match `runner.max_turns`."""
+    """Return the similarity of two keys, giving more weight to their last parts.
+
+    For example, `max_turns` should match `runner.max_turns`.
+    """
     last = _ratio(wanted.rpartition(".")[2], known.rpartition(".")[2])
     return 2 * last + _ratio(wanted, known)
 

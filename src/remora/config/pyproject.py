@@ -1,4 +1,4 @@
-"""Settings of a project in `[tool.remora]` of its pyproject.toml."""
+"""Project settings in the `[tool.remora]` table of pyproject.toml."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +16,16 @@ _SIZE_LIMIT = 1 << 20
 def has_settings(root: Path) -> bool:
     """Return True if pyproject.toml seems to have a `[tool.remora]` table.
 
-    Only the bytes are searched; the file is not parsed.
+    This is a plain text search. The file is not parsed.
     """
     return _TABLE in _source(root).replace(b" ", b"").replace(b'"', b"")
 
 
 def read_settings(root: Path) -> "ParsedYaml | None":
-    """Return the table, or None if there is none. Raises ConfigError."""
+    """Return the `[tool.remora]` table, or None if it is missing.
+
+    Raises ConfigError if the file is not valid TOML in UTF-8.
+    """
     import tomllib
 
     from remora.config.yaml_positions import KeyPath, ParsedYaml

@@ -1,4 +1,4 @@
-"""Configuration schema: frozen records with a description under each key."""
+"""Configuration schema, which consists of frozen models with a description under each key."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
@@ -26,7 +26,10 @@ Patterns = Annotated[tuple[StrictStr, ...], Field(strict=False)]
 
 
 def _address(value: str) -> str:
-    """Validate an HTTP address without credentials, because addresses are recorded in streams."""
+    """Validate that `value` is an HTTP address without credentials.
+
+    Credentials are rejected because addresses are recorded in streams.
+    """
     try:
         parts = urlsplit(value)
         valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -53,7 +56,7 @@ OperationName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
 
 
 class Section(BaseModel):
-    """Frozen mapping with a fixed set of keys."""
+    """A frozen mapping with a fixed set of keys."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -61,50 +64,61 @@ class Section(BaseModel):
 
 
 class RetentionConfig(Section):
-    """Limits for `remora trace compact`. Only that command compresses and deletes streams, and
-    never those of a running, resumable or unreviewed run."""
+    """Limits for `remora trace compact`. Only this command compresses and deletes streams. It skips
+    runs that are running, resumable or unreviewed.
+    """
 
     keep_days: Count | None = 30
-    """Delete streams this many days after a run's last event; null: never."""
+    """Delete streams this many days after a run's last event. null means never."""
     compress_after_days: Count | None = 2
-    """Compress streams this many days after a run's last event; null: never."""
+    """Compress streams this many days after a run's last event. null means never."""
     keep_mb: Count | None = None
-    """Maximum MiB of streams and their data; the oldest runs are deleted first. null: no limit."""
+    """Maximum size of all streams and their data, in MiB. The oldest runs are deleted first. null
+    means no limit.
+    """
 
 
 class MemoryConfig(Section):
     """The decision packet and its event stream."""
 
     enabled: bool = True
-    """Send the packet to the model; false sends the raw history, for comparisons only."""
+    """Send the packet to the model. If false, the raw history is sent, which is only useful for
+    comparisons.
+    """
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
-    """Maximum tokens of a whole request; at most 600 for the embedded model."""
+    """Maximum number of tokens in a whole request. The limit for the embedded model is at most 600.
+    """
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
-    """How streams are stored: jsonl (files only) or kv (files and a disposable index). postgres is
-    not available in this version."""
+    """Storage of streams. jsonl uses only files, and kv uses files and a disposable index. postgres
+    is not available in this version.
+    """
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
-    """Source of summaries of tool output: tool_side, tool_specific or default."""
+    """Source of tool output summaries. tool_specific uses the summarizers in the agent's
+    definition, tool_side uses the summary from each tool, and default uses the default summarizer.
+    """
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """Keys by which the index can be queried."""
+    """Keys that can be used to query the index."""
     durability: Literal["event", "turn", "none"] = "turn"
-    """When streams are synced to disk: after each event, after each turn, or never (none)."""
+    """Sync streams to disk after each event, after each turn, or never (none)."""
     global_events: bool = False
     """Also write every event to events.jsonl in the user's cache. Not allowed in a project's
     file."""
     signing_key_file: Annotated[str, Field(min_length=1)] | None = None
-    """File of mode 0600 with a key of at least 16 characters that signs the anchors of new runs
-    (REMORA_SIGNING_KEY contains the key itself). Not allowed in a project's file."""
+    """File that contains the key for signing the anchors of new runs. The file must have mode 0600,
+    and the key must have at least 16 characters. REMORA_SIGNING_KEY can contain the key itself
+    instead. Not allowed in a project's file.
+    """
     retention: RetentionConfig = RetentionConfig()
-    """How long streams are kept."""
+    """Limits on how long streams are kept."""
 
 
 class RunnerConfig(Section):
-    """Turns of an agent."""
+    """Settings for the turns of an agent."""
 
     max_turns: Positive = 12
-    """Maximum turns of one agent."""
+    """Maximum number of turns per agent."""
     memory: MemoryConfig = MemoryConfig()
     """The decision packet and its event stream."""
 
@@ -113,26 +127,30 @@ class ModelConfig(Section):
     """The model that makes decisions."""
 
     provider: Literal["auto", "openai", "embedded", "none"] = "auto"
-    """auto: the server at base_url, else the embedded model; openai: only the server; embedded:
-    only the embedded model."""
+    """Provider of the model. auto uses the server at base_url, or the embedded model if base_url is
+    not set. openai uses only the server. embedded uses only the embedded model. none uses no model,
+    so rules make all decisions.
+    """
     base_url: Address | None = None
-    """Address of an OpenAI-compatible server. A project's file can only name this machine."""
+    """Address of an OpenAI-compatible server. In a project's file, the server must be on this
+    machine.
+    """
     name: ModelName | None = None
-    """The model's name on that server; null: the model that it serves."""
+    """Name of the model on that server. null means the model that the server provides."""
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt."""
     decoding: Literal["auto", "rank", "grammar", "tool_call"] = "auto"
-    """How a decision is read: ranked candidates, a grammar, or the server's tool calls."""
+    """Method of obtaining a decision: ranking candidates, a grammar, or the server's tool calls."""
     margin: Annotated[float, Field(ge=0)] = 1.0
     """Take the first candidate if the two best scores differ by less than this many nats."""
     exact: bool = False
-    """Make runs repeatable: no prompt cache, one request at a time."""
+    """Make runs repeatable by disabling the prompt cache and sending one request at a time."""
     timeout_s: Seconds = 60.0
-    """Seconds to wait for a response; five times as long for the embedded model."""
+    """Seconds to wait for a response. The timeout is five times as long for the embedded model."""
     retries: Count = 4
-    """Maximum retries of a request if the server is busy or unreachable."""
+    """Maximum number of retries per request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
-    """Maximum concurrent requests."""
+    """Maximum number of concurrent requests."""
 
 
 class EscalationConfig(Section):
@@ -142,26 +160,30 @@ class EscalationConfig(Section):
     """Use the larger model (not available in this version). A project's file can enable it only for
     an address on this machine."""
     base_url: Address | None = None
-    """Address of its server. A project's file can only name this machine."""
+    """Address of the larger model's server. In a project's file, the server must be on this
+    machine.
+    """
     name: ModelName | None = None
-    """The model's name on that server."""
+    """Name of the larger model on that server."""
 
 
 class HubConfig(Section):
-    """The Node State Hub: facts about the code around a function, and the daemon that updates
-    them."""
+    """The Node State Hub, which provides facts about the code around a function, and the daemon
+    that updates them.
+    """
 
     enabled: Literal["auto"] | bool = "auto"
-    """auto: use a running daemon, else read the files; true: require a running daemon; false: do
-    not use the hub."""
+    """Use the hub. auto uses a running daemon, and reads the files if there is none. true requires
+    a running daemon. false disables the hub.
+    """
     sweep_seconds: Positive = 30
-    """Seconds between full scans, in addition to change notifications."""
+    """Seconds between full scans, which supplement change notifications."""
     idle_stop_minutes: Count = 0
-    """Stop the daemon after this many minutes without a query; 0: never."""
+    """Stop the daemon after this many minutes without a query. 0 means never."""
     memory_mb: Annotated[int, Field(ge=16, le=MAX_COUNT)] = 512
-    """Maximum memory of the daemon in MiB; the daemon restarts when it uses more."""
+    """Maximum memory usage of the daemon, in MiB. The daemon restarts if it uses more."""
     max_file_mb: Annotated[int, Field(ge=1, le=64)] = 1
-    """Maximum size of a source file, in MiB; larger files are skipped."""
+    """Maximum size of a source file, in MiB. Larger files are skipped."""
 
     @property
     def file_limit(self) -> int:
@@ -173,26 +195,32 @@ class WorkspaceConfig(Section):
     """Private copies of the project for agents."""
 
     driver: Literal["auto", "slot", "overlay"] = "auto"
-    """How copies are made: slot (copied files; works everywhere) or overlay (an in-memory layer
-    over one frozen copy; needs Linux with user namespaces). auto: slot. If overlay is set but does
-    not work, runs do not start; `remora doctor` shows why."""
+    """Method of making copies. slot copies files and works everywhere. overlay adds an in-memory
+    layer over one frozen copy and requires Linux with user namespaces. auto uses slot. If overlay
+    is set but does not work, runs do not start, and `remora doctor` shows the reason.
+    """
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
-    """Minimum isolation level of subprocesses, 0 to 3; runs do not start on a machine with a lower
-    level. `remora doctor` shows the level. A project's file can only raise the user's value."""
+    """Minimum isolation level of subprocesses, from 0 to 3. Runs do not start on a machine with a
+    lower level. `remora doctor` shows the machine's level. A project's file can only raise the
+    user's value.
+    """
     allow_unsandboxed: bool = False
-    """Consent to run the project's code below isolation level 2. A project's file cannot set it to
-    true."""
+    """Allow the project's code to run below isolation level 2. A project's file cannot set this to
+    true.
+    """
     include: Patterns = ()
-    """Globs of ignored files that are copied too, except .env files."""
+    """Glob patterns for ignored files that are also copied. .env files are never copied."""
 
 
 class RedactionRule(Section):
-    """A pattern of additional secrets."""
+    """A pattern for additional secrets."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
-    """Name in the placeholder: `<secret:NAME:FINGERPRINT>`."""
+    """Name shown in the placeholder, `<secret:NAME:FINGERPRINT>`."""
     pattern: Annotated[str, Field(min_length=1, max_length=1000)]
-    """RE2 regular expression. If it has groups, only one is replaced: `secret`, else the first."""
+    """RE2 regular expression. If it has groups, only the group `secret` is replaced. If no group
+    has this name, only the first group is replaced.
+    """
 
 
 class RedactionConfig(Section):
@@ -200,18 +228,18 @@ class RedactionConfig(Section):
     variables."""
 
     rules: Annotated[tuple[RedactionRule, ...], Field(strict=False)] = ()
-    """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]; patterns use RE2 syntax."""
+    """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]. Patterns use RE2 syntax."""
 
 
 class OperationConfig(Section):
-    """Settings of every operation. An operation with additional settings has a subclass."""
+    """Settings that every operation has. An operation with additional settings defines a subclass."""
 
     max_turns: Positive | None = None
-    """Maximum turns of an agent of this operation; null: runner.max_turns."""
+    """Maximum number of turns for an agent of this operation. null means runner.max_turns."""
 
 
 class _Entry(NamedTuple):
-    """Settings of the operation `name`, not validated yet."""
+    """The settings of operation `name` before validation."""
 
     name: str
     value: object
@@ -224,7 +252,10 @@ def _with_names(value: object) -> object:
 
 
 def _validated(entry: _Entry, info: ValidationInfo) -> OperationConfig:
-    """Validate with the operation's own model. `lint:` without a value is `lint: {}`."""
+    """Validate an entry with the settings model of its operation.
+
+    `lint:` without a value is equivalent to `lint: {}`.
+    """
     models: Mapping[str, type[OperationConfig]] = info.context or {}
     if isinstance(entry.value, OperationConfig):
         return entry.value
@@ -236,30 +267,32 @@ _Operation = Annotated[SerializeAsAny[OperationConfig], BeforeValidator(_validat
 
 
 class Config(Section):
-    """Configuration merged from all layers. It is recorded, so it contains no secrets."""
+    """The configuration merged from all layers. It is recorded, so it contains no secrets."""
 
     runner: RunnerConfig = RunnerConfig()
-    """Turns of an agent."""
+    """Settings for the turns of an agent."""
     model: ModelConfig = ModelConfig()
     """The model that makes decisions. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and
     is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
     """A larger model for undecided turns (not available in this version)."""
     hub: HubConfig = HubConfig()
-    """The Node State Hub: facts about the code around a function, and the daemon that updates
-    them."""
+    """The Node State Hub, which provides facts about the code around a function, and the daemon
+    that updates them.
+    """
     redaction: RedactionConfig = RedactionConfig()
     """Secrets to keep out of streams, in addition to known credentials and environment
     variables."""
     workspace: WorkspaceConfig = WorkspaceConfig()
     """Private copies of the project for agents."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`; null:
-    the project's .venv, else the active environment."""
+    """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`. null
+    means the project's .venv, or the active environment if there is no .venv.
+    """
     exclude: Patterns = ()
-    """Globs of files to skip, relative to the project's root."""
+    """Glob patterns for files to skip, relative to the project's root."""
     operations: Annotated[dict[OperationName, _Operation], BeforeValidator(_with_names)] = {}
-    """Settings per operation: max_turns overrides runner.max_turns."""
+    """Settings of each operation. Its max_turns overrides runner.max_turns."""
     _set_by: Mapping[tuple[str | int, ...], str] = PrivateAttr(default_factory=dict)
 
     def layer_of(self, *where: str) -> str | None:
@@ -268,11 +301,11 @@ class Config(Section):
 
     @property
     def layers(self) -> Mapping[tuple[str | int, ...], str]:
-        """Layer of each value, by path; defaults have none."""
+        """The layer that set each value, keyed by path. Defaults are not included."""
         return self._set_by
 
     def record_layers(self, set_by: Mapping[tuple[str | int, ...], str]) -> "Config":
-        """Record the layer that each value of this new configuration came from. Returns self."""
+        """Record the layer that set each value of this new configuration. Return the configuration."""
         self._set_by = set_by
         return self
 

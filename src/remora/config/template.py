@@ -1,4 +1,6 @@
-"""Commented `remora.yaml` of `remora init`: every key with description and default."""
+"""The commented `remora.yaml` written by `remora init`, with the description and default of each
+key.
+"""
 
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -20,7 +22,7 @@ _HEAD = """\
 def commented_yaml(operations: OperationModels) -> str:
     """Return all keys with their defaults, commented out.
 
-    Without the comment marks, the result is the default Config.
+    If the settings are uncommented, the result is the default configuration.
     """
     about = {"operations": describe_operations(operations)}
     section = _section(default_config(operations), "", about)

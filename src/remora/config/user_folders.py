@@ -1,4 +1,4 @@
-"""Per-user folders: configuration, cache, state, runtime."""
+"""Per-user folders for configuration, cache, state and runtime files."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from remora.errors import ConfigError
 def make_private(folder: Path) -> None:
     """Create `folder` and missing parents with mode 0700, regardless of the umask.
 
-    Existing folders keep their mode. Raises OSError.
+    Existing folders keep their mode. Raises OSError if a folder cannot be created.
     """
     missing = []
     while not folder.exists():
@@ -25,9 +25,9 @@ def make_private(folder: Path) -> None:
 
 
 class UserFolders(NamedTuple):
-    """Absolute paths of a user's Remora folders; nothing is created here.
+    """Absolute paths of a user's Remora folders. The folders are not created here.
 
-    `cache` is disposable, `state` is not, and `runtime` lasts for one login session.
+    `cache` is disposable, but `state` is not. `runtime` lasts for one login session.
     """
 
     config: Path
@@ -42,10 +42,10 @@ class UserFolders(NamedTuple):
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "UserFolders":
-        """Return the folders according to the XDG specification; relative paths are ignored.
+        """Return the folders according to the XDG specification. Relative paths are ignored.
 
-        If XDG_RUNTIME_DIR is not set, the runtime folder is in the cache. Raises ConfigError if
-        HOME is needed but not set.
+        If XDG_RUNTIME_DIR is not set, the runtime folder is inside the cache folder. Raises
+        ConfigError if HOME is needed but is not an absolute path.
         """
 
         def folder(variable: str, below_home: str) -> Path:
@@ -64,9 +64,10 @@ class UserFolders(NamedTuple):
 
     @classmethod
     def of_this_process(cls) -> "UserFolders":
-        """Return the folders of the current user, for library use without a composition root.
+        """Return the folders for the environment of this process.
 
-        Raises ConfigError if HOME is needed but not set.
+        This is for library code that runs without a composition root. Raises ConfigError if HOME is
+        needed but is not an absolute path.
         """
         return cls.from_environ(os.environ)
 

@@ -15,10 +15,11 @@ KeyPath = tuple[str | int, ...]
 
 
 class ParsedYaml(NamedTuple):
-    """A YAML document's plain value with positions.
+    """The plain value of a YAML document, with positions.
 
-    `places` maps the path of each value to `FILE:LINE:COLUMN`; `keys` does so for mapping keys.
-    Lines and columns count from 1. The empty path is the document.
+    `places` maps the path of each value to its position, in the format `FILE:LINE:COLUMN`. `keys`
+    does the same for mapping keys. Lines and columns count from 1. The empty path is the whole
+    document.
     """
 
     value: Any
@@ -29,7 +30,7 @@ class ParsedYaml(NamedTuple):
 def read_yaml_file(path: Path) -> ParsedYaml:
     """Parse the single document in `path`.
 
-    Raises ConfigError if it is invalid, and DiskError if it cannot be read.
+    Raises ConfigError if the file is missing or invalid, and DiskError if it cannot be read.
     """
     name = printable_path(path)
     try:
@@ -91,7 +92,7 @@ def _place_after(text: str, name: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader without aliases: nested aliases could fill the memory."""
+    """A SafeLoader that rejects aliases, because nested aliases could exhaust the memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -160,7 +161,7 @@ class _Reader:
 
 
 def place_of(parsed: ParsedYaml, where: Sequence[str | int]) -> tuple[KeyPath, str]:
-    """Return the longest known prefix of `where`, and the position of this prefix."""
+    """Return the longest known prefix of `where`, and its position."""
     path = tuple(where)
     while path not in parsed.places and path:
         path = path[:-1]

@@ -1,1 +1,1 @@
-"""Evaluations: compare settings on recorded streams, without a model."""
+"""Evaluations that compare settings on recorded streams, without a model."""

@@ -1,4 +1,4 @@
-"""Coverage of call arguments: finds where in the packet their values occurred."""
+"""Analysis of where in the packet the values of call arguments occurred."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,10 +27,11 @@ _APART = "\0"
 
 
 def argument_values(arguments: Any) -> list[str]:
-    """Return the strings and numbers in `arguments`, in order, with repeats.
+    """Return the strings and numbers in `arguments`, in order and including duplicates.
 
-    White space in strings is collapsed. Booleans, nulls, strings with fewer than two characters and
-    integers closer to zero than `SMALL_INTEGER` are ignored, because they could be in any packet.
+    White space in strings is collapsed. Booleans, nulls, strings with fewer than two characters,
+    and integers whose absolute value is less than `SMALL_INTEGER` are ignored, because they could
+    be in any packet.
     """
     return [text for leaf in _leaves(arguments) if (text := _value(leaf))]
 
@@ -39,8 +40,10 @@ class VisibleText:
     """The text that was available for a decision."""
 
     def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
-        """If `history` is given, use what `history/1` shows of it instead of the packet's
-        memory."""
+        """Collect the text that the packet shows.
+
+        If `history` is given, use the text that `history/1` shows instead of the packet's memory.
+        """
         shown = prompt_context(packet)
         remembered = _history_values(history) if history is not None else _packet_values(shown)
         self._places: dict[ValueOrigin, str] = {
@@ -50,9 +53,9 @@ class VisibleText:
         }
 
     def origin_of(self, value: str) -> ValueOrigin | None:
-        """Return the first place where a value occurs as a whole word or number, or None.
+        """Return the first place where `value` occurs as a whole word or number, or None.
 
-        Searches the agent's start values first, then the memory in its packet, then its candidate
+        The agent's initial values are searched first, then the memory, and finally the candidate
         actions.
         """
         pattern: re.Pattern[str] | None = None
@@ -65,7 +68,7 @@ class VisibleText:
 
 
 def _packet_values(shown: dict[str, Any]) -> Iterator[Any]:
-    """Yield the parts of the packet that change between turns, except counters and turn numbers."""
+    """Yield the parts of the packet that change between turns, excluding counters and turn numbers."""
     yield from (shown[key] for key in _MEMORY)
     for action in shown["recent_actions"]:
         yield [action[key] for key in ("tool", "args", "summary")]
@@ -82,8 +85,10 @@ def _joined(parts: Iterator[Any]) -> str:
 
 
 def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """Yield the leaves of nested lists and mappings, in order. With `keys`, also yield mapping
-    keys."""
+    """Yield the leaves of nested lists and mappings, in order.
+
+    If `keys` is True, also yield the keys of mappings.
+    """
     left = [value]
     while left:
         item = left.pop()

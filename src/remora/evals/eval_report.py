@@ -1,4 +1,4 @@
-"""Results of an evaluation, by setting and tool."""
+"""Results of an evaluation, grouped by setting and tool."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ from remora.memory.budget import FittedPacket
 
 
 class ToolCounts(msgspec.Struct):
-    """Counts of one tool's calls and results under one setting."""
+    """Counts for the calls and results of a tool under one setting."""
 
     calls: int = 0
     values: int = 0
@@ -49,7 +49,7 @@ class ToolCounts(msgspec.Struct):
             setattr(self, name, combine(getattr(self, name), getattr(other, name)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tool's entry in the report. If a total is zero, its share is 1."""
+        """Return the tool's entry in the report. If a total is zero, its share is reported as 1."""
         return {
             "coverage": _share(self.covered, self.values),
             "packet_tokens": round(self.tokens / self.calls, 1) if self.calls else 0,
@@ -87,8 +87,8 @@ class Arm(msgspec.Struct, frozen=True):
 class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     """Results of all settings on the same streams. The first setting is the recorded one.
 
-    `counters` describes how tokens were counted. `skipped` lists the streams that were left out,
-    and why.
+    `counters` describes how tokens were counted. `skipped` lists the streams that were skipped,
+    with the reason.
     """
 
     arms: tuple[Arm, ...]

@@ -1,4 +1,4 @@
-"""Evaluation settings: summarizers, limit, renderer."""
+"""Evaluation settings, which can change the summarizers, the limit or the renderer."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -24,7 +24,7 @@ class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """`recorded`, or a list of the changes, such as `default, 600 tokens, json/1`."""
+        """`recorded`, or a list of the changed settings, such as `default, 600 tokens, json/1`."""
         limit = None if self.limit is None else f"{self.limit} tokens"
         return ", ".join(filter(None, (self.summarizers, limit, self.renderer))) or "recorded"
 
@@ -38,8 +38,10 @@ RECORDED = EvalSetting()
 def setting_combinations(
     summarizers: Sequence[str], limits: Sequence[int], renderers: Sequence[str]
 ) -> tuple[EvalSetting, ...]:
-    """Return every combination of the given values, in order. If no values are given, return an
-    empty tuple."""
+    """Return every combination of the given values, in order.
+
+    Return an empty tuple if no values are given.
+    """
     every = product(summarizers or (None,), limits or (None,), renderers or (None,))
     made = [
         EvalSetting(summarizers=s, limit=n, renderer=r and RENDERER_NAMES[r]) for s, n, r in every

@@ -1,6 +1,6 @@
 """Evaluation of other summarizers, limits or renderers on recorded streams.
 
-No model or tool is called. The recorded calls are kept, and only their packets are computed again.
+No model or tool is called. The recorded calls are kept, and only their packets are recomputed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,10 +43,10 @@ def compare_settings(
     agents: Sequence[str],
     asked: Sequence[EvalSetting],
 ) -> EvalReport:
-    """Replay the agents' streams as recorded, and under each requested setting.
+    """Replay the agents' streams with the recorded setting and with each requested setting.
 
-    A stream that cannot be read, or whose packets differ from the recorded ones, is left out of all
-    results. Raises ConfigError if an agent defines an invalid summarizer.
+    A stream is left out of all results if it cannot be read or its packets differ from the recorded
+    packets. Raises ConfigError if an agent defines an invalid summarizer.
     """
     evaluation = _Evaluation(folder, _SummarizerLookup(root, operations), (RECORDED, *asked))
     for agent in agents:
@@ -57,9 +57,9 @@ def compare_settings(
 
 
 def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
-    """Return the named agents and all agents of named runs, or all agents if there are no names.
+    """Return the named agents and all agents of the named runs.
 
-    Raises whatever `stream_named` raises.
+    If `names` is empty, return all agents. Raises whatever `stream_named` raises.
     """
     known = {stream.agent_id: stream.run_id for stream in list_streams(folder)}
     if not names:
@@ -97,8 +97,10 @@ class _Evaluation:
             self._skipped[agent] = error.message
 
     def evaluate(self, agent: str) -> None:
-        """Replay an agent's stream under every setting. A stream that cannot be read completely is
-        skipped."""
+        """Replay an agent's stream under every setting.
+
+        A stream that cannot be read completely is skipped.
+        """
         if agent in self._skipped:
             return
         try:
@@ -153,7 +155,7 @@ class _Evaluation:
 
 
 class _StreamCount:
-    """Counts for one stream under one setting, keyed by tool."""
+    """Counts for one stream and setting, keyed by tool."""
 
     def __init__(self, fold: PacketReplay) -> None:
         self.tools: dict[str, ToolCounts] = {}
@@ -178,9 +180,10 @@ class _StreamCount:
 
 
 class _SummarizerLookup:
-    """Looks up the summarizers of an agent's tools.
+    """Finds the summarizers of an agent's tools.
 
-    Uses the agent's current definition, or the recorded definition if the agent no longer exists.
+    They come from the agent's current definition, or from the recorded definition if the agent no
+    longer exists.
     """
 
     def __init__(self, root: Path, operations: Operations) -> None:
@@ -190,7 +193,7 @@ class _SummarizerLookup:
         self._known: dict[str, Mapping[str, Summarizer] | None] = {}
 
     def of(self, start: AgentStart, mode: str) -> Mapping[str, Summarizer]:
-        """Return the summarizers to use for results without a summary, keyed by tool."""
+        """Return the summarizers for results that have no summary, keyed by tool."""
         tools = [tool.name for tool in start.tools]
         return summarizers_in(mode, self._named(start), tools)
 
@@ -222,15 +225,15 @@ class _SummarizerLookup:
 def _events_with_payloads(
     folder: TraceFolder, agent: str
 ) -> Iterator[tuple[Event, Payload | None]]:
-    """Yield each event with its payload, in which blobs are resolved.
+    """Yield each event together with its payload, with blobs resolved.
 
-    The payload is None if the evaluation does not read events of this type.
+    The payload is None if the evaluation does not need events of this type.
     """
     for event in read_events(folder.existing_agent(agent)):
         yield event, resolved_payload(event, folder.blobs) if event.type in _READ_TYPES else None
 
 
 def _facts(result: ToolResulted) -> list[str]:
-    """Return the distinct values of a result that are short enough to be facts."""
+    """Return the distinct values in a result that are short enough to be facts."""
     found = dict.fromkeys(argument_values(decode_value(result.parsed_output)))
     return [text for text in found if len(text) <= FACT_LIMIT][:MAX_FACTS]

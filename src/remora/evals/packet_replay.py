@@ -1,4 +1,4 @@
-"""Replay of a recorded stream under another setting, to compute the packet of each call."""
+"""Replay of a recorded stream under another setting, to recompute the packet of each call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ _RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", 
 
 
 class PacketReplay:
-    """Replays one stream under one setting, and returns the packet of each decision."""
+    """Replays one stream under one setting and computes the packet of each decision."""
 
     def __init__(
         self,
@@ -41,8 +41,10 @@ class PacketReplay:
         counter: TokenCounter,
         summarizers: Mapping[str, Summarizer] | None,
     ) -> None:
-        """`summarizers` maps tools to summarizers. If it is None, the recorded summaries are
-        kept."""
+        """Start a replay with the packet of the stream's first event.
+
+        `summarizers` maps tools to summarizers. If it is None, the recorded summaries are kept.
+        """
         self.packet = first_packet(first)
         self._history: list[Event] = []
         self._renderer = setting.renderer or start.renderer
@@ -60,9 +62,9 @@ class PacketReplay:
         return self._history if reads_history(self._renderer) else None
 
     def packet_for_call(self, call: ToolCalled) -> FittedPacket:
-        """Return the trimmed packet that a recorded call would have been based on.
+        """Return the trimmed packet that would have been the basis of a recorded call.
 
-        A rule reads the whole packet, unless the setting has a limit. Raises StreamDamaged if the
+        A rule reads the whole packet unless the setting has a limit. Raises StreamDamaged if the
         recorded setting does not reproduce the recorded packet.
         """
         if self._as_recorded:
@@ -80,8 +82,10 @@ class PacketReplay:
         return fit(self.packet, self._limit if limited else _NO_LIMIT, self._measure)
 
     def apply_event(self, event: Event, payload: Payload | None) -> None:
-        """Apply an event's delta. The delta of a tool result is recomputed if the setting requires
-        it."""
+        """Apply an event's delta to the packet.
+
+        The delta of a tool result is recomputed if the setting requires it.
+        """
         if event.type in HISTORY_TYPES and reads_history(self._renderer):
             self._history.append(event)
         delta = event.packet_delta
@@ -144,7 +148,8 @@ def _contract(result: ToolResulted, raw: Any) -> ToolResult:
 def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
     """Return the parts of a recomputed delta that depend on a summarizer.
 
-    These are the summary, the facts, and the error if it was a copy of the summary.
+    These are the summary, the facts and, if the recorded error was a copy of the summary, the
+    error.
     """
     changes: dict[str, Any] = {"update_knowledge": made.update_knowledge}
     if recorded.add_action is not UNSET and made.add_action is not UNSET:
@@ -158,8 +163,8 @@ def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) 
 def _strategy(start: AgentStart, renderer: str) -> str:
     """Return the decoding strategy to use with `renderer`.
 
-    A renderer that supports only one strategy determines it. Otherwise, this is the recorded
-    strategy, or a default if that strategy requires another renderer or renders nothing.
+    If the renderer supports only one strategy, return it. Otherwise, return the recorded strategy,
+    or a default if the recorded strategy cannot be used with this renderer or renders nothing.
     """
     recorded = str(start.model.get("strategy"))
     own = RENDERERS[renderer].strategy

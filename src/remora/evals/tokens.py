@@ -1,4 +1,4 @@
-"""Token counters that need no model server: the recorded counter, or an estimate."""
+"""Token counters that do not need a model server."""
 
 import math
 
@@ -13,17 +13,20 @@ _GUESSED = 0.5
 
 
 class EstimatedCounter:
-    """Estimates tokens as UTF-8 bytes times a ratio, rounded up.
+    """Estimates token counts by multiplying UTF-8 bytes by a ratio, rounded up.
 
     The ratio is measured on recorded requests that were counted by the same tokenizer. If there are
-    none, it is one half, as in `ContextManager`.
+    no such requests, it is one half, as in `ContextManager`.
     """
 
     exact = False
 
     def __init__(self, of: str, tokens: int = 0, size: int = 0) -> None:
-        """`tokens` is the total for recorded requests of `size` bytes. Both are zero if there are
-        none."""
+        """Create an estimate for the token counter named `of`.
+
+        `tokens` is the total for recorded requests of `size` bytes. Both are zero if there are no
+        requests.
+        """
         known = tokens > 0 and size > 0
         self.ratio = tokens / size if known else _GUESSED
         how = f"{tokens} tokens in {size} recorded bytes" if known else "a guess"
@@ -42,7 +45,7 @@ class EstimatedCounter:
 
 
 def messages_size(messages: tuple[Message, ...]) -> int:
-    """Return the size of the messages' contents in UTF-8 bytes."""
+    """Return the total size of the message contents in UTF-8 bytes."""
     return sum(len(message.content.encode()) for message in messages)
 
 
@@ -62,7 +65,7 @@ class TokenRates:
         self._seen[counter] = tokens + request.prompt_tokens, size + _size(request)
 
     def counter(self, start: AgentStart) -> TokenCounter:
-        """Return the agent's token counter if it needs no server, else an estimate."""
+        """Return the agent's token counter if it does not need a server, otherwise an estimate."""
         if start.counter == UpperBound.name:
             return UpperBound()
         return EstimatedCounter(start.counter, *self._seen.get(start.counter, ()))

@@ -1,1 +1,1 @@
-"""Exports of streams: transcripts, OpenTelemetry spans, Inspect logs, training rows."""
+"""Exports of streams as transcripts, OpenTelemetry spans, Inspect logs or training rows."""

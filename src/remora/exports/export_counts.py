@@ -1,4 +1,4 @@
-"""Counts of an export: written, left out, damaged."""
+"""Counts of the exported, omitted and damaged items of an export."""
 
 import msgspec
 
@@ -6,10 +6,10 @@ from remora.errors import RemoraError
 
 
 class ExportCounts(msgspec.Struct, kw_only=True):
-    """Running counts of an export. `records` are rows, spans, samples or transcripts.
+    """Running counts of an export. `records` counts rows, spans, samples or transcripts.
 
-    `plain` is true if the rows of the file are plain prompts instead of conversations. `left_out`
-    counts records by reason; `damaged` holds the errors of skipped streams.
+    `plain` is True if the rows of the file are plain prompts instead of conversations. `left_out`
+    counts omitted records by reason. `damaged` contains the errors of skipped streams.
     """
 
     streams: int = 0

@@ -1,4 +1,4 @@
-"""Targets of an export: a file, an OTLP receiver, or Inspect logs."""
+"""Export to a file, an open stream, an OTLP receiver or Inspect logs."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,7 +22,8 @@ def export_to_file(
 ) -> ExportCounts:
     """Write an export to a file with mode 0600. The file is replaced when the export is complete.
 
-    Raises DiskError, UsageError if the path is a folder, and whatever `export_chunks` raises.
+    Raises DiskError if the file cannot be written, UsageError if the path is a folder, and whatever
+    `export_chunks` raises.
     """
     with replace_when_done(path) as file:
         return export_to_stream(folder, groups, options, file)
@@ -44,8 +45,10 @@ def send_to_receiver(
     endpoint: str,
     headers: Mapping[str, str],
 ) -> ExportCounts:
-    """Send spans to an OTLP/HTTP receiver. Raises whatever `send_spans` and `export_chunks`
-    raise."""
+    """Send spans to an OTLP/HTTP receiver.
+
+    Raises whatever `send_spans` and `export_chunks` raise.
+    """
     tally = ExportCounts()
     for _ in send_spans(span_requests(folder, groups, options, tally), endpoint, headers):
         pass
@@ -55,10 +58,10 @@ def send_to_receiver(
 def export_inspect_logs(
     folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path, *, several: bool
 ) -> ExportCounts:
-    """Write Inspect logs: one `.eval` file, or a folder with one file per run if `several` is true.
+    """Write a single `.eval` file or, if `several` is True, a folder with one file per run.
 
-    Holds one run in memory at a time. Raises UsageError if inspect-ai is missing or the suffix is
-    wrong, and whatever `export_chunks` raises.
+    Only one run is held in memory at a time. Raises UsageError if inspect-ai is missing or the file
+    name has the wrong suffix, and whatever `export_chunks` raises.
     """
     check_inspect()
     if not several and path.suffix != ".eval":

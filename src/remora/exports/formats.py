@@ -32,7 +32,7 @@ _WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
 
 
 class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of an export: `markdown` applies to transcripts, `content` to spans."""
+    """Options for an export. `markdown` applies to transcripts, and `content` applies to spans."""
 
     format: Format
     version: str
@@ -45,10 +45,10 @@ def export_chunks(
 ) -> Iterator[bytes]:
     """Yield the bytes of the exported file.
 
-    Memory use is bounded by one agent's stream (for preferences, by the streams of one node). If a
-    run or all streams are exported, unreadable agents are skipped and counted in `tally`. For a
-    single agent, StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported
-    at all.
+    Memory use is bounded by the stream of one agent or, for preferences, by the streams of one
+    node. When exporting a run or all streams, unreadable agents are skipped and counted in `tally`.
+    When exporting a single agent, StreamDamaged or NotFound is raised. A stream with an invalid
+    hash is not exported at all.
     """
     if options.format in ("sft", "preference"):
         tally.plain = _all_plain(folder, groups)
@@ -70,7 +70,7 @@ def export_chunks(
 def span_requests(
     folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[tuple[dict[str, object], int]]:
-    """Yield the OTLP requests of `--format otel`, each with its number of spans."""
+    """Yield each OTLP request of `--format otel` with its number of spans."""
     for group in _undamaged(groups, tally):
         yield from request_documents(group_spans(folder, group, options, tally), options.version)
 
@@ -158,7 +158,7 @@ def _transcripts(
 
 
 def _with_blobs(event: Event, folder: TraceFolder) -> Event:
-    """Resolve the blobs in requests and responses. Tool outputs stay in their blobs."""
+    """Resolve blob references in requests and responses. References in tool outputs are kept."""
     if event.type not in _WHOLE or not may_contain_reference(event.data):
         return event
     data = msgspec.json.encode(resolved_data(event, folder.blobs))
@@ -184,7 +184,10 @@ class _Start(msgspec.Struct):
 
 
 def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
-    """Return True if every agent used plain prompts. All rows of a file must be of one kind."""
+    """Return True if every agent used plain prompts.
+
+    A file cannot mix plain prompts and conversations.
+    """
     found = False
     for group in _undamaged(groups, ExportCounts()):
         for agent_id in group.agents:

@@ -1,4 +1,4 @@
-"""A stream as Markdown, with recorded text escaped."""
+"""Transcript of a stream in Markdown, in which recorded text is escaped."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def markdown(events: Iterable[Event]) -> Iterator[str]:
-    """Yield lines of Markdown, without newlines.
+    """Yield the lines of the transcript, without newlines.
 
     Each turn has a heading. Remarks are paragraphs, and quotations are fenced.
     """
@@ -28,13 +28,13 @@ def markdown(events: Iterable[Event]) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Return `text` as one line of Markdown that displays exactly these characters."""
+    """Return `text` as one line of Markdown that is displayed literally."""
     shown = escape_line(text).replace("\t", " ")
     return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
 
 
 def _fenced(quoted: Quotation) -> Iterator[str]:
-    """Yield the text in a fence that is longer than any fence in the text."""
+    """Yield a quotation as a code block. Its fence is longer than any fence in the text."""
     lines = [escape_line(line) for line in quoted.text.split("\n")]
     longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
     fence = "`" * (longest + 1)

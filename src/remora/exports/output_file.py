@@ -13,10 +13,10 @@ from remora.trace.content.private_files import FILE_MODE, disk_errors
 
 @contextmanager
 def replace_when_done(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that replaces `path` on success and is removed on failure.
+    """Open a temporary file that replaces `path` on success and is removed on failure.
 
-    Links are followed. Pipes and devices are written directly. Raises DiskError, and UsageError if
-    `path` is a folder.
+    Links are followed. Pipes and devices are written directly. Raises DiskError if the file cannot
+    be written, and UsageError if `path` is a folder.
     """
     with disk_errors(path):
         if path.exists() and not (path.is_file() or path.is_dir()):
@@ -33,8 +33,8 @@ def replace_when_done(path: Path) -> Iterator[BinaryIO]:
 def temporary_beside(path: Path) -> Iterator[Path]:
     """Yield an unused path next to `path`, with the same suffix.
 
-    On success, the file at this path replaces `path`. Raises DiskError, and UsageError if `path` is
-    a folder.
+    On success, the file created at this path replaces `path`. Raises DiskError if the file cannot
+    be written, and UsageError if `path` is a folder.
     """
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="choose a file")

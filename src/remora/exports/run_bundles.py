@@ -1,4 +1,4 @@
-"""Streams exported together: a run, its agents in order, and their reviews."""
+"""Bundles of streams that are exported together, such as a run with its agents and reviews."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,9 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job in its run's stream. `verdict` is the last verdict on it, if any."""
+    """One attempt of a job, as recorded in the run's stream. `verdict` is the latest verdict, if
+    any.
+    """
 
     agent_id: str
     operation: str = ""
@@ -25,8 +27,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the requested agents.
 
-    `path` is the run's stream, or None if it was deleted. `attempts` maps agents to all attempts of
-    the run, in start order. `whole` is True if the run itself was requested.
+    `path` is the run's stream, or None if it was deleted. `attempts` maps agent IDs to all attempts
+    of the run, in start order. `whole` is True if the run itself was requested.
     """
 
     run_id: str
@@ -43,7 +45,11 @@ class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
-    """Return one agent with its run's review. Raises NotFound, StreamDamaged."""
+    """Return one agent together with its review in the run.
+
+    Raises NotFound if the agent's stream is missing or empty, and StreamDamaged if a stream is
+    damaged.
+    """
     first = next(read_events(folder.existing_agent(agent_id)), None)
     if first is None:
         raise NotFound(f"{agent_id} has an empty stream", hint="it was killed at its start")
@@ -57,7 +63,10 @@ def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
 
 
 def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
-    """Return a run and its agents that have a stream. Raises NotFound, StreamDamaged."""
+    """Return a run and all of its agents that have a stream.
+
+    Raises NotFound if the run's stream is missing, and StreamDamaged if it is damaged.
+    """
     path = folder.existing_run(run_id)
     attempts: dict[str, Attempt] = {}
     start, began, head = None, "", Head()
@@ -86,10 +95,10 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
 
 
 def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
-    """Yield all runs in name order, then agents that have no run. A damaged stream yields its
-    error.
+    """Yield all runs in name order, then agents that have no run.
 
-    The agents of a damaged run are left out, because their reviews are unknown.
+    If a stream is damaged, yield its error instead. The agents of a damaged run are left out,
+    because their reviews are unknown.
     """
     seen: set[str] = set()
     damaged: set[str] = set()

@@ -1,4 +1,4 @@
-"""Summary of an agent's stream, with its hashes verified."""
+"""Summary of an agent's stream, including verification of its hashes."""
 
 from collections.abc import Iterator
 from itertools import dropwhile
@@ -27,10 +27,10 @@ HINT = "run `remora trace verify` for details"
 
 
 class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's start, end and totals from its stream.
+    """The start, end and totals of an agent, as recorded in its stream.
 
-    `verified` is None if nothing was submitted. Token counts are the sums of what the servers
-    reported.
+    `verified` is None if nothing was submitted. Token counts are the totals reported by the
+    servers.
     """
 
     start: AgentStart
@@ -52,7 +52,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name in the agent's definition, or the operation if it has no name."""
+        """The name in the agent's definition, or the operation if the definition has no name."""
         return str(self.start.definition.get("name") or self.operation)
 
     @property
@@ -67,7 +67,8 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     """Verify a stream's hashes and summarize it, in one pass with bounded memory.
 
-    Raises NotFound, or StreamDamaged if it is damaged or not an agent's stream.
+    Raises NotFound if the stream does not exist, and StreamDamaged if it is damaged or is not an
+    agent's stream.
     """
     # a writer may have been killed while it wrote the very first line, before `agent_start`
     events = dropwhile(lambda event: event.type == Recovered.type, verified_events(path))
@@ -113,7 +114,7 @@ class _Answered(msgspec.Struct):
 
 
 class _SummaryBuilder:
-    """Collects facts event by event. For a resumed turn, later events replace earlier ones."""
+    """Collects facts from each event. If a turn was resumed, later events replace earlier ones."""
 
     def __init__(self, first: Event) -> None:
         self.last = first

@@ -1,4 +1,4 @@
-"""Private, disposable SQLite files: transactions, schema checks and classification of errors."""
+"""Transactions, schema checks and error classification for private, disposable SQLite files."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ def is_refusal(error: sqlite3.Error) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit either all changes made in the block or none, even if the process is killed."""
+    """Commit all changes made in the block or none of them, even if the process is killed."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -45,17 +45,23 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def is_blank(connection: sqlite3.Connection) -> bool:
-    """Return True if the file has neither tables nor a version. Raises sqlite3.Error."""
+    """Return True if the file has neither tables nor a version.
+
+    Raises sqlite3.Error if the file cannot be read.
+    """
     return _schema(connection) == (0, [])
 
 
 def has_tables(connection: sqlite3.Connection, tables: Sequence[str], version: int) -> bool:
-    """Return True if the file has exactly these tables and this version. Raises sqlite3.Error."""
+    """Return True if the file has exactly these tables and this version.
+
+    Raises sqlite3.Error if the file cannot be read.
+    """
     return _schema(connection) == (version, sorted(tables))
 
 
 def make_tables(connection: sqlite3.Connection, tables: Sequence[str], version: int) -> None:
-    """Create the tables in a blank file and set its version. Raises sqlite3.Error."""
+    """Create the tables in a blank file and set its version. Raises sqlite3.Error on failure."""
     for statement in tables:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version={version}")

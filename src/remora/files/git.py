@@ -1,4 +1,4 @@
-"""Git commands that never run programs from a repository's configuration."""
+"""Git commands that never run programs configured by the repository."""
 
 import os
 import subprocess
@@ -17,9 +17,9 @@ _LOOK_SECONDS = 0.1
 
 
 def git_environment() -> dict[str, str]:
-    """Return git's environment, without variables that refer git to another repository.
+    """Return the environment for git, without variables that point to another repository.
 
-    The user's git configuration is used.
+    Git still reads the user's configuration.
     """
     return {
         "PATH": os.defpath + ":/usr/local/bin",
@@ -35,7 +35,7 @@ def git_environment() -> dict[str, str]:
 
 
 def git_command(*words: str) -> list[str]:
-    """Return a git command line with hooks, file monitor and signature checks disabled."""
+    """Return a git command line that disables hooks, the file monitor and signature checks."""
     return [*_GIT, *words]
 
 
@@ -46,10 +46,10 @@ def git_output(
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
 ) -> bytes:
-    """Run git in `root` and return its output. If `index` is given, git uses this index file.
+    """Run git in `root` and return its output.
 
-    Raises OutsideError if git is missing, does not finish in time, or exits with a status that is
-    not in `succeeds`.
+    `index` is the index file to use instead of the repository's index. Raises OutsideError if git
+    is missing, stalls, times out, or exits with a status that is not in `succeeds`.
     """
     check_not_stalled(root)
     try:

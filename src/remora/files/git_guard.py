@@ -1,4 +1,7 @@
-"""Check for pipes and devices in an untrusted repository, which git would read forever."""
+"""Checks for pipes and devices in an untrusted repository.
+
+Git would block forever when it reads them.
+"""
 
 import os
 import re
@@ -18,9 +21,9 @@ _MAX_CONFIGS = 100
 
 
 def check_git_files(root: Path) -> None:
-    """Check the files that git reads first, and files that its configuration refers to.
+    """Check the files that git reads first, and the files that its configuration refers to.
 
-    Raises OutsideError.
+    Raises OutsideError if any of them is a pipe or a device.
     """
     resolved = root.resolve()
     places = (place / ".git" for place in (resolved, *resolved.parents))
@@ -33,16 +36,20 @@ def check_git_files(root: Path) -> None:
 
 
 def check_excludes(root: Path, top: Path) -> None:
-    """Check the excludes file set in git's configuration. Raises OutsideError."""
+    """Check the excludes file set in git's configuration.
+
+    Raises OutsideError if it is a pipe or a device, or if git fails.
+    """
     output = git_output(root, "config", "--path", "-z", "core.excludesFile", succeeds=(0, 1))
     if output:
         _check(top / os.fsdecode(output.removesuffix(b"\0")))
 
 
 def check_ignore_file(root: Path) -> None:
-    """Check the ignore file in `root`. A link is not checked, because git does not read it.
+    """Check the `.gitignore` in `root`.
 
-    Raises OutsideError.
+    A symbolic link is not checked, because git does not read it. Raises OutsideError if the file is
+    a pipe or a device.
     """
     path = root / ".gitignore"
     if not path.is_symlink():
@@ -55,7 +62,7 @@ def _check(path: Path) -> None:
 
 
 def _check_named(configs: list[Path], top: Path) -> None:
-    """Check the files that configurations refer to, directly or through included configurations."""
+    """Check all files that the configurations refer to, directly or through includes."""
     waiting = [*configs]
     checked: set[Path] = set()
     while waiting and len(checked) < _MAX_CONFIGS:
@@ -69,10 +76,10 @@ def _check_named(configs: list[Path], top: Path) -> None:
 
 
 def _named_files(config: Path, top: Path) -> Iterator[Path]:
-    """Yield the files that a configuration refers to.
+    """Yield the files that a configuration file refers to.
 
-    Each relative path is resolved in two ways: against the configuration's folder, as in includes,
-    and against `top`, as in other settings.
+    Each relative path is resolved in two ways: against the configuration's folder (as git does for
+    includes), and against `top` (as git does for other settings).
     """
     try:
         with config.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Long-lived `git check-ignore` process."""
+"""Ignore queries answered by a long-lived `git check-ignore` process."""
 
 import os
 import select
@@ -26,9 +26,9 @@ _LOOK_MS = 100
 
 
 class IgnoreAnswer(NamedTuple):
-    """The queried paths that are ignored, up to the first path that git refuses.
+    """The ignored paths of a query, up to the first path that git refuses.
 
-    Git refuses paths behind a link or in another repository.
+    Git refuses paths behind a symbolic link or in another repository.
     """
 
     ignored: set[str]
@@ -36,10 +36,10 @@ class IgnoreAnswer(NamedTuple):
 
 
 class GitIgnores:
-    """Answers ignore queries for paths below a root, using one long-lived process.
+    """Answers ignore queries for paths below a root, using one long-lived git process.
 
-    The process is started by the first query and stopped by `close`. It reads a folder's ignore
-    file once, at the first query in that folder.
+    The first query starts the process, and `close` stops it. The process reads a folder's ignore
+    file only once, at the first query in that folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -47,7 +47,7 @@ class GitIgnores:
         self._process: subprocess.Popen[bytes] | None = None
 
     def ignored(self, paths: Sequence[str]) -> IgnoreAnswer:
-        """Return the ignored paths among `paths`. Raises OutsideError if git does not answer."""
+        """Return the ignored paths in `paths`. Raises OutsideError if git does not answer."""
         if not paths:
             return IgnoreAnswer(set(), None)
         # `./`: a name that begins with a colon would be taken for a pathspec
@@ -88,7 +88,7 @@ class GitIgnores:
         return self._process
 
     def _check_alive(self, detector: StallDetector, until: float) -> None:
-        """Raise OutsideError if git has stalled or not answered in time."""
+        """Raise OutsideError if git has stalled or has not answered in time."""
         if detector.is_stalled():
             self.close()
             raise OutsideError(
@@ -100,7 +100,7 @@ class GitIgnores:
             raise OutsideError(f"git check-ignore wrote nothing for {_SILENT_SECONDS:g} s")
 
     def _exchange(self, process: subprocess.Popen[bytes], query: bytes, ends: int) -> bytes:
-        """Write `query` and read until `ends` fields are complete or git exits."""
+        """Write `query`, and read until `ends` fields are complete or git exits."""
         assert process.stdin is not None
         assert process.stdout is not None
         into, out = process.stdin.fileno(), process.stdout.fileno()
@@ -127,7 +127,10 @@ class GitIgnores:
 
 
 def _write(into: int, data: memoryview) -> int:
-    """Write data; return the number of bytes written, or `len(data)` if git closed its input."""
+    """Write a part of `data` and return the number of bytes written.
+
+    If git closed its input, return `len(data)`.
+    """
     try:
         return os.write(into, data[:_PART])
     except BlockingIOError:

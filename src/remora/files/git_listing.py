@@ -1,4 +1,4 @@
-"""Git's view of a folder: tracked files, and the files that define its ignore rules."""
+"""Tracked files of a git repository, and the files that define its ignore rules."""
 
 import os
 from pathlib import Path
@@ -12,12 +12,12 @@ _LINK = b"160000"  # the mode of a submodule in the index
 
 
 class GitPaths(NamedTuple):
-    """Paths of the git files that determine which project files belong to a repository."""
+    """Paths of the git files that determine which files are tracked and which are ignored."""
 
     top: Path
     index_file: Path
     sources: tuple[Path, ...]
-    """Configuration and ignore files outside the project's folder, even if they do not exist."""
+    """Configuration and ignore files outside the project's folder, whether or not they exist."""
 
 
 class GitIndex(NamedTuple):
@@ -30,8 +30,8 @@ class GitIndex(NamedTuple):
 def git_root(root: Path) -> Path:
     """Return the root of the repository that contains `root`.
 
-    Raises OutsideError if git or a repository is missing, if the repository belongs to another
-    user, or if it ignores `root`.
+    Raises OutsideError if git is missing, if `root` is not in a repository, if the repository
+    belongs to another user, or if it ignores `root`.
     """
     check_git_files(root)
     try:
@@ -45,7 +45,7 @@ def git_root(root: Path) -> Path:
 
 
 def git_paths(root: Path) -> GitPaths:
-    """Return the paths of the repository that contains `root`.
+    """Return the paths of git's files for the repository that contains `root`.
 
     Raises whatever `git_root` raises.
     """
@@ -69,7 +69,7 @@ def git_paths(root: Path) -> GitPaths:
 
 
 def git_index(root: Path) -> GitIndex:
-    """Return the files tracked under `root`. Raises OutsideError."""
+    """Return the files and submodules tracked under `root`. Raises OutsideError if git fails."""
     tracked: list[str] = []
     submodules: list[str] = []
     for entry in git_output(root, "ls-files", "-s", "-z").split(b"\0"):
@@ -92,7 +92,10 @@ def _is_ignored(root: Path) -> bool:
 
 
 def _configured(root: Path, top: Path) -> set[Path]:
-    """Return git's configuration files, even if they are missing, and the user's excludes file."""
+    """Return the paths of git's configuration files and of the user's excludes file.
+
+    The files may not exist.
+    """
     found = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
     excludes = Path.home() / ".config/git/ignore"
     fields = git_output(root, "config", "--list", "--show-origin", "-z").split(b"\0")

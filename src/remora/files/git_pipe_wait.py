@@ -12,9 +12,10 @@ _lock = threading.Lock()
 
 
 class StallDetector:
-    """Detects a stall of one process by comparing successive calls of `is_stalled`. Needs /proc.
+    """Detects a stalled process by comparing successive calls of `is_stalled`. Requires /proc.
 
-    A process that waits for a pipe is in state S. If it waits for a slow disk, it is in state D.
+    A process that waits for a pipe is in state S. A process that waits for a slow disk is in state
+    D, and does not count as stalled.
     """
 
     def __init__(self, pid: int) -> None:
@@ -49,7 +50,7 @@ def _asleep(pid: int) -> object:
 
 
 def remember_stall(root: Path) -> None:
-    """Remember that git stalled in this folder, so that the next calls fail immediately."""
+    """Record that git stalled in this folder, so that calls in the next minute fail immediately."""
     with _lock:
         _stalled[str(root)] = time.monotonic()
 

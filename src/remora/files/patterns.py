@@ -1,4 +1,4 @@
-"""Globs and ignore-file patterns over root-relative POSIX paths."""
+"""Globs and ignore-file patterns that match root-relative POSIX paths."""
 
 import functools
 import re
@@ -9,7 +9,7 @@ _MAX_BYTES = 1 << 24  # maximum size of an ignore file in bytes
 
 @functools.lru_cache(maxsize=512)
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression for a glob. Of its wildcards, only `**` matches `/`."""
+    """Return a regular expression for a glob. `**` is the only wildcard that matches `/`."""
     out: list[str] = []
     section, start = "", ""
     rest = pattern
@@ -33,15 +33,19 @@ _PIECE = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|\*+|\?|.", re.DOTALL)
 
 
 def _section(start: str, parts: str, *, last: bool) -> str:
-    """Return the expression for the part of a glob between two `**`.
+    """Return the expression for the part of a glob between two `**` wildcards.
 
-    It is an atomic group, because backtracking could take exponential time.
+    The expression is an atomic group, because backtracking could take exponential time.
     """
     return start + parts if last or not start else f"(?>{start}?{parts})"
 
 
 def _part_regex(part: str) -> str:
-    """Return the expression for one path part, with an atomic group between two stars."""
+    """Return the expression for one path component.
+
+    The text between two stars becomes an atomic group, because backtracking could take exponential
+    time.
+    """
     first, *middle = _between_stars(part)
     last = [f"[^/]*{middle.pop()}"] if middle else []
     return "".join([first, *(f"(?>[^/]*?{fixed})" for fixed in middle), *last])
@@ -71,14 +75,17 @@ def _piece_regex(piece: str) -> str:
 class IgnoreRules:
     """Ignore rules from `.gitignore` files only.
 
-    Matching is case-sensitive, and the last matching rule decides.
+    Matching is case-sensitive, and the last matching rule wins.
     """
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
 
     def read(self, root: Path, prefix: str) -> None:
-        """Add the `.gitignore` in `prefix`, unless it is unreadable, a link, or over 16 MiB."""
+        """Add the rules of the `.gitignore` in `prefix`.
+
+        The file is skipped if it is unreadable, a symbolic link, or larger than 16 MiB.
+        """
         path = root / prefix / ".gitignore"
         if path.is_file() and not path.is_symlink():
             try:
@@ -90,7 +97,7 @@ class IgnoreRules:
                 self.add(prefix, text.decode("utf-8", "surrogateescape"))
 
     def add(self, prefix: str, text: str) -> None:
-        """Add the lines of a `.gitignore` in the folder `prefix`."""
+        """Add the rules in `text`, the content of the `.gitignore` in the folder `prefix`."""
         for line in text.split("\n"):
             pattern = re.sub(r"(?<!\\) +$", "", line.rstrip("\r"))
             if not pattern.strip("/") or pattern.startswith("#"):
@@ -106,7 +113,7 @@ class IgnoreRules:
     def matches(self, path: str, *, folder: bool) -> bool:
         """Return True if the last rule that matches this path ignores it.
 
-        Folders above the path are not considered.
+        Parent folders are not considered.
         """
         for prefix, glob, negated, folders_only in reversed(self._rules):
             if folders_only and not folder:
@@ -116,7 +123,7 @@ class IgnoreRules:
         return False
 
     def ignores(self, path: str) -> bool:
-        """Return True if a file or a folder above it is ignored."""
+        """Return True if a file or any of its parent folders is ignored."""
         parts = path.split("/")
         folders = ("/".join(parts[:count]) for count in range(1, len(parts)))
         return any(self.matches(folder, folder=True) for folder in folders) or self.matches(

@@ -1,4 +1,4 @@
-"""Files of a project, listed by git or by a directory walk."""
+"""Listing of a project's files, by git or by a directory walk."""
 
 import os
 import stat as st
@@ -20,7 +20,8 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The project's regular files as sorted root-relative POSIX paths.
 
     Bytes that are not UTF-8 are surrogate-escaped. `commit` is the commit at HEAD, if any.
-    `skipped` has pairs of path and reason. `note` is the reason that git was not used, or empty.
+    `skipped` contains pairs of path and reason. `note` is the reason why git was not used, or an
+    empty string.
     """
 
     paths: tuple[str, ...]
@@ -35,9 +36,10 @@ def project_files(
 ) -> ProjectFiles:
     """Return the files of the project at `root`, which may be a folder inside a git repository.
 
-    `exclude` has `.gitignore` patterns. `include` has globs of ignored files to add. Links,
-    `.agentfs/`, `.env*` and untracked files in a virtual environment or `node_modules` are left
-    out. Raises ConfigError if an `include` glob leaves the root.
+    `exclude` contains `.gitignore` patterns of files to leave out. `include` contains globs of
+    ignored files to add. Symbolic links, `.agentfs/`, `.env*`, and untracked files in a virtual
+    environment or `node_modules` are left out. Raises ConfigError if an `include` glob refers to a
+    path outside the root.
     """
     try:
         listed, commit = _from_git(root)
@@ -62,7 +64,10 @@ def project_files(
 
 
 def is_private(path: str) -> bool:
-    """Return True for paths that are never copied: recordings, version control, `.env*` files."""
+    """Return True for a path that is never copied.
+
+    Recordings, version control data and `.env*` files are never copied.
+    """
     return any(part in RESERVED_FOLDERS or part.startswith(".env") for part in path.split("/"))
 
 
@@ -76,14 +81,14 @@ def _from_git(root: Path) -> tuple[list[str], str | None]:
 
 
 def _names(root: Path, listing: bytes) -> list[str]:
-    """Return tracked files, and untracked files outside virtual environments and `node_modules`."""
+    """Return tracked files, and untracked files not in virtual environments or `node_modules`."""
     generated = _MadeByTools(root)
     named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
     return [path for tag, path in named if tag != b"?" or not generated.contains(path)]
 
 
 class _MadeByTools:
-    """Finds paths in a virtual environment or `node_modules`, even if git does not ignore them."""
+    """Detects paths in a virtual environment or `node_modules`, whether or not git ignores them."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -97,14 +102,17 @@ class _MadeByTools:
 
 
 class _Kinds:
-    """Checks the type of files, without following links in their paths."""
+    """Checks the types of files without following symbolic links in their paths."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
         self._folders: dict[str, bool] = {"": True}
 
     def why_not(self, path: str) -> str | None:
-        """Return None for a regular file, "" for a missing path, or the reason to skip the path."""
+        """Return the reason to skip a path, or None for a regular file.
+
+        For a missing path, the reason is an empty string.
+        """
         if path.endswith("/"):
             return "another repository"
         try:
@@ -126,7 +134,7 @@ class _Kinds:
 
 
 def _unknown_folders(path: str, known: Container[str]) -> list[str]:
-    """Return the folders above a path that are not in `known`, topmost first."""
+    """Return the parent folders of a path that are not in `known`, topmost first."""
     found: list[str] = []
     folder = path.rpartition("/")[0]
     while folder not in known:

@@ -1,4 +1,4 @@
-"""Search for the project root. This is a small module, because every command imports it first."""
+"""Search for the project root. This module is small because every command imports it first."""
 
 from collections.abc import Sequence
 from os.path import expanduser
@@ -8,10 +8,12 @@ from pathlib import Path
 def find_root(start: Path, within: Path | None = None) -> Path:
     """Return the project root for a target file or folder.
 
-    In a git repository, this is the nearest folder with `remora.yaml`, up to the repository's root,
-    or else the repository's root. Outside of git, it is the target folder, unless the target is in
-    `within`, the user's current folder. In that case, it is the nearest folder with `remora.yaml`,
-    up to `within`, or else the nearest one with `pyproject.toml`, or else `within`. Folders above
+    In a git repository, the root is the nearest folder that contains `remora.yaml`, or else the
+    root of the repository. The search stops at the root of the repository.
+
+    Outside a git repository, the root is the target folder, unless the target is in `within`, the
+    user's current folder. In that case, the root is the nearest folder that contains `remora.yaml`,
+    or else the nearest folder that contains `pyproject.toml`, or else `within`. Folders above
     `within` are not searched, because other users may have put files there.
     """
     target = start.resolve()

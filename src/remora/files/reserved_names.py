@@ -1,4 +1,7 @@
-"""Names of files that no change may write: version control, recordings and Remora's settings."""
+"""Detection of reserved names: files that no change may write.
+
+These are version control data, recordings and Remora's settings.
+"""
 
 import re
 import unicodedata
@@ -20,9 +23,9 @@ _SHORT_SETTINGS = re.compile(r"remora~\d+(?:\.yam)?|re[0-9a-f]{4}~\d+(?:\.yam)?"
 def reserved(path: str) -> Kind | None:
     """Return the kind of reserved file that a root-relative path could refer to, or None.
 
-    File systems may treat different names as equal. This function takes account of the rules of
-    HFS+, APFS, NTFS and FAT: case, invisible characters, compatibility forms, trailing dots and
-    spaces, streams after a colon, and short names.
+    File systems may treat different names as equal. This function applies the rules of HFS+, APFS,
+    NTFS and FAT for case, invisible characters, compatibility forms, trailing dots and spaces,
+    streams after a colon, and short names.
     """
     kinds = {_kind(part) for part in _SEPARATORS.split(path)}
     return "records" if "records" in kinds else "settings" if "settings" in kinds else None
@@ -37,7 +40,7 @@ def _kind(part: str) -> Kind | None:
 
 
 def _fold_name(part: str) -> str:
-    """Return a name without invisible characters, in lower-case ASCII if possible."""
+    """Return a name in lowercase without invisible characters, as ASCII if possible."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", part).casefold())
     visible = (c for c in plain if c not in _FILLERS and unicodedata.category(c) not in _HIDDEN)
     return "".join(visible).replace("\u0131", "i")

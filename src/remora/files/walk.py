@@ -1,4 +1,4 @@
-"""Directory walk for projects without git. Folders created by tools are skipped."""
+"""Directory walk for projects that do not use git. Folders created by tools are skipped."""
 
 import os
 import re
@@ -14,7 +14,7 @@ BUILD_FOLDERS = frozenset({"build", "dist"})  # unless they are packages
 
 
 def walk(root: Path) -> list[str]:
-    """Return all files, except ignored ones and files in folders created by tools."""
+    """Return all files that are neither ignored nor in a folder created by a tool."""
     rules = IgnoreRules()
     found: list[str] = []
     waiting = [""]
@@ -55,9 +55,9 @@ def is_dependency_folder(root: Path, folder: str) -> bool:
 
 
 def included_files(root: Path, include: Sequence[str]) -> Iterator[str]:
-    """Yield the files that match a glob, even ignored ones.
+    """Yield the files that match any of the globs, even if they are ignored.
 
-    Raises ConfigError if the glob refers to a path outside the root.
+    Raises ConfigError if a glob refers to a path outside the root.
     """
     for pattern in include:
         *folders, _ = parts = pattern.split("/")

@@ -1,1 +1,1 @@
-"""The Node State Hub: provides fresh facts about a project's functions, classes and modules."""
+"""The Node State Hub, which provides current facts about functions, classes and modules."""

@@ -1,4 +1,4 @@
-"""HubClient: gets facts about nodes, never stale, from the best source that answers in time."""
+"""HubClient, which returns up-to-date facts from the best source that answers in time."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -41,9 +41,9 @@ _TRIED_LONG_S = 8.0
 
 
 class Context(dict[str, AnsweredNode]):
-    """Nodes by key, with the answering source and its generation.
+    """Nodes by key, together with the source that answered and its generation.
 
-    Both are None if no source answered.
+    `source` and `generation` are None if no source answered.
     """
 
     source: SourceName | None = None
@@ -51,13 +51,15 @@ class Context(dict[str, AnsweredNode]):
 
 
 class HubClient:
-    """Client that asks the daemon, then the database (rereading changed files), then the file
-    itself.
+    """Client for facts about the nodes of a project.
 
-    `socket` and `db` default to the paths that `remora hub start` uses; `places` replaces all
-    paths. `deadline` is in seconds per request; facts that are not available by then are left out.
-    A fact is null if its source cannot provide it. `files` may be a function, which is called when
-    files must be read. The client never writes anything.
+    It queries the daemon first, then the database (rereading changed files), and finally the
+    requested files. It never writes anything.
+
+    `socket` and `db` default to the paths that `remora hub start` uses. `places` overrides all
+    paths. `deadline` is the time limit of a request in seconds. Facts that are not available by
+    then are left out. A fact is null if its source cannot provide it. `files` may be a function,
+    which is called when files must be read.
     """
 
     def __init__(
@@ -80,11 +82,14 @@ class HubClient:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
     async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]:
-        """Return facts by node key, each with `fresh`; unknown nodes are left out. Never raises."""
+        """Return facts by node key, each with a `fresh` flag. Unknown nodes are left out.
+
+        Never raises.
+        """
         return await self.refresh_context(nodes)
 
     async def refresh_context(self, keys: Iterable[str]) -> Context:
-        """Return what `get_context` returns, with the source and its generation. Never raises."""
+        """Return what `get_context` returns, plus the source and its generation. Never raises."""
         valid_keys = tuple(dict.fromkeys(key for key in keys if _is_utf8(key)))
         found = Context()
         if not valid_keys:
@@ -96,28 +101,31 @@ class HubClient:
         return found
 
     async def node(self, key: str) -> NodeState | None:
-        """Return one node, or None if no source answers. Raises NotFound for an unknown node."""
+        """Return a node, or None if no source answers.
+
+        Raises NotFound if the node does not exist.
+        """
         found: NodeState | None = await self._result(GetNode(node=key))
         return found
 
     async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
         """Return `{node, callers, fresh, generation}`, or None if no source answers.
 
-        Raises NotFound.
+        Raises NotFound if the node does not exist.
         """
         return await self._document(Callers(node=key, depth=depth))
 
     async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
         """Return `{node, callees, fresh, generation}`, or None if no source answers.
 
-        Raises NotFound.
+        Raises NotFound if the node does not exist.
         """
         return await self._document(Callees(node=key, depth=depth))
 
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
         """Return `{node, tests, fresh, generation}`, or None if no source answers.
 
-        Raises NotFound.
+        Raises NotFound if the node does not exist.
         """
         return await self._document(Tests(node=key, depth=depth))
 
@@ -128,10 +136,12 @@ class HubClient:
     async def find(self, name: str, *, folder: str | Path | None = None) -> "FoundNode":
         """Return the node that a name refers to, by the same rules as the CLI commands.
 
-        A name is a key (with or without `node:`), `path:qualname`, a path (its module), a qualname
-        or its end, a dotted name, a pytest id, or `path:LINE`. Paths may be relative to the root or
-        to `folder`. Raises NotFound, UsageError (ambiguous name) and OutsideError (no daemon and no
-        index).
+        A name may be a key (with or without `node:`), `path:qualname`, the path of a module, a
+        qualname or its last parts, a dotted name, a pytest id, or `path:LINE`. Paths may be
+        relative to the root or to `folder`.
+
+        Raises NotFound if no node has this name, UsageError if the name is ambiguous, and
+        OutsideError if there is neither a daemon nor an index.
         """
         from remora.hub.lookup.find import NameQuery, find_node  # imports name parsing
 
@@ -139,21 +149,21 @@ class HubClient:
         return await find_node(NameQuery(name, self.root, place), self, self._ask_current)
 
     async def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that a class uses, or None for any other node."""
+        """Return the key of the `__init__` that a class uses, or None if there is none."""
         return await self._ask_current(lambda current: current.constructor(key))
 
     async def is_served(self, seconds: float) -> bool:
-        """True if a daemon answers within `seconds`, even if it is busy."""
+        """Return True if a daemon answers within `seconds`, even if it is busy."""
         return isinstance(await self._from_daemon(Health(), seconds), SourceAnswer)
 
     async def prepare(self, seconds: float) -> None:
-        """Warm up the fallbacks for at most `seconds`."""
+        """Warm up the fallback sources if no daemon answers. Takes at most `seconds`."""
         budget = Budget(seconds)
         if not await self.is_served(budget.left * _DAEMON_SHARE):
             await self._run_in_thread(self._prepare_fallbacks, budget)
 
     def close(self) -> None:
-        """Close the database; later requests get no answer."""
+        """Close the database. After that, only the daemon can answer requests."""
         self._thread.shutdown(wait=True, cancel_futures=True)
         if self._opened is not None:
             self._opened.close()
@@ -166,7 +176,7 @@ class HubClient:
 
     @property
     def _fallbacks(self) -> "FallbackSources":
-        """The fallback sources, created on first use. Call only in the fallbacks' thread."""
+        """The fallback sources, created on first use. Use only in the fallback thread."""
         if self._opened is None:
             self._opened = self._open_fallbacks()
         return self._opened
@@ -180,7 +190,7 @@ class HubClient:
         return FallbackSources(self.root, self._db, self._file_rules())
 
     async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
-        """Answer `question` from the current files, without a deadline."""
+        """Answer `question` from the current files. There is no deadline."""
 
         def ask() -> _T:
             from remora.hub.sources.current_nodes import CurrentNodes  # imports the analysis
@@ -203,7 +213,7 @@ class HubClient:
         return None if answer is None else answer.result
 
     async def _ask(self, request: Request) -> SourceAnswer | NotFound | None:
-        """Return the answer of the best source that answers in time."""
+        """Return the answer of the best source that responds before the deadline."""
         budget = Budget(self.deadline)
         answer = await self._from_daemon(request, budget.left * _DAEMON_SHARE)
         if isinstance(answer, SourceAnswer | NotFound):
@@ -233,9 +243,9 @@ class HubClient:
         return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
     async def _run_in_thread(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
-        """Run `ask` in the fallbacks' thread.
+        """Run `ask` in the fallback thread and return its result.
 
-        At the deadline, return None and ignore a late result.
+        Returns None if it does not finish before the deadline. A late result is ignored.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -267,7 +277,10 @@ def _path(named: str | Path | None) -> Path | None:
 
 
 def _is_utf8(key: str) -> bool:
-    """True if the key is valid UTF-8, like the key of every node. Other keys cannot be sent."""
+    """Return True if the key can be encoded as UTF-8.
+
+    Every node key can be encoded. Other keys cannot be sent.
+    """
     try:
         key.encode()
     except UnicodeEncodeError:

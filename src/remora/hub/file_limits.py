@@ -8,7 +8,7 @@ FILE_LIMIT = 1024 * 1024
 
 
 class FileRules(NamedTuple):
-    """Exclude patterns as in remora.yaml, and the size in bytes above which files are skipped."""
+    """Exclude patterns from remora.yaml, and the size in bytes above which files are skipped."""
 
     exclude: Sequence[str] = ()
     limit: int = FILE_LIMIT

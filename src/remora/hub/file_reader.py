@@ -1,4 +1,4 @@
-"""Reader for whole project files up to a size limit, with a Stamp of exactly the bytes read."""
+"""Reader for whole project files up to a size limit. It also returns each file's Stamp."""
 
 import errno
 import os
@@ -29,35 +29,41 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Content(NamedTuple):
-    """File content. `stamp` is None if the file changed recently, keeps changing or was skipped."""
+    """Content of a file.
+
+    `stamp` is None if the file was skipped, changed recently or keeps changing.
+    """
 
     data: bytes
     stamp: Stamp | None
     skipped: str = ""
-    """Reason why the file was not read; empty if it was read."""
+    """Reason why the file was not read, or an empty string if it was read."""
 
     @property
     def file_hash(self) -> str:
-        """SHA-256 of the bytes, or for a skipped file the reason, which never equals a hash."""
+        """SHA-256 hash of the bytes.
+
+        For a skipped file, this is the reason instead, which never equals a hash.
+        """
         return self.skipped or sha256(self.data).hexdigest()
 
 
 def facts_of(path: str, content: Content) -> FileFacts:
-    """Return the facts of a file (raw path). A skipped file has no nodes."""
+    """Return the facts of the file at a raw path. A skipped file has no nodes."""
     if content.skipped:
         return facts_without_nodes(path, content.file_hash, content.skipped)
     return read_facts(path, content.data)
 
 
 def facts_without_nodes(path: str, file_hash: str, detail: str) -> FileFacts:
-    """Return the facts of a file that was not analysed, with the reason."""
+    """Return facts for a file that was not analyzed. `detail` is the reason."""
     return msgspec.structs.replace(
         read_facts(path, b""), file_hash=file_hash, partial=True, detail=detail, nodes=()
     )
 
 
 class Reader:
-    """Reads files below one folder, without following symbolic links."""
+    """Reads files in one folder and its subfolders, without following symbolic links."""
 
     def __init__(self, root: int, limit: int) -> None:
         self._root = root
@@ -66,7 +72,11 @@ class Reader:
         """Path and descriptor of the last file's folder; the next file is usually in it too."""
 
     def read(self, path: str) -> Content:
-        """Read the file at a raw path. Retry if it changes during the read; skip a large file."""
+        """Read the file at a raw path.
+
+        The read is repeated if the file changes in the meantime. Files over the size limit are
+        skipped.
+        """
         data = b""
         for _ in range(_TRIES):
             began = time.time_ns()
@@ -104,7 +114,7 @@ class Reader:
 def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
     """Open a reader for files below `root`.
 
-    It skips files of more than `limit` bytes. Raises OSError.
+    The reader skips files of more than `limit` bytes. Raises OSError if `root` cannot be opened.
     """
     folder = os.open(root, _FOLDER)
     reader = Reader(folder, limit)
@@ -125,7 +135,7 @@ def _open(root: int, path: bytes, flags: int) -> int:
 
 
 def _is_reliable(stamp: Stamp, now_ns: int) -> bool:
-    """True if every write after the read at `now_ns` will change the Stamp."""
+    """Return True if every write after the read at `now_ns` will change the Stamp."""
     if stamp.ctime_ns % _COARSE_NS == 0:  # perhaps a file system with timestamps in seconds
         return not is_racy(stamp, now_ns)
     return max(stamp.mtime_ns, stamp.ctime_ns) < now_ns - _TICK_NS

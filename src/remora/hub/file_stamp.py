@@ -1,4 +1,4 @@
-"""Stamp: file metadata that reveals a change without reading the file."""
+"""Stamp: file metadata that shows whether a file changed, without reading the file."""
 
 import os
 from typing import NamedTuple
@@ -8,12 +8,12 @@ _RACY_NS = 2_000_000_000
 
 
 class Stamp(NamedTuple):
-    """File metadata. Equal Stamps mean equal content, unless the Stamp is racy (see `is_racy`)."""
+    """File metadata. Equal Stamps imply equal content, unless a Stamp is racy (see `is_racy`)."""
 
     size: int
     mtime_ns: int
     ctime_ns: int
-    """Programs cannot set it, so it reveals a rewrite that restored size and mtime."""
+    """Programs cannot set the ctime, so it shows a change even if size and mtime are restored."""
     inode: int
 
 
@@ -23,5 +23,8 @@ def stamp_of(about: os.stat_result) -> Stamp:
 
 
 def is_racy(stamp: Stamp, now_ns: int) -> bool:
-    """True if a later change may keep the Stamp: it is from the last 2 s, or from the future."""
+    """Return True if a later change of the file might not change the Stamp.
+
+    This is the case if the Stamp is from the last 2 seconds or from the future.
+    """
     return max(stamp.mtime_ns, stamp.ctime_ns) > now_ns - _RACY_NS

@@ -1,4 +1,4 @@
-"""Verify the index: compare the stored state with a fresh analysis of the files."""
+"""Verification of the index, which compares the stored state with a fresh analysis."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,9 +34,9 @@ _COMPARED_FIELDS = (
 
 
 class Difference(NamedTuple):
-    """A difference between index and files.
+    """A difference between the index and the files.
 
-    `field` is `key` if only one side has the node, and `lowered` if the IR differs.
+    `field` is `key` if the node exists only in one of them, and `lowered` if the IR differs.
     """
 
     key: str
@@ -46,7 +46,10 @@ class Difference(NamedTuple):
 
 
 class IndexCheck(NamedTuple):
-    """Result of a check; `checked` is the number of nodes that exist on either side."""
+    """Result of a check.
+
+    `checked` is the number of nodes that exist in the index or in the files.
+    """
 
     ok: bool
     checked: int
@@ -54,7 +57,10 @@ class IndexCheck(NamedTuple):
 
 
 def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
-    """Compare index and files. Writes nothing. Raises DiskError if either cannot be read."""
+    """Compare the index with the files, without writing anything.
+
+    Raises DiskError if either of them cannot be read.
+    """
     cold = MemorySnapshot(read_all(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
     found = [
@@ -67,7 +73,7 @@ def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
 
 
 def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
-    """Yield differences in IR and mentions. With equal IR, the linker finds equal links."""
+    """Yield differences in IR and mentions. If the IR is equal, the linker finds equal links."""
     names: set[str] = set()
     for path in sorted({*view.paths(), *cold.paths()}):
         key = node_key(path, MODULE)
@@ -93,7 +99,7 @@ def _node_differences(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Diff
 
 
 def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
-    """Yield differences in precomputed links, if all are stored."""
+    """Yield differences in precomputed links. Yield nothing more once links are missing."""
     if (links := view.links()) is None:
         return
     now: _FreshLinks | None = None
@@ -107,7 +113,7 @@ def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Diff
 
 
 class _FreshLinks:
-    """Links of all nodes, each computed once from its source node."""
+    """Links of all nodes. The links of each node are computed only once."""
 
     def __init__(self, view: Snapshot) -> None:
         linker = Linker(view)

@@ -1,4 +1,4 @@
-"""NodeState: everything the Hub knows about one node."""
+"""NodeState, which contains all facts that the Hub has about a node."""
 
 from typing import Any, Literal
 
@@ -23,58 +23,74 @@ __all__ = [
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
-    """A function, a class or a module. Facts that were not computed are null, empty lists `[]`."""
+    """A function, a class or a module.
+
+    A fact is null if it was not computed. An empty list means that the fact was computed and
+    nothing was found.
+    """
 
     key: NodeKey
-    """`node:{path}:{qualname}`, or `node:{path}:__module__` for the module itself."""
+    """`node:{path}:{qualname}`, or `node:{path}:__module__` for a module."""
     uid: str | None
-    """Survives a rename or a move; null without a database."""
+    """Identifier that survives renames and moves. Null without a database."""
     file_path: str
-    """As spelled in the key."""
+    """Path of the file, as spelled in the key."""
     node_name: str
     node_type: NodeType
     source_hash: str
-    """SHA-256 of the source lines from the first decorator on, without the final newline."""
+    """SHA-256 hash of the source lines, starting with the first decorator.
+
+    The final newline is not included.
+    """
     body_hash: str
-    """SHA-256 of the body without the docstring."""
+    """SHA-256 hash of the body without the docstring."""
     file_hash: str
-    """SHA-256 of the file's bytes."""
+    """SHA-256 hash of the file's bytes."""
     signature: str | None
-    """`def foo(x: int) -> str`; null for modules."""
+    """Signature such as `def foo(x: int) -> str`. Null for modules."""
     docstring: str | None
     """First line of the docstring."""
     docstring_outdated: bool
-    """The docstring documents something that the code does not have; false without a docstring."""
+    """True if the docstring documents something that the code does not have.
+
+    False if there is no docstring.
+    """
     imports: tuple[str, ...] | None
-    """Modules and names imported by a module (`os`, `typing.Optional`); else null."""
+    """Modules and names that a module imports, such as `os` and `typing.Optional`.
+
+    Null for other nodes.
+    """
     decorators: tuple[str, ...]
     bases: tuple[str, ...]
     callers: tuple[Edge, ...] | None
     callees: tuple[Edge, ...] | None
     related_tests: tuple[Related, ...] | None
     line_start: int
-    """Line of the first decorator or of the definition, starting at 1."""
+    """Line of the first decorator or the definition, starting at 1."""
     line_count: int
     complexity: int | None
-    """Cyclomatic complexity as radon counts it; null for modules."""
+    """Cyclomatic complexity as computed by radon. Null for modules."""
     has_type_hints: bool
-    """All parameters except self and cls, and the return, are annotated."""
+    """True if the return and all parameters except self and cls are annotated."""
     partial: bool
-    """The file has a syntax error: these are the facts that could be recovered."""
+    """True if the file has a syntax error, so that only some facts could be recovered."""
     last_updated: str | None
-    """RFC 3339; unchanged by an edit that did not change this node."""
+    """RFC 3339 time of the last change. Edits that do not affect this node do not change it."""
     update_source: UpdateSource
     extra: dict[str, Any]
-    """Results of user scripts by script name."""
+    """Results of user scripts, keyed by script name."""
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):
-    """A NodeState in an answer. If `fresh`, it includes every change made before the request."""
+    """A NodeState in an answer.
+
+    If `fresh` is True, the state includes every change made before the request.
+    """
 
     fresh: bool
 
 
 def node_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a NodeState as JSON."""
+    """Return the JSON Schema (2020-12) of NodeState."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return dialect | msgspec.json.schema(NodeState)

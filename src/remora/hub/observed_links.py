@@ -1,4 +1,4 @@
-"""Observed calls and tests, valid while the code is unchanged."""
+"""Observed calls and tests. They are valid as long as the code is unchanged."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -10,11 +10,11 @@ from remora.code.links import Edge, Related
 
 
 class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """An observed call, dropped when its caller's `anchor` changes.
+    """An observed call. It is dropped when the `anchor` of its caller changes.
 
-    `above_end` holds the lines of the calls, counted up from the caller's last line (0), ascending
-    and unique. They stay valid when the caller moves or its docstring changes. The current line
-    is `line_start + line_count - 1 - above_end`.
+    `above_end` contains the lines of the calls, sorted and without duplicates. Each line is counted
+    upward from the caller's last line, which is 0. The current line number is `line_start +
+    line_count - 1 - above_end`. It stays correct when the caller moves or its docstring changes.
     """
 
     caller: str
@@ -26,7 +26,7 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
 class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
     """A test that entered a node. It is dropped when the `anchor` of the node `test` changes.
 
-    `id` is the pytest id without parameters, with a path relative to the root.
+    `id` is the pytest id without parameters. Its path is relative to the root.
     """
 
     node: str
@@ -36,7 +36,10 @@ class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything observed in one run; `tests` replaces earlier records of the ids in `ran`."""
+    """All calls and tests observed in a run.
+
+    `tests` replaces earlier records of the tests in `ran`.
+    """
 
     calls: tuple[ObservedCall, ...]
     tests: tuple[ObservedTest, ...]
@@ -44,9 +47,9 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(node: NodeFacts) -> str:
-    """Return the hash of the body, or for a module the hash of the source.
+    """Return the hash of a node's body, or of the source for a module.
 
-    A module's last line may be after its body.
+    The body hash cannot be used for a module, because its last line may be after its body.
     """
     return node.source_hash if node.node_type == "module" else node.body_hash
 
@@ -54,37 +57,43 @@ def anchor_of(node: NodeFacts) -> str:
 class HasFacts(Protocol):
     @property
     def facts(self) -> NodeFacts:
-        """Facts of the node itself."""
+        """Facts of the node."""
 
 
 class ObservedNodes(Protocol):
-    """Current nodes, and everything that was ever observed about them."""
+    """Current nodes, and everything that was ever observed about nodes."""
 
     def node(self, key: str) -> HasFacts | None:
-        """Return a node, or None for an unknown key."""
+        """Return a node, or None if the key is unknown."""
 
     def calls_to(self, key: str) -> Sequence[ObservedCall]:
-        """Return observed calls to the node."""
+        """Return the observed calls to a node."""
 
     def calls_from(self, key: str) -> Sequence[ObservedCall]:
-        """Return observed calls by the node."""
+        """Return the observed calls made by a node."""
 
     def tests_of(self, key: str) -> Sequence[ObservedTest]:
-        """Return observed tests that entered the node."""
+        """Return the observed tests that entered a node."""
 
 
 def observed_callers(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
-    """Return calls to the node by unchanged callers. The node itself may no longer exist."""
+    """Return links to the callers of a node. Callers that have changed are left out.
+
+    The node itself may no longer exist.
+    """
     return _sort_edges(_edge(seen, call, call.caller) for call in seen.calls_to(key))
 
 
 def observed_callees(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
-    """Return calls by the node if it is unchanged. Callees may no longer exist."""
+    """Return links to the callees of a node, or an empty tuple if the node has changed.
+
+    Callees may no longer exist.
+    """
     return _sort_edges(_edge(seen, call, call.callee) for call in seen.calls_from(key))
 
 
 def observed_tests(seen: ObservedNodes, key: str) -> tuple[Related, ...]:
-    """Return tests that entered the node and are unchanged."""
+    """Return the tests that entered a node. Tests that have changed are left out."""
     tests = seen.tests_of(key)
     still = (test.id for test in tests if _unchanged_node(seen, test.test, test.anchor) is not None)
     return tuple(Related(id=each, tier="observed") for each in sorted(set(still)))

@@ -1,4 +1,4 @@
-"""Protocol 1 of the Hub: requests and answers, one JSON object per line."""
+"""Version 1 of the Hub protocol. Each request and each answer is a JSON object on one line."""
 
 from typing import Annotated, Any, Literal
 
@@ -62,13 +62,16 @@ Limit = Annotated[int, Meta(ge=0)]
 
 
 class _RequestBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Common fields of requests: `id` may be any value and is returned as written."""
+    """Common fields of requests.
+
+    `id` may be any JSON value, and is returned unchanged in the answer.
+    """
 
     id: Raw = _NULL
 
 
 class GetContext(_RequestBase, frozen=True, tag="get_context"):
-    """Facts of nodes by key; the answer leaves out unknown nodes."""
+    """Get facts of nodes by key. Unknown nodes are left out of the answer."""
 
     nodes: tuple[str, ...]
 
@@ -78,7 +81,7 @@ class GetNode(_RequestBase, frozen=True, tag="get_node"):
 
 
 class Callers(_RequestBase, frozen=True, tag="callers"):
-    """Callers of a node; with `depth` 1, direct callers only."""
+    """Get the callers of a node. With a `depth` of 1, only direct callers are returned."""
 
     node: str
     depth: Depth = 1
@@ -90,37 +93,40 @@ class Callees(_RequestBase, frozen=True, tag="callees"):
 
 
 class Tests(_RequestBase, frozen=True, tag="tests"):
-    """Tests that exercise a node."""
+    """Get the tests that exercise a node."""
 
     node: str
     depth: Depth = 1
 
 
 class Search(_RequestBase, frozen=True, tag="search"):
-    """Nodes whose key contains the words of `query`."""
+    """Search for nodes whose keys contain all words of `query`."""
 
     query: str
     limit: Limit = 50
 
 
 class ChangedSince(_RequestBase, frozen=True, tag="changed_since"):
-    """Keys of nodes that changed after a generation."""
+    """Get the keys of nodes that changed after a generation."""
 
     generation: int
 
 
 class Subscribe(_RequestBase, frozen=True, tag="subscribe"):
-    """Send a line on this connection for each generation."""
+    """Send a line on this connection for each new generation."""
 
 
 class Invalidate(_RequestBase, frozen=True, tag="invalidate"):
-    """Read a file again. `path` is absolute, or relative to the root and spelled as in keys."""
+    """Read a file again.
+
+    `path` is either absolute, or relative to the root and spelled as in keys.
+    """
 
     path: str
 
 
 class Status(_RequestBase, frozen=True, tag="status"):
-    """Status of the daemon, in the format of `remora hub status --json`."""
+    """Get the status of the daemon, in the format of `remora hub status --json`."""
 
 
 class Health(_RequestBase, frozen=True, tag="health"):
@@ -159,14 +165,14 @@ TYPES: dict[str, type[Request]] = {
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Error in an answer."""
+    """An error in an answer."""
 
     code: Code
     message: str
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A received answer. `result` is not decoded yet; `generation` is None unless `ok`."""
+    """A received answer. `result` is not decoded yet. `generation` is None if `ok` is False."""
 
     id: Any = None
     ok: bool
@@ -176,14 +182,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="changed"):
-    """Event for subscribers: these nodes may have changed."""
+    """Event sent to subscribers. The nodes in `changed` may have changed."""
 
     generation: int
     changed: tuple[str, ...]
 
 
 class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The daemon's state. `files` and `nodes` are null if unknown."""
+    """State of the daemon. `files` and `nodes` are null if unknown."""
 
     running: bool
     pid: int | None
@@ -195,15 +201,15 @@ class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
     generation: int | None
     watcher: Literal["inotify", "watchfiles", "sweep", "off"]
     last_sweep: str | None
-    """RFC 3339: time of the last sweep."""
+    """RFC 3339 time of the last sweep."""
     http: str | None
-    """`http://127.0.0.1:PORT`, if HTTP was requested."""
+    """`http://127.0.0.1:PORT` if HTTP is enabled."""
     token_file: str | None
     protocol: int = PROTOCOL
 
 
 class Refused(Exception):
-    """A refused request; `id` is the id for the answer."""
+    """A request was refused. `id` is the id to use in the answer."""
 
     def __init__(self, code: Code, message: str, *, id: Raw = _NULL) -> None:
         super().__init__(message)
@@ -239,7 +245,11 @@ _status = msgspec.json.Decoder(StatusResult)
 
 
 def decode_request(line: bytes) -> Request:
-    """Decode a request from a line or body. Raises Refused with the request's id."""
+    """Decode a request from a line or an HTTP body.
+
+    Raises Refused if the request is invalid. The exception contains the request's id if it could be
+    decoded.
+    """
     try:
         # undecoded parts must also be UTF-8, because the id is returned unchanged
         return _request.decode(str(line, "utf-8"))
@@ -252,7 +262,10 @@ def decode_request(line: bytes) -> Request:
 
 
 def _refusal(line: bytes, message: str) -> Refused:
-    """Return the error for an invalid request, even if the decoder stopped early."""
+    """Return the error for an invalid request.
+
+    The request is decoded again, because the decoder may have stopped before it reached the id.
+    """
     try:
         fields = _anything.decode(line)
     except RecursionError:
@@ -272,45 +285,48 @@ def _refusal(line: bytes, message: str) -> Refused:
 
 
 def answer_line(request: Request, generation: int, result: Any) -> bytes:
-    """Return the answer line, with its newline. Raises UnicodeEncodeError for lone surrogates."""
+    """Return the line for an answer, including the newline.
+
+    Raises UnicodeEncodeError if the result contains a lone surrogate.
+    """
     return _encoder.encode(_Done(request.id, True, generation, result)) + b"\n"
 
 
 def encoded(result: Any) -> Raw:
-    """Encode a result that is sent more than once."""
+    """Encode a result, so that it can be sent several times."""
     return Raw(_encoder.encode(result))
 
 
 def problem_line(refused: Refused) -> bytes:
-    """Return the answer line for an error, with its newline."""
+    """Return the line for an error answer, including the newline."""
     return _encoder.encode(_Failed(refused.id, False, refused.problem)) + b"\n"
 
 
 def event_line(generation: int, changed: tuple[str, ...]) -> bytes:
-    """Return the event line for one generation, with its newline."""
+    """Return the line for the event of a new generation, including the newline."""
     return _encoder.encode(Changed(generation=generation, changed=changed)) + b"\n"
 
 
 def request_line(request: Request) -> bytes:
-    """Return the request line, with its newline."""
+    """Return the line for a request, including the newline."""
     return _encoder.encode(request) + b"\n"
 
 
 def decode_answer(line: bytes) -> Answer:
-    """Decode an answer. Raises msgspec.DecodeError."""
+    """Decode an answer. Raises msgspec.DecodeError if it is invalid."""
     return _answer.decode(line)
 
 
 def decode_context(result: Raw) -> dict[str, AnsweredNode]:
-    """Decode the result of `get_context`. Raises msgspec.DecodeError."""
+    """Decode the result of `get_context`. Raises msgspec.DecodeError if it is invalid."""
     return _context.decode(result)
 
 
 def decode_node(result: Raw) -> NodeState:
-    """Decode the result of `get_node`. Raises msgspec.DecodeError."""
+    """Decode the result of `get_node`. Raises msgspec.DecodeError if it is invalid."""
     return _node.decode(result)
 
 
 def decode_status(result: Raw) -> StatusResult:
-    """Decode the result of `status`. Raises msgspec.DecodeError."""
+    """Decode the result of `status`. Raises msgspec.DecodeError if it is invalid."""
     return _status.decode(result)

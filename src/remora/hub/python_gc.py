@@ -1,4 +1,4 @@
-"""Garbage collector settings for processes that keep much of a project in memory."""
+"""Garbage collector settings for processes that keep a large part of a project in memory."""
 
 import gc
 
@@ -6,8 +6,8 @@ _YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 
 
 def tune_gc() -> None:
-    """Make garbage collection rare. Facts and links have almost no cycles to find.
+    """Make garbage collection rare.
 
-    Scanning them is slow.
+    Scanning facts and links is slow, and they contain almost no reference cycles.
     """
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)

@@ -1,4 +1,4 @@
-"""Update rules: map a changed file to ordered update actions."""
+"""Update rules, which select the update actions for a changed file."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
@@ -12,7 +12,7 @@ ChangeKind = Literal["created", "modified", "deleted", "renamed"]
 
 
 class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Stored state of a file. Has no nodes if the file is new."""
+    """Stored state of a file. A new file has no nodes."""
 
     file_hash: str = ""
     partial: bool = False
@@ -24,14 +24,14 @@ Analyse = Callable[[str, bytes, KnownFile], FileFacts]
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
-    """Comparable state of a node: its head, and the hash of its body."""
+    """State of a node in a comparable form: its head, and the hash of its body."""
 
     head: tuple[str | None, ...]
     body: str
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
-    """Comparable state of a file; `nodes` is keyed by qualname, in source order."""
+    """State of a file in a comparable form. `nodes` is keyed by qualname, in source order."""
 
     file_hash: str
     partial: bool
@@ -40,7 +40,10 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Change of one file. `now` is None if it was deleted; `before` is the old path of a rename."""
+    """A change of a file.
+
+    `now` is None if the file was deleted. `before` is the old path if the file was renamed.
+    """
 
     kind: ChangeKind
     path: str
@@ -49,20 +52,23 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeleteFileNodes(msgspec.Struct, frozen=True, tag=True):
-    """Remove the nodes of a deleted file; the store remembers their uids for a while."""
+    """Remove the nodes of a deleted file. The store remembers their uids for a while."""
 
     path: str
 
 
 class RenameFile(msgspec.Struct, frozen=True, tag=True):
-    """Move the nodes of `before` to `path` with their uids. The store does this by itself."""
+    """Move the nodes of `before` to `path`. They keep their uids.
+
+    The store does this automatically.
+    """
 
     before: str
     path: str
 
 
 class ExtractSignatures(msgspec.Struct, frozen=True, tag=True):
-    """Extract signature, docstring, decorators and bases of these nodes."""
+    """Extract the signatures, docstrings, decorators and bases of these nodes."""
 
     path: str
     nodes: tuple[str, ...]
@@ -82,7 +88,7 @@ class ComputeComplexity(msgspec.Struct, frozen=True, tag=True):
 
 
 class FindCallers(msgspec.Struct, frozen=True, tag=True):
-    """Find callers of nodes that are new or removed, or whose signature changed."""
+    """Find the callers of nodes that were added or removed, or whose signature changed."""
 
     nodes: tuple[NodeKey, ...]
 
@@ -105,7 +111,7 @@ UpdateAction = (
 
 
 def fingerprints(known: KnownFile | FileFacts) -> Fingerprints:
-    """Return the comparable state of stored or newly read facts."""
+    """Return stored or newly read facts in a comparable form."""
     module = known.nodes[0] if known.nodes else None
     return Fingerprints(
         file_hash=known.file_hash,
@@ -121,10 +127,10 @@ def _fingerprint(node: NodeFacts) -> Fingerprint:
 
 
 class RulesEngine:
-    """Decides which actions a change needs. Deterministic."""
+    """Determines the actions that a change requires. The result is deterministic."""
 
     def actions(self, change: FileChange, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
-        """Return the actions in execution order; none if no fact can differ."""
+        """Return the actions in execution order. If no facts can differ, there are none."""
         if change.now is None:
             return _actions_for_deleted(change.path, known)
         if change.kind == "renamed" and change.before is not None:
@@ -145,7 +151,7 @@ def _actions_for_deleted(path: str, known: Fingerprints | None) -> tuple[UpdateA
 def _actions_for_moved(
     path: str, now: Fingerprints, known: Fingerprints | None
 ) -> tuple[UpdateAction, ...]:
-    """Return the actions for a new path, which affects relative imports and keys."""
+    """Return the actions for a renamed file, whose keys and relative imports change."""
     if known is None:
         return _all_actions(path, now)
     heads, bodies = _differing_nodes(now, known)
@@ -176,7 +182,7 @@ def _actions_for_modified(
 def _differing_nodes(
     now: Fingerprints, known: Fingerprints
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the nodes with new or changed heads, and the nodes with new or changed bodies."""
+    """Return the nodes whose heads are new or changed, and the nodes whose bodies are."""
     before = known.nodes.get
     pairs = [(name, node, before(name)) for name, node in now.nodes.items()]
     return (
@@ -197,7 +203,7 @@ def _complexity(path: str, nodes: tuple[str, ...]) -> tuple[UpdateAction, ...]:
 def _link_actions(
     path: str, *, called: Iterable[str], tested: Iterable[str]
 ) -> tuple[UpdateAction, ...]:
-    """Return the actions that find affected nodes, whose links may now differ."""
+    """Return the actions that find nodes whose links may have changed."""
     callers = FindCallers(tuple(node_key(path, name) for name in called if name != MODULE))
     tests = FindTests(tuple(node_key(path, name) for name in tested if name != MODULE))
     return tuple(action for action in (callers, tests) if action.nodes)

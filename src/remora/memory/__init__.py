@@ -1,4 +1,4 @@
-"""Two-Track Memory: records of both tracks, and pure functions over them."""
+"""Two-Track Memory: the records of both tracks, and pure functions that process them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,7 @@
-"""Token budget: trims a packet step by step, least valuable parts first (`trim/1`)."""
+"""Token budget, which trims a packet step by step (`trim/1`).
+
+The least valuable parts are removed first.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -15,7 +18,7 @@ KEEP_DIAGNOSTICS = 1
 
 
 class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
-    """A trimmed packet, the number of trim steps, and the number of tokens in its request."""
+    """A trimmed packet, the number of trim steps, and the number of tokens in the request."""
 
     packet: DecisionPacket
     trim: int
@@ -24,8 +27,10 @@ class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
-    """Return the packet after the first `n` steps of `trim/1`, or after all steps if there are
-    fewer."""
+    """Return the packet after the first `n` steps of `trim/1`.
+
+    If there are fewer steps, all of them are applied.
+    """
     for step in islice(trim_steps(packet), n):
         packet = step
     return packet
@@ -34,9 +39,9 @@ def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
 def fit(
     packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]
 ) -> FittedPacket:
-    """Return the packet after the fewest trim steps that bring its request within `limit` tokens.
+    """Trim a packet until its request has at most `limit` tokens. Use as few steps as possible.
 
-    `measure` counts the tokens of the whole rendered request. If `fits` is false, even the smallest
+    `measure` counts the tokens of the whole rendered request. If `fits` is False, even the smallest
     packet exceeds the limit, and the request must not be sent.
     """
     steps, tokens = 0, measure(packet)
@@ -48,7 +53,7 @@ def fit(
 
 
 def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    """Yield the packet after step 1, step 2, … until nothing can be removed."""
+    """Yield the packet after each trim step, until nothing more can be removed."""
     for kind in (
         _candidates,
         _excerpt_lines,

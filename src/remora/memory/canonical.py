@@ -1,4 +1,4 @@
-"""Canonical JSON for hashing, and conversion of values to the form that packets may contain."""
+"""Canonical JSON for hashing, and conversion of arbitrary values to packet values."""
 
 import json
 from collections.abc import Mapping
@@ -17,8 +17,9 @@ CYCLE = "<contains itself>"
 
 
 def canonical(value: Any) -> bytes:
-    """Return canonical JSON in UTF-8: keys sorted by code point, no white space, no ASCII escaping.
+    """Return `value` as canonical JSON, encoded in UTF-8.
 
+    Keys are sorted by code point. There is no whitespace, and non-ASCII characters are not escaped.
     Accepts only results of `to_packet_value` and `encode_value`, and records that contain them.
     """
     # not msgspec, which writes 1e16 where the standard library writes 1e+16
@@ -30,7 +31,7 @@ def canonical(value: Any) -> bytes:
 def canonical_size(value: Any) -> int:
     """Return the size of a value's canonical JSON in bytes.
 
-    This is seven times as fast as creating the JSON.
+    This is seven times as fast as calling `canonical`.
     """
     return len(msgspec.json.encode(value))
 
@@ -48,11 +49,11 @@ def escape_surrogates(text: str) -> str:
 
 
 def to_packet_value(value: Any) -> Any:
-    """Convert `value` to the form that a packet may contain. Never raises.
+    """Convert `value` to a form that packets can contain. Never raises.
 
-    Integers within ±2^53 are kept. Any other number becomes its `repr`, and so do other objects.
-    Lone surrogates are escaped. Nesting beyond 64 levels becomes `TOO_DEEP`, and a container inside
-    itself becomes `CYCLE`.
+    Integers within ±2^53 are kept. Other numbers and other objects are replaced with their `repr`.
+    Lone surrogates are escaped. Containers nested deeper than 64 levels are replaced with
+    `TOO_DEEP`, and a container that contains itself is replaced with `CYCLE`.
     """
     return _to_plain(value, ())
 
@@ -75,16 +76,19 @@ def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
 
 
 def to_packet_key(key: Any) -> str:
-    """Return a JSON key: a string without lone surrogates. Other values become their `repr`."""
+    """Convert `key` to a valid JSON key.
+
+    Lone surrogates are escaped. A key that is not a string is replaced with its `repr`.
+    """
     if type(key) is str and key.isascii():
         return key
     return escape_surrogates(key if isinstance(key, str) else safe_repr(key))
 
 
 def safe_repr(value: Any) -> str:
-    """Return the `repr` of an object.
+    """Return the `repr` of `value`, or `<TYPE>` if `repr` raises an exception. Never raises.
 
-    An integer that exceeds Python's digit limit is written in hexadecimal.
+    An integer that exceeds Python's digit limit is formatted in hexadecimal.
     """
     try:
         return float.__repr__(value) if isinstance(value, float) else repr(value)

@@ -1,4 +1,4 @@
-"""The ContextManager: keeps an agent's packet, creates deltas and applies events."""
+"""The ContextManager, which maintains an agent's packet."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -26,14 +26,17 @@ _CAPPED = ("goal", "node_summary", "state_summary")
 
 
 def estimate_tokens(text: str) -> int:
-    """Return half the number of UTF-8 bytes, rounded up: a safe estimate without a tokenizer."""
+    """Estimate the number of tokens as half the number of UTF-8 bytes, rounded up.
+
+    This is a conservative estimate that does not need a tokenizer.
+    """
     return (len(text.encode()) + 1) // 2
 
 
 def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
-    """Build the first packet from plain values. Applies caps and ignores unknown keys.
+    """Build the first packet from plain values, applying size limits and ignoring unknown keys.
 
-    `constraints` is `{max_turns, safety}`, `knowledge` is `{key: value}`.
+    `constraints` has the form `{max_turns, safety}`, and `knowledge` the form `{key: value}`.
     """
     texts: dict[str, Any] = {key: to_packet_value(str(context.get(key) or "")) for key in _TEXTS}
     capped: dict[str, Any] = {
@@ -51,10 +54,10 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
 
 
 class ContextManager:
-    """Projects events onto the packet of one agent.
+    """Applies events to the packet of one agent.
 
-    `packet_size_limit` is a number of tokens. `token_counter` returns the number of tokens in a
-    text; the default is `estimate_tokens`.
+    `packet_size_limit` is the maximum number of tokens. `token_counter` counts the tokens in a
+    string, and defaults to `estimate_tokens`.
     """
 
     def __init__(
@@ -74,12 +77,12 @@ class ContextManager:
         self._summarizers[tool] = summarizer
 
     def apply_event(self, event: Event | Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
-        """Apply a recorded event, or a plain dict in one of the mission's formats. Return its
-        delta.
+        """Apply an event to the packet and return its delta.
 
-        Raises InvalidEvent for an unknown event type or a tool result without a tool. With
-        `strict=False`, only the delta of such a recorded event is applied, and an unknown plain
-        dict changes nothing.
+        `event` is a recorded event, or a plain dict in one of the formats in the mission documents.
+        Raises InvalidEvent if the event type is unknown, or if a tool result has no tool name. With
+        `strict=False`, the delta of such a recorded event is still applied, and a plain dict of an
+        unknown type changes nothing.
         """
         if isinstance(event, Event):
             if strict:
@@ -93,14 +96,15 @@ class ContextManager:
         return delta
 
     def delta_for(self, tool_result: Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
-        """Return the delta of a tool's result, without applying it.
+        """Return the delta for a tool result, without applying it.
 
-        Keys: `tool`, `args`, `raw_output`, `summary`, `knowledge_delta`, `outcome`, `error`, and
-        the optional `diagnostics`, `candidate_actions`, `state_summary`, `excerpt`, `extensions`.
+        The keys of `tool_result` are `tool`, `args`, `raw_output`, `summary`, `knowledge_delta`,
+        `outcome`, `error`, and the optional `diagnostics`, `candidate_actions`, `state_summary`,
+        `excerpt` and `extensions`.
 
-        A missing summary or missing knowledge comes from the tool's summarizer, else from the
-        default summarizer. Values of the wrong type are ignored, so that every tool output has a
-        delta. Raises InvalidEvent if `tool` is missing, unless `strict` is false.
+        If the summary or the knowledge is missing, it is created by the tool's summarizer, or by
+        the default summarizer if the tool has none. Values of the wrong type are ignored, so every
+        tool output has a delta. Raises InvalidEvent if `tool` is missing, unless `strict` is false.
         """
         if strict:
             check_tool(tool_result, ("tool",))
@@ -120,17 +124,19 @@ class ContextManager:
         )
 
     def get_prompt_context(self) -> dict[str, Any]:
-        """Return the trimmed packet as JSON values, without identifiers; knowledge is `{key:
-        value}`.
+        """Return the trimmed packet as JSON values, without identifiers.
 
-        The packet is trimmed until its canonical JSON fits `packet_size_limit`.
+        The packet is trimmed until its canonical JSON fits within `packet_size_limit`. `knowledge`
+        has the form `{key: value}`.
         """
         fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
         return prompt_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
-        """Call each hook and apply its delta. Return the deltas, so that the caller can record
-        them."""
+        """Call each hook and apply the delta that it returns.
+
+        Return all deltas, so that the caller can record them.
+        """
         deltas = []
         for hook in hooks:
             if (proposed := hook(self.packet)) is not None:
@@ -176,7 +182,7 @@ class ContextManager:
         return optional
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
-        """Return an excerpt of at most a third of the packet size limit. The rest is cut off."""
+        """Return an excerpt, cut off at a third of the packet size limit."""
         limit = self.packet_size_limit // 3
         lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
@@ -203,10 +209,10 @@ class ContextManager:
 def _error_set(
     packet: DecisionPacket, action: NewAction, tool_result: Mapping[str, Any]
 ) -> str | UnsetType | None:
-    """Return the error of a failed result, or a stated error.
+    """Return the new value of the packet's `last_error`.
 
-    If there is no error, return None to clear the last error, or UNSET if there is nothing to
-    clear.
+    If the result failed or contains an `error`, this is the error message. Otherwise, it is None to
+    clear the last error, or UNSET if there is no error to clear.
     """
     if action.outcome == "error" or tool_results.stated_error(tool_result):
         error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"

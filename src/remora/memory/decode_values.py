@@ -1,4 +1,4 @@
-"""Decoding of values that `encode_values` stored in marked forms."""
+"""Decoding of values that `encode_values` stored in tagged form."""
 
 import base64
 import re
@@ -12,9 +12,9 @@ _BAD_FORM = (ValueError, TypeError, KeyError)
 
 
 def decode_value(value: Any) -> Any:
-    """Return a copy with marked forms decoded: the inverse of `encode_value`.
+    """Return a copy of `value` with tagged forms decoded. This is the inverse of `encode_value`.
 
-    `{"$repr": …}` is kept, and so is any form that `encode_value` does not write. Accepts JSON
+    `{"$repr": …}` and forms that `encode_value` never writes are left unchanged. Accepts JSON
     values of any depth. Resolve blob references first (`remora.trace.blobs`).
     """
     top = [value]
@@ -34,7 +34,7 @@ def _members(container: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _copy_level(value: Any) -> Any:
-    """Return a copy of one level; a `$deep` form becomes its container."""
+    """Return a shallow copy of `value`. A `$deep` form is replaced with its container."""
     if isinstance(value, list):
         return list(value)
     if not isinstance(value, dict):
@@ -46,7 +46,7 @@ def _copy_level(value: Any) -> Any:
 
 
 def _join_nodes(nodes: list[Any]) -> Any:
-    """Put the other nodes in their places in the first node, and return it.
+    """Put each node in its place inside the first node, and return the first node.
 
     Return None if the nodes do not form a tree.
     """
@@ -103,8 +103,10 @@ def _dict(stored: Any) -> dict[Any, Any]:
 
 
 def _key(stored: Any) -> Any:
-    """Decode a key. A list is decoded to a tuple, the only hashable value that is stored as a
-    list."""
+    """Decode a dict key.
+
+    A list becomes a tuple, because tuples are the only hashable values that are stored as lists.
+    """
     return tuple(map(_key, stored)) if isinstance(stored, list) else stored
 
 

@@ -1,4 +1,4 @@
-"""PacketDelta: the changes of one event to the packet."""
+"""PacketDelta, the changes that an event makes to the packet."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ VALUE_LIMIT = 500
 
 
 class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes to a packet. `None` is a value; only an absent (`UNSET`) key changes nothing."""
+    """Changes to a packet. Fields that are `UNSET` are not changed, whereas None is a new value."""
 
     turn: int | UnsetType = UNSET
     state_summary: str | UnsetType = UNSET
@@ -41,12 +41,15 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return `text` on one line: white space collapsed, lone surrogates escaped, cut to `limit`."""
+    """Return `text` on one line of at most `limit` characters.
+
+    Whitespace is collapsed, and lone surrogates are escaped.
+    """
     return clip(to_packet_value(" ".join(text.split())), limit)
 
 
 def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) -> NewAction:
-    """Return an action with its caps applied."""
+    """Return an action with all size limits applied."""
     capped = {k: _capped_argument(v) for k, v in to_packet_value(args).items()}
     return NewAction(
         tool=to_packet_value(tool),
@@ -66,7 +69,10 @@ def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
 
 
 def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the first 20 items, each cut to 200 characters (of canonical JSON if not text)."""
+    """Return the first 20 items, each cut to 200 characters.
+
+    For an item that is not a string, the limit applies to its canonical JSON.
+    """
     return tuple(
         one_line(item, SUMMARY_LIMIT)
         if isinstance(item, str)
@@ -76,12 +82,12 @@ def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return facts as packet values, each cut to 500 characters of canonical JSON."""
+    """Convert facts to packet values, each cut to 500 characters of canonical JSON."""
     return {to_packet_key(key): knowledge_value(value) for key, value in facts.items()}
 
 
 def knowledge_value(value: Any) -> Any:
-    """Return the packet value. Text and canonical JSON are cut at VALUE_LIMIT."""
+    """Convert `value` to a packet value, cut to VALUE_LIMIT characters of canonical JSON."""
     return _cut_value(to_packet_value(value), VALUE_LIMIT)
 
 
@@ -97,12 +103,12 @@ def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
 
 
 def error_text(text: str | None) -> str | None:
-    """Return an error in the form of `last_error`: one line of at most 300 characters."""
+    """Format an error for `last_error`, as one line of at most 300 characters."""
     return None if text is None else one_line(text, GOAL_LIMIT)
 
 
 def with_caps(delta: PacketDelta) -> PacketDelta:
-    """Return `delta` with packet values and every cap applied."""
+    """Return `delta` with its values converted to packet values and all size limits applied."""
     fields = {key: value for key, value in asdict(delta).items() if value is not UNSET}
     return replace(delta, **{key: _CAPS[key](v) for key, v in fields.items() if key in _CAPS})
 

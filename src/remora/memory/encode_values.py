@@ -1,4 +1,4 @@
-"""Encoding of values that JSON cannot represent, so that nothing recorded is silently changed."""
+"""Encoding of values that JSON cannot represent, so that recorded values never change silently."""
 
 import base64
 import math
@@ -24,22 +24,24 @@ _INSPECTED_LEVELS = 40  # levels of a value that `is_stored_unchanged` inspects
 
 
 def encode_value(value: Any) -> Any:
-    """Return `value` as a stream stores it: JSON values unchanged, all others in a tagged form.
+    """Return `value` in the form that streams store.
 
-    Text, bytes, numbers, and lists and mappings of them are lossless; `decode_value` restores them.
+    JSON values are unchanged, and all other values are tagged. Strings, bytes, numbers, and lists
+    and mappings of them are encoded without loss, and `decode_value` restores them.
 
     | value | form |
     |---|---|
     | NaN and infinities | `{"$float": "nan"}` |
     | integers beyond 64 bits | `{"$int": "…"}`, hexadecimal above Python's digit limit |
     | bytes | `{"$bytes": base64}` |
-    | text with lone surrogates | `{"$text": base64 of UTF-8 with surrogates}` |
-    | mappings with keys that are not UTF-8 text | `{"$dict": [[key, value], …]}` |
-    | containers nested 65 levels deep | `{"$deep": [container, …]}`; in it, `{"$at": n}` is the n-th container |
-    | other objects | `{"$repr": "…"}`; `CYCLE` for a container that contains itself |
+    | strings with lone surrogates | `{"$text": base64 of UTF-8 with surrogates}` |
+    | mappings with keys that are not valid UTF-8 strings | `{"$dict": [[key, value], …]}` |
+    | containers nested 65 levels deep | `{"$deep": [container, …]}`, with `{"$at": index}` inside |
+    | other objects | `{"$repr": "…"}`, with `CYCLE` for a container that contains itself |
 
-    If a mapping's only key looks like a tag, it gets another `$` as a prefix. Tuples become
-    lists. Subclasses of text and number types become their base types. Never raises.
+    If a mapping's only key looks like a tag, the key is prefixed with another `$`. Tuples become
+    lists. Instances of subclasses of strings and numbers become instances of the base type. Never
+    raises.
     """
     return _encode(value, ())
 
@@ -50,8 +52,10 @@ def encoded_sha256(value: Any) -> str:
 
 
 def is_stored_unchanged(value: Any, depth: int = _INSPECTED_LEVELS) -> bool:
-    """Return True if `encode_value` would change nothing except surrogates. False is
-    inconclusive."""
+    """Return True if `encode_value` would change nothing except lone surrogates.
+
+    A result of False is inconclusive.
+    """
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return True
@@ -101,7 +105,7 @@ def _encode(value: Any, ancestors: tuple[int, ...]) -> Any:
 
 
 def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
-    """Return a mapping with JSON keys that cannot be mistaken for a tag."""
+    """Return a mapping whose keys are valid JSON keys and cannot be mistaken for a tag."""
     if not all(type(key) is str and (key.isascii() or _encodable(key)) for key in value):
         if not all(isinstance(key, str) and _encodable(key) for key in value):
             return {"$dict": [[key, item] for key, item in value.items()]}

@@ -1,4 +1,7 @@
-"""Strict checks of events from callers: a known type, and a tool name in each tool result."""
+"""Strict checks of events passed by callers.
+
+The event type must be known, and each tool result must have a tool name.
+"""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -20,7 +23,7 @@ class _ToolName(msgspec.Struct):
 
 
 def check_event(event: Event) -> None:
-    """Raise InvalidEvent if an event has an unknown type, or is a tool result without a tool."""
+    """Raise InvalidEvent if the event type is unknown, or if a tool result has no tool name."""
     check_type(event.type)
     if event.type == ToolResulted.type:
         try:
@@ -32,7 +35,7 @@ def check_event(event: Event) -> None:
 
 
 def check_type(kind: Any) -> None:
-    """Raise InvalidEvent if `kind` is not the type of an event."""
+    """Raise InvalidEvent if `kind` is not a known event type."""
     if kind is None:
         raise InvalidEvent("the event has no type", hint=f"types: {', '.join(_KNOWN_TYPES)}")
     if kind not in _KNOWN_TYPES:
@@ -41,7 +44,7 @@ def check_type(kind: Any) -> None:
 
 
 def check_tool(tool_result: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    """Raise InvalidEvent if a result has no tool name under any of `keys`."""
+    """Raise InvalidEvent if `tool_result` has no tool name under any of `keys`."""
     if any(to_text(tool_result.get(key)) for key in keys):
         return
     unused = [key for key in map(to_text, tool_result) if key not in keys]

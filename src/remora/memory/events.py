@@ -1,4 +1,4 @@
-"""Events of the Long Track: the envelope, and one payload per type."""
+"""Events of the Long Track: an envelope, and a payload for each event type."""
 
 from typing import Any, ClassVar
 
@@ -17,15 +17,18 @@ GENESIS = "0" * 64
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of lines in a stream, and the hash of the last line."""
+    """The number of lines in a stream and the hash of its last line."""
 
     count: int = 0
     hash: str = GENESIS
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A changed file: SHA-256 of its content before and after (null if absent), and permission
-    bits."""
+    """A changed file.
+
+    `before` and `after` are the SHA-256 hashes of its content, or null if the file does not exist.
+    `mode` contains its permission bits.
+    """
 
     path: str
     before: str | None
@@ -34,20 +37,20 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all payloads; `type` is the type of the event."""
+    """Base class of all payloads. `type` is the event type."""
 
     type: ClassVar[str] = ""
 
 
 class AgentStart(Payload, frozen=True, kw_only=True):
-    """Everything that a replay needs: the first packet, the agent, its tools, versions of the
-    rules.
+    """Everything needed to replay an agent, including its first packet, definition and tools.
 
-    The agent's files are those of the run's base, with `rebased` and then `changes` applied.
-    `rebased` has the files that changed after the run began (`{path: {sha256, mode}}`, null for an
-    absent file). `changes` are those of a fork's parent. `first_turn` is the first turn; turn 0
-    includes the context scripts. `decides` is true if the packet already contains that turn's facts
-    and candidates.
+    The agent's files are the base files of the run, with `rebased` and then `changes` applied.
+    `rebased` contains the files that changed after the run started, in the form `{path: {sha256,
+    mode}}`, with null for a file that does not exist. `changes` contains the changes inherited from
+    the parent of a fork. `first_turn` is the number of the first turn. Turn 0 includes the context
+    scripts. `decides` is true if the packet already contains the facts and candidates of the first
+    turn.
     """
 
     type: ClassVar[str] = "agent_start"
@@ -70,18 +73,18 @@ class AgentStart(Payload, frozen=True, kw_only=True):
 
 
 class TurnStart(Payload, frozen=True, kw_only=True):
-    """Start of a turn; its delta sets the packet's turn."""
+    """Start of a turn. Its delta sets the packet's turn."""
 
     type: ClassVar[str] = "turn_start"
 
 
 class ContextUpdate(Payload, frozen=True, kw_only=True):
-    """A change of the packet that does not come from a tool result.
+    """A change to the packet that does not come from a tool result.
 
-    `source` is `hub`, `candidates`, `context` or `middleware`; `value` is the value from that
-    source. If a script produced it, the other fields allow its run to be repeated, as in
-    `tool_result`. `output_sha256` is the hash of the canonical JSON of the script's whole output,
-    which includes `value`.
+    `source` is `hub`, `candidates`, `context` or `middleware`, and `value` is the value from that
+    source. If a script produced the value, the other fields contain what is needed to run it again,
+    as in `tool_result`. `output_sha256` is the hash of the canonical JSON of the script's complete
+    output, which includes `value`.
     """
 
     type: ClassVar[str] = "context_update"
@@ -97,7 +100,10 @@ class ContextUpdate(Payload, frozen=True, kw_only=True):
 
 
 class ModelRequest(Payload, frozen=True, kw_only=True):
-    """A request exactly as sent to a model: `messages`, or `prompt` for plain completions."""
+    """A request, exactly as it was sent to a model.
+
+    It has either `messages`, or a `prompt` for a plain completion.
+    """
 
     type: ClassVar[str] = "model_request"
     messages: list[dict[str, Any]] | None = None
@@ -124,8 +130,8 @@ class ModelResponse(Payload, frozen=True, kw_only=True):
 class ToolCalled(Payload, frozen=True, kw_only=True):
     """The decision of a turn. `decided_by` is `rule`, `model`, `fallback` or `escalation`.
 
-    `scores` has one entry per candidate, in the order of the candidates: a natural-log probability,
-    or null if no model was asked. `choice` is the index of the chosen candidate.
+    `scores` has one entry per candidate, in candidate order. Each entry is a natural-log
+    probability, or null if no model was asked. `choice` is the index of the chosen candidate.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -139,12 +145,13 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
 
 
 class ToolResulted(Payload, frozen=True, kw_only=True):
-    """The complete result of a call. With its envelope, this is the mission's trace entry.
+    """The complete result of a tool call.
 
-    `inputs` are the script's inputs other than `args` and the packet, which the stream contains.
-    With these, `host_calls`, `clock` and `seed`, the script can be run again with the same result
-    on any machine. If a script summarized the result, `summarized` is `{script_sha256,
-    output_sha256}`; the input of that script is `raw_output`.
+    Together with its envelope, it corresponds to a trace entry in the mission documents. `inputs`
+    contains the script's inputs, except `args` and the packet, which are already in the stream.
+    With `inputs`, `host_calls`, `clock` and `seed`, the script can be run again with the same
+    result on any machine. If a script summarized the result, `summarized` is `{script_sha256,
+    output_sha256}`. The input of that script is `raw_output`.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -169,11 +176,12 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
 class SubmitResult(Payload, frozen=True, kw_only=True):
     """The agent's submission: its summary and the results of the `verify` checks.
 
-    A check is `{name, ok, detail}`. If it was a script, `script` allows its run to be repeated:
-    `{script_sha256, inputs}`, with hashes instead of file contents.
+    Each check has the form `{name, ok, detail}`. If the check was a script, it also has a `script`
+    field with the data needed to run the script again: `{script_sha256, inputs}`, with hashes
+    instead of file contents.
 
-    `observed` is what the tests executed: `{files: {path: sha256}, tests: {id: [key]}, calls:
-    [[caller, callee, line]]}`. It is empty if no tests ran.
+    `observed` records what the tests executed, as `{files: {path: sha256}, tests: {id: [key]},
+    calls: [[caller, callee, line]]}`. It is empty if no tests ran.
     """
 
     type: ClassVar[str] = "submit_result"
@@ -184,9 +192,9 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
 
 
 class AgentError(Payload, frozen=True, kw_only=True):
-    """An error in a turn. `kind` is `bad_call`, `context_truncated`, `model_error`…
+    """An error in a turn, of a `kind` such as `bad_call`, `context_truncated` or `model_error`.
 
-    If a component failed, `hint` is what the user can do about it.
+    If a component failed, `hint` suggests how to fix the problem.
     """
 
     type: ClassVar[str] = "agent_error"
@@ -198,14 +206,17 @@ class AgentError(Payload, frozen=True, kw_only=True):
 
 
 class Escalation(Payload, frozen=True, kw_only=True):
-    """A request to a larger model, with the Long Track as a blob."""
+    """A request to a larger model. The Long Track is stored as a blob."""
 
     type: ClassVar[str] = "escalation"
     reason: str = ""
 
 
 class Recovered(Payload, frozen=True, kw_only=True):
-    """Recovery moved a torn tail to the file that `quarantine` names. No acknowledged event was lost."""
+    """Recovery of a stream whose tail was torn. The tail was moved to the file `quarantine`.
+
+    No acknowledged event was lost.
+    """
 
     type: ClassVar[str] = "recovered"
     quarantine: str = ""
@@ -225,9 +236,9 @@ class AgentEnd(Payload, frozen=True, kw_only=True):
 
 
 class RunStart(Payload, frozen=True, kw_only=True):
-    """Plan, base files and configuration of a run.
+    """The plan, base files and configuration of a run.
 
-    If the run's anchors are signed, `signing` identifies the key (`{"algorithm", "key"}`).
+    If the run's anchors are signed, `signing` identifies the key as `{"algorithm", "key"}`.
     """
 
     type: ClassVar[str] = "run_start"
@@ -239,7 +250,7 @@ class RunStart(Payload, frozen=True, kw_only=True):
 
 
 class JobStart(Payload, frozen=True, kw_only=True):
-    """Start of an attempt of a job."""
+    """Start of a job attempt."""
 
     type: ClassVar[str] = "job_start"
     agent_id: str
@@ -249,9 +260,10 @@ class JobStart(Payload, frozen=True, kw_only=True):
 
 
 class JobEnd(Payload, frozen=True, kw_only=True):
-    """End of an attempt. `head` anchors the agent's stream in the run's stream.
+    """End of a job attempt.
 
-    `signature` is the signature of `head`.
+    `head` anchors the agent's stream in the run's stream, and `signature` is the signature of
+    `head`.
     """
 
     type: ClassVar[str] = "job_end"
@@ -265,10 +277,10 @@ class JobEnd(Payload, frozen=True, kw_only=True):
 
 
 class Review(Payload, frozen=True, kw_only=True):
-    """A user's verdict on a change set. A later verdict overrides it.
+    """A user's verdict on a change set. A later verdict replaces an earlier one.
 
     `signature` is the signature of `head`. If `branch` is set, the accepted change set was
-    committed to that branch, and the working tree is unchanged.
+    committed to that branch, and the working tree was not changed.
     """
 
     type: ClassVar[str] = "review"
@@ -284,7 +296,7 @@ class Review(Payload, frozen=True, kw_only=True):
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):
-    """End of a run. `totals` counts its jobs by status.
+    """End of a run. `totals` counts the run's jobs by status.
 
     `signature` is the signature of the run's head before this event.
     """
@@ -319,9 +331,9 @@ PAYLOADS: dict[str, type[Payload]] = {
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a stream. `data` stays raw until `payload` decodes it.
+    """One line of a stream. `data` is not decoded until `payload` is called.
 
-    This way a fold does not decode outputs that it does not read, and a copy keeps unknown keys.
+    This lets a fold skip outputs that it does not need, and lets a copy preserve unknown keys.
     """
 
     v: int
@@ -350,10 +362,10 @@ _ANY_FIELDS: dict[str, frozenset[str]] = {
 
 
 def decode_event(line: bytes) -> Event:
-    """Decode the event on one line. Raises `msgspec.DecodeError` (or its `ValidationError`).
+    """Decode an event from one line of a stream.
 
-    A line of an older format version is upcast to the current version. Unknown keys and types of
-    newer versions are ignored.
+    Raises `msgspec.DecodeError` if the line is not valid. A line in an older format version is
+    upcast to the current version. Unknown keys and event types from newer versions are accepted.
     """
     try:
         event = _EVENT.decode(line)
@@ -367,11 +379,11 @@ def decode_event(line: bytes) -> Event:
 
 
 def payload(event: Event) -> Payload | None:
-    """Return the typed payload, or None for an unknown type.
+    """Return the typed payload, or None if the event type is unknown.
 
     Raises `msgspec.ValidationError` if the data does not match its type. A blob reference
-    (`{"$blob": …}`) is valid only in fields that accept any type. Resolve references first
-    (`remora.trace.blobs`) if you need whole values.
+    (`{"$blob": …}`) is valid only in fields that accept any type. If you need complete values,
+    resolve references first (`remora.trace.blobs`).
     """
     if (decoder := _DECODERS.get(event.type)) is None:
         return None
@@ -383,8 +395,10 @@ def payload(event: Event) -> Payload | None:
 
 
 def _payload_with_marks(event: Event) -> Payload:
-    """Return the payload with marked values in typed fields decoded: surrogates, infinite
-    scores."""
+    """Return the payload, with tagged values in its typed fields decoded.
+
+    This applies to strings with lone surrogates and to infinite scores.
+    """
     kind = PAYLOADS[event.type]
     data = msgspec.json.decode(event.data)
     if isinstance(data, dict):

@@ -16,7 +16,7 @@ def packet_schema() -> dict[str, Any]:
 
 
 def event_schema() -> dict[str, Any]:
-    """Return the schema of a stream line: the envelope, and the payload of each `type`."""
+    """Return the schema of a stream line, with the envelope and the payload of each `type`."""
     schemas, parts = msgspec.json.schema_components(
         (Event, *PAYLOADS.values()), ref_template=_REFERENCE
     )

@@ -1,6 +1,6 @@
-"""Deltas of the plain-dict events in the mission's documents.
+"""Deltas for plain-dict events in the formats of the mission documents.
 
-In addition to `{type: "turn_start", turn}`, three shapes of a tool result are read:
+In addition to `{type: "turn_start", turn}`, three shapes of tool results are supported:
 
 1. `{type, tool, data: {raw_output, args?, summary?, knowledge_delta?, error?, outcome?}}`
 2. the same with `data.summary_delta {recent_actions | recent_history: [str], knowledge, …}`
@@ -22,9 +22,10 @@ _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge"
 def delta_of_plain_event(
     event: Mapping[str, Any], delta_for: Callable[[Mapping[str, Any]], PacketDelta], *, strict: bool
 ) -> PacketDelta:
-    """Return an event's delta.
+    """Return the delta of a plain-dict event.
 
-    If `strict` is true, raise InvalidEvent for an unknown type or a missing tool.
+    With `strict`, raise InvalidEvent if the event type is unknown or a tool result has no tool
+    name.
     """
     kind = event.get("type")
     if strict:
@@ -40,7 +41,10 @@ def delta_of_plain_event(
 
 
 def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
-    """Return the input for a summarizer: the raw output if there is one, else the whole result."""
+    """Return the raw output of a tool, or the whole result if there is no raw output.
+
+    This is the input of a summarizer.
+    """
     return tool_result.get("raw_output", tool_result)
 
 
@@ -59,7 +63,10 @@ def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_summary_delta(result: dict[str, Any], delta: Any) -> None:
-    """Read shape 2: the newest action becomes the summary, and unknown keys become facts."""
+    """Read a tool result of shape 2.
+
+    The most recent action becomes the summary, and unknown keys become facts.
+    """
     if not isinstance(delta, Mapping):
         return
     if actions := to_list(delta.get("recent_actions") or delta.get("recent_history")):
@@ -72,7 +79,7 @@ def _read_summary_delta(result: dict[str, Any], delta: Any) -> None:
 
 
 def _read_delta(result: dict[str, Any], delta: Any) -> None:
-    """Read shape 3."""
+    """Read a tool result of shape 3."""
     if not isinstance(delta, Mapping):
         return
     if delta.get("add_history"):

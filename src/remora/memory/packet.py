@@ -1,4 +1,4 @@
-"""Decision Packet: the small, validated view of a stream that the deciding model sees."""
+"""The Decision Packet: a small, validated view of a stream, shown to the deciding model."""
 
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ PINNED = frozenset({"feedback"})
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid next action, and a reason for it."""
+    """A valid next action and the reason for it."""
 
     tool: str
     args: dict[str, Any] = {}
@@ -29,7 +29,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewAction(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a tool call in a delta."""
+    """A tool call and its outcome, as stored in a delta."""
 
     tool: str
     args: dict[str, Any] = {}
@@ -38,8 +38,10 @@ class NewAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of `recent_actions`: `count` equal calls in a row. `turn` is the turn of the last
-    call."""
+    """An entry of `recent_actions`, which represents `count` identical calls in a row.
+
+    `turn` is the turn of the last call.
+    """
 
     turn: int
     tool: str
@@ -50,14 +52,17 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of a knowledge key, and the turn that set it."""
+    """The value of a knowledge key, and the turn in which it was set."""
 
     value: Any
     source_turn: int
 
 
 class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
-    """The only verbatim text in a packet. `lines` are its first and last line, counted from 1."""
+    """A code excerpt, which is the only verbatim text in a packet.
+
+    `lines` contains its first and last line numbers, starting from 1.
+    """
 
     ref: str
     path: str
@@ -66,15 +71,18 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of the agent: its maximum number of turns, and the names of its `verify` checks."""
+    """The agent's maximum number of turns, and the names of its `verify` checks."""
 
     max_turns: int = 12
     safety: tuple[str, ...] = ()
 
 
 class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
-    """The Short Track. All keys are always present; `knowledge`, `hub_context` and
-    `hub_freshness` keep insertion order, which is part of the state."""
+    """The Short Track.
+
+    All keys are always present. `knowledge`, `hub_context` and `hub_freshness` keep their insertion
+    order, which is part of the state.
+    """
 
     packet_version: str = PACKET_VERSION
     agent_id: str = ""
@@ -101,6 +109,6 @@ class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def packet_json(packet: DecisionPacket) -> dict[str, Any]:
-    """Return the packet as JSON values (lists, not tuples), with every key."""
+    """Return the packet as JSON values, with lists instead of tuples. All keys are included."""
     built: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(packet))
     return built

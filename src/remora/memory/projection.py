@@ -1,4 +1,4 @@
-"""The fold (`fold/1`): packet + delta → packet, and a stream → its packet."""
+"""The fold (`fold/1`), which applies deltas to packets and replays streams."""
 
 from collections.abc import Iterable
 from itertools import dropwhile
@@ -28,8 +28,10 @@ _EMPTY = PacketDelta()
 
 
 def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
-    """Return the packet after `delta`. Accepts every delta; the cost does not depend on the
-    stream's length."""
+    """Return the packet with `delta` applied.
+
+    Every delta is accepted. The cost does not depend on the length of the stream.
+    """
     if delta is None or delta == _EMPTY:
         return packet
     changed = _replaced_fields(delta)
@@ -49,12 +51,13 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
 
 
 def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
-    """Return the packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
+    """Return the packet after the last event.
 
-    Only `recovered` events may precede `agent_start`. Raises `ValueError` if another event does, or
-    for an unknown version of the fold or trim rules. Raises `InvalidEvent` for an unknown event
-    type or a tool result without a tool; with `strict=False`, only the deltas of such events are
-    applied.
+    This does not call a summarizer, hub, model, tool or tokenizer. Only `recovered` events may
+    precede `agent_start`. Raises `ValueError` if any other event precedes it, or if the version of
+    the fold or trim rules is unknown. Raises `InvalidEvent` if an event type is unknown or a tool
+    result has no tool name. With `strict=False`, such events are accepted, and only their deltas
+    are applied.
     """
     stream = dropwhile(lambda event: event.type == Recovered.type, events)
     packet = first_packet(next(stream, None))
@@ -66,7 +69,11 @@ def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
 
 
 def first_packet(event: Event | None) -> DecisionPacket:
-    """Return the packet of `agent_start` with the event's delta applied. Raises ValueError."""
+    """Return the packet of `agent_start` with the event's delta applied.
+
+    Raises ValueError if `event` is not an `agent_start` event, or if its fold or trim version is
+    not supported.
+    """
     start = payload(event) if event is not None else None
     if not isinstance(start, AgentStart) or event is None:
         raise ValueError("a stream to replay must begin with agent_start")
@@ -166,7 +173,7 @@ TRIMS = frozenset({"trim/1"})
 
 
 def version_problem(fold: str, trim: str) -> str | None:
-    """Return the reason why a stream cannot be replayed, or None if both versions are supported."""
+    """Return the reason the stream cannot be replayed, or None if both versions are supported."""
     if fold not in FOLDS:
         return f"the stream needs {fold[:40]!r}, which is not supported"
     if trim not in TRIMS:

@@ -1,4 +1,4 @@
-"""Summarizers: create a summary and knowledge from a tool's output if the tool returns neither."""
+"""Summarizers, which create the summary and knowledge that a tool does not return itself."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,15 +17,18 @@ FACT_LIMIT = 120
 
 
 class Summarizer(ABC):
-    """Summarizes any tool result and extracts facts. Both methods are pure and never raise."""
+    """Base class for summarizers, which summarize a tool result and extract facts from it.
+
+    Both methods must be pure and must not raise.
+    """
 
     @abstractmethod
     def summarize(self, raw_result: Any) -> str:
-        """Return one or two sentences on the outcome, cut at 200 characters."""
+        """Summarize the outcome in one or two sentences. The summary is cut at 200 characters."""
 
     @abstractmethod
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return facts, keyed by knowledge key."""
+        """Return facts as a mapping of knowledge keys to values."""
 
 
 class ToolSidePassthrough(Summarizer):
@@ -43,17 +46,17 @@ class ToolSidePassthrough(Summarizer):
 
 
 class LinterSummarizer(Summarizer):
-    """Uses the `errors` (a list) and `fixed` (a number) of a linter's result."""
+    """Uses the `errors` list and the `fixed` count in a linter's result."""
 
     def summarize(self, raw_result: Any) -> str:
-        """Return `Fixed 3 lint errors, 2 remaining`, or `Found 2 lint errors`."""
+        """Return a summary such as `Fixed 3 lint errors, 2 remaining` or `Found 2 lint errors`."""
         remaining, fixed = self._counts(raw_result)
         if fixed:
             return f"Fixed {fixed} lint errors, {remaining} remaining"
         return f"Found {remaining} lint errors"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return both counts."""
+        """Return the number of remaining errors and the number of fixed errors."""
         remaining, fixed = self._counts(raw_result)
         return {"lint_errors_remaining": remaining, "lint_errors_fixed": fixed}
 
@@ -67,25 +70,25 @@ class LinterSummarizer(Summarizer):
 class DefaultSummarizer(Summarizer):
     """Default for tools without a summarizer.
 
-    Returns `Executed X` as the summary, and short facts from structured results. The facts are
-    grouped by path, without list indices and repeats (`path=v1,v2;path=…`), in entries of at most
-    490 characters. Of the formats that were measured, this one keeps the most arguments of later
-    calls in the packet.
+    The summary is `Executed X`, and the knowledge consists of short facts from structured results.
+    The facts are grouped by path, without list indices and duplicates (`path=v1,v2;path=…`), in
+    entries of at most 490 characters. Of all formats that were measured, this format keeps the most
+    arguments of later calls in the packet.
     """
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
 
     def summarize(self, raw_result: Any) -> str:
-        """Return `Executed X`, with the number of items if the result is a list."""
+        """Return `Executed X`, followed by the number of items if the result is a list."""
         if isinstance(raw_result, (list, tuple)):
             return f"Executed {self.tool}: {len(raw_result)} items"
         return f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return the grouped facts as entries `X`, `X.2`, ….
+        """Return the grouped facts as entries `X`, `X.2`, …, where `X` is the tool's name.
 
-        The dict is empty if the result is not structured.
+        Return an empty dict if the result is not structured.
         """
         if not isinstance(raw_result, (Mapping, list, tuple)):
             return {}
@@ -138,7 +141,7 @@ def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
 def _pieces(path: str, texts: Iterable[str]) -> Iterator[str]:
     """Yield `path=text,text`.
 
-    If this is too long for one entry, yield several parts, each with the path.
+    If this is too long for one entry, it is split into several parts that each start with the path.
     """
     piece = ""
     for text in texts:

@@ -1,4 +1,4 @@
-"""Functions that read tool results of any shape to create a delta. They never raise."""
+"""Helpers that read tool results of any shape to create a delta. They never raise."""
 
 from collections.abc import Mapping
 from typing import Any, cast, get_args
@@ -16,17 +16,19 @@ def to_dict(value: Any) -> dict[str, Any]:
 
 
 def to_list(value: Any) -> list[Any]:
-    """Return the items of a list or tuple. None gives an empty list, any other value a single
-    item."""
+    """Return the items of a list or tuple.
+
+    Return an empty list for None, and a list with a single item for any other value.
+    """
     if isinstance(value, (list, tuple)):
         return list(value)
     return [] if value is None else [value]
 
 
 def to_text(value: Any) -> str:
-    """Return a value as text.
+    """Convert a value to a string.
 
-    A string is unchanged, None becomes an empty string, and other values become canonical JSON.
+    Strings are kept, None becomes an empty string, and other values become canonical JSON.
     """
     if value is None:
         return ""
@@ -35,14 +37,19 @@ def to_text(value: Any) -> str:
 
 
 def arguments(tool_result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments keyed by name. A value that is not a mapping becomes the argument
-    `args`."""
+    """Return the arguments of the tool call, keyed by name.
+
+    If `args` is not a mapping, its value becomes a single argument called `args`.
+    """
     args = tool_result.get("args")
     return {"args": args} if args and not isinstance(args, Mapping) else to_dict(args)
 
 
 def stated_summary(tool_result: Mapping[str, Any]) -> str:
-    """Return the summary from the tool: `summary`, else `_summary` of the returned mapping."""
+    """Return the summary that the tool provided, or an empty string.
+
+    This is the result's `summary`, or the `_summary` in `raw_output`.
+    """
     for summary in (
         tool_result.get("summary"),
         to_dict(tool_result.get("raw_output")).get("_summary"),
@@ -58,13 +65,13 @@ def stated_error(tool_result: Mapping[str, Any]) -> str:
 
 
 def error_of(tool_result: Mapping[str, Any]) -> str:
-    """Return the result's `error`, else the `error` of the returned mapping."""
+    """Return the result's `error`, or the `error` in `raw_output` if the result has none."""
     inner = to_dict(tool_result.get("raw_output")).get("error")
     return stated_error(tool_result) or to_text(inner or None)
 
 
 def outcome_of(tool_result: Mapping[str, Any]) -> Outcome:
-    """Return the stated outcome if it is known, else derive it from the error."""
+    """Return the result's outcome if it is valid. Otherwise, derive the outcome from the error."""
     stated = tool_result.get("outcome")
     for outcome in get_args(Outcome):
         if stated == outcome:
@@ -73,7 +80,10 @@ def outcome_of(tool_result: Mapping[str, Any]) -> Outcome:
 
 
 def candidates(value: Any) -> tuple[Candidate, ...]:
-    """Return candidate actions from `{tool, args, reason}`; entries without a tool are ignored."""
+    """Build candidate actions from entries of the form `{tool, args, reason}`.
+
+    Entries without a tool are ignored.
+    """
     return tuple(
         make.candidate(entry["tool"], to_dict(entry.get("args")), to_text(entry.get("reason")))
         for entry in to_list(value)
@@ -82,6 +92,6 @@ def candidates(value: Any) -> tuple[Candidate, ...]:
 
 
 def first_line(found: Mapping[str, Any]) -> int:
-    """Return the number of an excerpt's first line, counted from 1."""
+    """Return the 1-based number of an excerpt's first line, or 1 if it is missing or invalid."""
     first = next(iter(to_list(found.get("lines"))), 1)
     return first if isinstance(first, int) and 0 < first <= _LAST_LINE else 1

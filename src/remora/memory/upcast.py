@@ -1,4 +1,4 @@
-"""Upcasting of stream lines of older format versions."""
+"""Upcasting of stream lines from older format versions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ class _Versioned(msgspec.Struct):
 
 
 def version_of(line: bytes) -> int | None:
-    """Return the format version of a line, or None if it has none."""
+    """Return the format version of a line, or None if the line has no version."""
     try:
         return msgspec.json.decode(line, type=_Versioned).v
     except (ValueError, RecursionError):
@@ -31,9 +31,9 @@ def version_of(line: bytes) -> int | None:
 
 
 def upcast_line(line: bytes, version: int) -> bytes | None:
-    """Return the line upcast to `version`, or None if it is not older than that.
+    """Return the line upcast to `version`, or None if it is already at that version or newer.
 
-    Raises `msgspec.ValidationError`.
+    Raises `msgspec.ValidationError` if the line is not valid or its version is not supported.
     """
     if (found := msgspec.json.decode(line, type=_Versioned).v) >= version:
         return None

@@ -1,1 +1,1 @@
-"""Models: client for OpenAI-compatible servers, embedded model, decoding and token counters."""
+"""Access to models: a client for OpenAI-compatible servers, and the embedded model."""

@@ -1,6 +1,6 @@
-"""Model at a configured address.
+"""A model at a configured address.
 
-It has an async client, and a synchronous connection for counting tokens.
+It has an async client for requests, and a synchronous connection for counting tokens.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def open_configured_model(
 ) -> "ConfiguredModel":
     """Probe the server and return its model.
 
-    Raises ModelError if it cannot be reached, ConfigError if the address is invalid.
+    Raises ModelError if the server cannot be reached, and ConfigError if the address is invalid.
     """
     limits = request_limits(settings)
     connection, facts = _probe(base_url, settings, api_key)
@@ -35,7 +35,7 @@ def open_configured_model(
 def configured_model_facts(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> dict[str, Any]:
-    """Probe the server and return the facts as keys of `model status --json`."""
+    """Probe the server and return its entries in the output of `model status --json`."""
     connection, facts = _probe(base_url, settings, api_key)
     connection.close()
     return {
@@ -47,7 +47,7 @@ def configured_model_facts(
 
 
 def find_local_servers() -> list[str]:
-    """Return the addresses of model servers found on common ports of this machine."""
+    """Return the addresses of model servers found on common local ports."""
     found = []
     for port in _USUAL_PORTS:
         address = parse_address(f"http://127.0.0.1:{port}/v1")
@@ -66,7 +66,10 @@ def find_local_servers() -> list[str]:
 
 
 class ConfiguredModel:
-    """A `Model` at a probed address. With `exact`, the prompt cache is not used."""
+    """A `Model` on a server that has been probed.
+
+    If `exact` is true, the prompt cache is not used.
+    """
 
     def __init__(
         self,
@@ -90,9 +93,10 @@ class ConfiguredModel:
         return self._client.describe()
 
     async def ask(self, request: Request) -> Answer:
-        """Send a request and return the answer. Raises ModelError.
+        """Send a request and return the answer.
 
-        Raises ContextTooLarge before sending a request that does not fit into the context.
+        Raises ContextTooLarge, before sending anything, if the request does not fit the context.
+        Raises ModelError if the request fails.
         """
         if self._exact:
             request = without_cache(request)

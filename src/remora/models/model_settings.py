@@ -1,4 +1,4 @@
-"""Model settings, which select the server and limit requests to it."""
+"""Model settings, which select the server and limit the requests sent to it."""
 
 from typing import Protocol
 
@@ -6,11 +6,11 @@ import msgspec
 
 
 class ModelSettings(Protocol):
-    """The settings in the `model` section of the configuration that select and limit a server."""
+    """Settings in the `model` section that select a server and limit the requests to it."""
 
     @property
     def provider(self) -> str:
-        """`auto`, `openai` or `embedded`."""
+        """`auto`, `openai`, `embedded` or `none`."""
 
     @property
     def base_url(self) -> str | None:
@@ -26,11 +26,11 @@ class ModelSettings(Protocol):
 
     @property
     def timeout_s(self) -> float:
-        """Maximum seconds for one attempt."""
+        """Timeout of one attempt, in seconds."""
 
     @property
     def retries(self) -> int:
-        """Maximum number of further attempts after the first one."""
+        """Maximum number of retries after the first attempt."""
 
     @property
     def max_concurrency(self) -> int:
@@ -38,7 +38,10 @@ class ModelSettings(Protocol):
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Timeouts and retries. `timeout_s` limits one attempt, from sending to the last byte."""
+    """Limits of the requests to a server.
+
+    `timeout_s` is the limit for one attempt, from sending the request to receiving the last byte.
+    """
 
     timeout_s: float = 60.0
     retries: int = 4
@@ -47,7 +50,7 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def request_limits(settings: ModelSettings) -> RequestLimits:
-    """Return the configured limits. With `exact`, only one request at a time is allowed."""
+    """Return the configured limits. If `exact` is true, only one request at a time is allowed."""
     return RequestLimits(
         timeout_s=settings.timeout_s,
         retries=settings.retries,

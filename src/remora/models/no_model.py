@@ -1,4 +1,7 @@
-"""`NoModel`, with which rules make all decisions by taking the first candidate of each turn."""
+"""`NoModel`, which is used if there is no model.
+
+Rules then take the first candidate of each turn.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ NAME = "none"
 
 
 class NoModel:
-    """A `Model` that fails every request, with a `hint` about how to add a model."""
+    """A `Model` that fails every request. Its `hint` explains how to add a model."""
 
     name = NAME
     context: int | None = None

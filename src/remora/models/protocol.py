@@ -1,4 +1,4 @@
-"""The `Model` protocol: request, answer, decoding settings, capabilities, token counter."""
+"""The `Model` protocol and its types, such as requests, answers and token counters."""
 
 from typing import Any, Literal, Protocol
 
@@ -10,11 +10,11 @@ Strategy = Literal["rank", "grammar", "tool_call", "completion", "rules"]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
-    """Decoding settings of one request.
+    """Decoding settings of a request.
 
     `rank` needs `labels`, which are single capital letters. `grammar` needs a `grammar` in GBNF,
-    and `tool_call` needs `tools`. `completion` is free text that ends before any of the strings in
-    `stop`, and may contain FunctionGemma's special tokens.
+    and `tool_call` needs `tools`. `completion` produces free text, which may contain
+    FunctionGemma's special tokens and stops before any of the strings in `stop`.
     """
 
     strategy: Strategy
@@ -29,7 +29,7 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with either chat `messages` or one complete `prompt`, never both."""
+    """A request with either chat `messages` or a complete `prompt`, but never both."""
 
     decoding: Decoding
     messages: tuple[Message, ...] | None = None
@@ -39,8 +39,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
-    `scores` maps each label to its natural-log probability, only with `rank`. `call` is set with
-    `tool_call`; its arguments are not validated yet. `raw` is the server's JSON.
+    With `rank`, `scores` maps each label to its natural-log probability. With `tool_call`, `call`
+    is the tool call, whose arguments have not been validated yet. `raw` is the JSON sent by the
+    server.
     """
 
     text: str
@@ -53,7 +54,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """Abilities of a server, found by probing it and never guessed from a name."""
+    """Capabilities of a server, determined by probing it and never inferred from a name."""
 
     rank: bool = False
     grammar: bool = False
@@ -62,15 +63,15 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenCounter(Protocol):
-    """Token counter for requests. It is synchronous, so call it from a worker thread."""
+    """Counts the tokens of requests. It is synchronous, so call it from a worker thread."""
 
     @property
     def name(self) -> str:
-        """Name for streams, such as `tokenizer/SmolLM2-135M-Instruct` or `upper-bound/1`."""
+        """Name for use in streams, such as `tokenizer/SmolLM2-135M-Instruct` or `upper-bound/1`."""
 
     @property
     def exact(self) -> bool:
-        """True if counts equal the server's counts; otherwise they are never lower."""
+        """True if the counts equal the server's counts. Otherwise, they are upper bounds."""
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
@@ -82,7 +83,7 @@ class TokenCounter(Protocol):
 
 
 class Model(Protocol):
-    """A model. Every failure is a `ModelError`."""
+    """A model. All failures are raised as `ModelError`."""
 
     @property
     def name(self) -> str:
@@ -90,15 +91,15 @@ class Model(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Abilities of the server."""
+        """Capabilities of the server."""
 
     @property
     def context(self) -> int | None:
-        """Maximum tokens in a request and its answer, or None if the server does not report it."""
+        """Maximum number of tokens in a request and its answer, or None if unknown."""
 
     @property
     def counter(self) -> TokenCounter:
-        """Counts the tokens of a request."""
+        """Token counter for requests to this model."""
 
     def describe(self) -> dict[str, Any]:
         """Return the JSON data that identifies the model in a stream.
@@ -107,17 +108,18 @@ class Model(Protocol):
         """
 
     async def ask(self, request: Request) -> Answer:
-        """Send a request and return the answer. Raises ModelError.
+        """Send a request and return the answer.
 
-        Raises ContextTooLarge before sending a request that does not fit into the context.
+        Raises ContextTooLarge, before sending anything, if the request does not fit the context.
+        Raises ModelError if the request fails.
         """
 
     async def aclose(self) -> None:
-        """Close connections and processes. May be called more than once."""
+        """Close all connections and processes. Can be called more than once."""
 
 
 def without_cache(request: Request) -> Request:
-    """Return the request without the prompt cache, so that a seed reproduces its answer."""
+    """Disable the prompt cache for the request, so that a seed reproduces its answer."""
     decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
     return msgspec.structs.replace(request, decoding=decoding)
 
@@ -125,8 +127,8 @@ def without_cache(request: Request) -> Request:
 def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
     """Return True if the server counted so few tokens that it must have truncated the request.
 
-    If `counted` is an upper bound, it may be several times the true count. So the request is only
-    considered truncated if the server reports less than a fifth of `counted`.
+    `counted` may be several times the true count if it is an upper bound. In that case, the request
+    is only considered truncated if the server reports less than a fifth of `counted`.
     """
     if usage.prompt_tokens is None:
         return False

@@ -1,4 +1,4 @@
-"""Selection of the model: the model at the configured address, else the embedded model, else none.
+"""Selection of the model: the model at the configured address, the embedded model, or no model.
 
 The HTTP client is imported only when a server is contacted, because most commands do not need it.
 """
@@ -19,11 +19,12 @@ _TO_ADD = "`remora model pull` adds the embedded model, `--model URL` uses a ser
 
 
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
-    """Return the configured model. Synchronous; close the model with `aclose`.
+    """Return the configured model. This call is synchronous. Close the model with `aclose`.
 
-    A configured address is probed once. The embedded server starts with the first request. If no
-    address is set and the embedded model is not installed, `auto` returns a NoModel. Raises
-    ModelError if the model cannot be reached or run, ConfigError if the settings are invalid.
+    A server at a configured address is probed once. The embedded server starts with the first
+    request. With `auto`, a NoModel is returned if no address is set and the embedded model is not
+    installed. Raises ModelError if the model cannot be reached or run, and ConfigError if the
+    settings are invalid.
     """
     limits = request_limits(settings)
     if _wants_none(settings):
@@ -44,8 +45,8 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of the configured model.
 
-    `document` is the output of `model status --json`. `problem` is the reason that the model cannot
-    be used. If `is_optional` is True, runs work without the model, and rules make all decisions.
+    `document` is the output of `model status --json`. `problem` is the reason the model cannot be
+    used. If `is_optional` is True, runs work without the model, and rules make all decisions.
     """
 
     document: dict[str, Any]
@@ -54,7 +55,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def used_provider(settings: ModelSettings, *, cache: Path) -> str:
-    """Return `openai`, `embedded`, or `none` if only rules decide.
+    """Return `openai`, `embedded`, or `none` if rules make all decisions.
 
     Does not contact a server or read the weights.
     """
@@ -68,9 +69,9 @@ def used_provider(settings: ModelSettings, *, cache: Path) -> str:
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
     """Return the status and capabilities of the configured model.
 
-    No server is started, and a server at a configured address generates at most one token. A model
-    that cannot be used is reported as `problem`, not as an exception. Raises ConfigError if the
-    settings are invalid.
+    Does not start a server. A server at a configured address is asked to generate at most one
+    token. If the model cannot be used, the reason is returned as `problem`, and no exception is
+    raised. Raises ConfigError if the settings are invalid.
     """
     wants_none = _wants_none(settings)
     base_url = None if wants_none else _configured_address(settings)
@@ -106,7 +107,7 @@ def _wants_none(settings: ModelSettings) -> bool:
 
 
 def _may_be_missing(settings: ModelSettings) -> bool:
-    """Return True if the embedded model is optional, which means it is used only if installed."""
+    """Return True if the embedded model is optional and used only if it is installed."""
     return settings.provider == "auto" and settings.name is None
 
 
@@ -130,7 +131,7 @@ def _configured_address(settings: ModelSettings) -> str | None:
 
 
 def _missing(cache: Path) -> str | None:
-    """Return a hint about installing the embedded model, or None if it is installed."""
+    """Return a hint about how to install the embedded model, or None if it is installed."""
     try:
         require_engine()
     except ModelError as error:

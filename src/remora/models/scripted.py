@@ -1,4 +1,4 @@
-"""Scripted model with fixed answers, for tests, demonstrations and repeated runs."""
+"""A scripted model with fixed answers, for tests, demonstrations and repeated runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,10 +14,10 @@ Reply = str | ToolCall | Mapping[str, float]
 
 
 class ScriptedModel:
-    """Returns `answers` in order, or the results of a function of the request.
+    """Returns `answers` in order, or calls `answers` with each request if it is a function.
 
-    All requests are kept in `requests`. Token usage is counted by `counter`. An answer that is a
-    ModelError is raised. ModelError is also raised when no answers are left.
+    All requests are kept in `requests`, and `counter` counts their tokens. If an answer is a
+    ModelError, it is raised. ModelError is also raised if there are no answers left.
     """
 
     context: int | None = None

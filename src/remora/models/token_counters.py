@@ -1,4 +1,4 @@
-"""Token counters: the server's tokenizer, or a safe upper bound."""
+"""Token counters that use the server's tokenizer or a safe upper bound."""
 
 import json
 import unicodedata
@@ -20,12 +20,13 @@ _CACHED_COUNTS = 256
 
 
 class UpperBound:
-    """Upper bound for every byte-level tokenizer: a token is at least one byte long.
+    """Upper bound for all byte-level tokenizers, in which a token is at least one byte long.
 
-    A string counts as its number of UTF-8 bytes, or that of its NFKC form if it is larger. For the
-    chat template, 16 is added for each message and 64 for each request. A tool counts as its JSON,
-    plus 2 for each line of its indented form, because tokenizers have tokens for runs of spaces. A
-    template that adds more than that is not covered, but `is_truncated` detects it.
+    A string counts as its number of UTF-8 bytes, before or after NFKC normalization, whichever is
+    larger. For the chat template, 16 is added for each message and 64 for each request. A tool
+    counts as the size of its JSON, plus 2 for each line of the indented JSON, because tokenizers
+    have tokens for runs of spaces. Templates that add more tokens are not covered, but
+    `is_truncated` detects them.
     """
 
     name = "upper-bound/1"
@@ -34,12 +35,12 @@ class UpperBound:
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Return the upper bound for a chat request."""
+        """Return an upper bound for a chat request."""
         texts = sum(_bytes(m.role) + _bytes(m.content) + PER_MESSAGE for m in messages)
         return PER_REQUEST + texts + sum(_declared(tool) + PER_MESSAGE for tool in tools)
 
     def count_text(self, prompt: str) -> int:
-        """Return the upper bound for a complete prompt."""
+        """Return an upper bound for a complete prompt."""
         return _bytes(prompt) + PER_MESSAGE
 
 
@@ -100,7 +101,7 @@ def _field(body: dict[str, Any], key: str) -> Any:
 
 
 def tool_declaration(tool: ToolSchema) -> dict[str, Any]:
-    """Return a tool in the format that OpenAI-compatible servers expect in `tools`."""
+    """Return a tool in the format of the `tools` parameter of OpenAI-compatible servers."""
     return {"type": "function", "function": msgspec.to_builtins(tool)}
 
 

@@ -1,4 +1,4 @@
-"""Operations: each folder holds everything that belongs to one kind of work.
+"""Operations. Each folder contains everything that belongs to one kind of work.
 
-Only `bootstrap` imports a concrete operation; all other modules use `operations.base`.
+Only `bootstrap` imports concrete operations. All other modules use `operations.base`.
 """

@@ -1,4 +1,4 @@
-"""Definition of operations: agent, needs, host functions, checks and totals."""
+"""Definition of an operation and of its parts, such as needs, checks and host functions."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -24,10 +24,11 @@ Codes = Mapping[str, int]
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """One value of `needs` in `agent.yaml`.
+    """A value of `needs` in `agent.yaml`.
 
-    `prepare` reads a tree's planned files once and returns a function from node to amount.
-    With `counts_findings`, the amounts are numbers of lint findings, and plans show their sum.
+    `prepare` reads the planned files of a tree once, and returns a function that computes the
+    amount of work for a node. If `counts_findings` is true, the amounts are numbers of lint
+    findings, and plans show their sum.
     """
 
     prepare: Callable[[Path, Sequence["Module"]], Amount]
@@ -35,10 +36,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Findings that a job's change set fixes and leaves, by code.
+    """The findings that a job's change set fixes and the findings that it leaves, counted by code.
 
-    `counts` is False if the change set is neither in the user's files nor can still be applied.
-    `worth` holds other numbers that the operation's tools reported.
+    `counts` is False if the change set is not in the user's files and can no longer be applied.
+    `worth` contains other numbers reported by the operation's tools.
     """
 
     fixed: Codes
@@ -48,12 +49,12 @@ class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def codes(self) -> frozenset[str]:
-        """Codes of all findings that the node had before or has now."""
+        """Codes of all findings that the node had before the job or has after it."""
         return frozenset((*self.fixed, *self.left))
 
 
 class Phrase(msgspec.Struct, frozen=True, kw_only=True):
-    """A total in words: "`done` of `of` `what`", optionally followed by `more`."""
+    """A total in words, such as "`done` of `of` `what`", with optional details in `more`."""
 
     done: int
     of: int
@@ -72,41 +73,44 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals over jobs. `measure` returns the numbers shown under `key` in JSON documents.
+    """Totals of several jobs. `measure` returns the numbers shown under `key` in JSON documents.
 
-    `measure` gets the jobs' findings and the number of findings that the plan counted. It returns
-    None if no job did this kind of work.
+    The arguments of `measure` are the findings of the jobs and the number of findings in the plan.
+    It returns None if no job did this kind of work.
     """
 
     key: str
     measure: Callable[[Sequence[JobFindings], int], dict[str, int] | None]
     phrase: Callable[[Mapping[str, int]], Phrase]
     worth_text: Callable[[Codes], str] = lambda _worth: ""
-    """Returns a description of a job's `worth`, shown after `test added, `."""
+    """Returns a description of a job's `worth`, which is shown after `test added, `."""
     counts_findings: bool = False
-    """True if the numbers are lint findings, `fixed` and `of`; reports show their sum."""
+    """True if the numbers are lint findings, with the keys `fixed` and `of`.
+
+    Reports show their sum.
+    """
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of an operation that only planning, execution and verification need."""
+    """The parts of an operation that are needed only for planning, execution and verification."""
 
     needs: Mapping[str, Need] = {}
     checks: Mapping[str, "Check"] = {}
     host_functions: tuple["HostFunction", ...] = ()
     merge: Merge | None = None
     unmerge: Merge | None = None
-    """Reconciles a reversed change set, for `revert`."""
+    """Merges a reversed change set into the current files, for `revert`."""
     check_interpreter: "Callable[[ProjectPython], None] | None" = None
     """Raises HostError if the project's interpreter cannot run the checks and host functions."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of work: a folder with `agent.yaml` and scripts, and the code they use.
+    """One kind of work: a folder with `agent.yaml` and scripts, and the code that they use.
 
-    `analyze` without `-o` runs the operations that are `by_default`. `load` is called on first use,
-    so that read-only commands do not import agent code. `settings` returns the schema of the
-    operation's settings; without it, the only setting is `max_turns`. `checks_run_code` contains
-    the names of checks that start the project's interpreter.
+    `analyze` without `-o` runs all operations for which `by_default` is true. `load` is called on
+    first use, so that read-only commands do not import agent code. `settings` returns the schema of
+    the operation's settings. Without it, the only setting is `max_turns`. `checks_run_code`
+    contains the names of the checks that start the project's interpreter.
     """
 
     name: str
@@ -119,7 +123,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operations:
-    """All registered operations, and what they define by name.
+    """All registered operations, with their needs, checks, host functions and settings by name.
 
     Raises ValueError if two operations define the same name.
     """
@@ -154,7 +158,7 @@ class Operations:
 
     @cached_property
     def settings(self) -> "Mapping[str, type[OperationConfig]]":
-        """Settings schemas by operation name."""
+        """Settings schemas, keyed by operation name."""
         from remora.config.schema import OperationConfig
 
         return {
@@ -163,20 +167,20 @@ class Operations:
 
     @cached_property
     def needs(self) -> Mapping[str, Need]:
-        """Needs by their name in `agent.yaml`, including `always`."""
+        """Needs, keyed by their name in `agent.yaml`, including `always`."""
         always = Need(prepare=lambda _tree, _modules: lambda _module, _node: 1)
         return _merged("need", [*(parts.needs for parts in self._parts), {"always": always}])
 
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
-        """Checks by their name in `agent.yaml`, including general checks."""
+        """Checks, keyed by their name in `agent.yaml`, including the general checks."""
         from remora.operations.checks import CHECKS
 
         return _merged("check", [CHECKS, *(parts.checks for parts in self._parts)])
 
     @cached_property
     def host_functions(self) -> Mapping[str, "HostFunction"]:
-        """Host functions sorted by name, including general ones."""
+        """Host functions, keyed and sorted by name, including the general host functions."""
         from remora.tools.host_functions import GENERIC
 
         given = [{each.name: each for each in parts.host_functions} for parts in self._parts]
@@ -185,12 +189,12 @@ class Operations:
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
-        """Functions that merge a change set into files that have changed."""
+        """Functions that merge a change set into files that have changed since."""
         return tuple(parts.merge for parts in self._parts if parts.merge is not None)
 
     @cached_property
     def unmerges(self) -> tuple[Merge, ...]:
-        """Functions that merge a reversed change set into files that have changed."""
+        """Functions that merge a reversed change set into files that have changed since."""
         return tuple(parts.unmerge for parts in self._parts if parts.unmerge is not None)
 
     def check_interpreter(

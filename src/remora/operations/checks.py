@@ -1,4 +1,4 @@
-"""General checks of a submission, which do not belong to an operation."""
+"""General checks of a submission, which do not belong to a particular operation."""
 
 from collections.abc import Mapping
 
@@ -21,12 +21,12 @@ def parse_errors(files: Mapping[str, bytes | None]) -> str:
 
 
 def all_parse(submission: Submission) -> str:
-    """Every changed Python file parses."""
+    """Check that every changed Python file parses."""
     return parse_errors({path: after for path, (_, after) in submission.files.items()})
 
 
 def no_new_findings(submission: Submission) -> str:
-    """No changed Python file has a lint finding that it did not have before."""
+    """Check that the changes add no lint findings to any Python file."""
     for path, (before, _) in submission.files.items():
         if path.endswith((".py", ".pyi")):
             known = submission.findings_before(path) if before is not None else []
@@ -37,7 +37,7 @@ def no_new_findings(submission: Submission) -> str:
 
 
 def own_lines_only(submission: Submission) -> str:
-    """Lines outside the node are unchanged and in the same order."""
+    """Check that all lines outside the node are unchanged and in the same order."""
     path, key = submission.path, submission.node_id
     for changed, (before, after) in submission.files.items():
         if changed != path:
@@ -52,9 +52,10 @@ def own_lines_only(submission: Submission) -> str:
 
 
 def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
-    """Return the keys of the nodes that the file had before the change.
+    """Return the keys of the nodes that the file contained before the change.
 
-    Any other function, for example one made from a lambda by a fix, belongs to its enclosing node.
+    Any other function belongs to its enclosing node. For example, a fix may turn a lambda into a
+    function.
     """
     module = parse_module(path, before) if before is not None else None
     return frozenset(n.key for n in module.nodes) if isinstance(module, Module) else frozenset()
@@ -63,7 +64,7 @@ def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
 def node_lines(
     path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
 ) -> frozenset[int] | None:
-    """Return the lines of the node itself, or None if the file has no such node."""
+    """Return the lines that belong to the node itself, or None if the file has no such node."""
     module = parse_module(path, source) if source is not None else None
     if not isinstance(module, Module):
         return None
@@ -74,10 +75,10 @@ def node_lines(
 def _other_lines(
     path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
 ) -> list[bytes] | None:
-    """Return the lines outside the node. Blank lines count only inside another node.
+    """Return the lines outside the node, ignoring blank lines that are not inside another node.
 
-    If a fix deletes the last lines of a node, the blank line before them moves outside the node.
-    The fix must not be rejected for that.
+    If a fix deletes the last lines of a node, the blank line before them is no longer inside the
+    node. The fix must not be rejected for this reason.
     """
     module = parse_module(path, source) if source is not None else None
     if source is None or not isinstance(module, Module):

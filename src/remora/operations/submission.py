@@ -1,4 +1,4 @@
-"""A submission: the input of all checks."""
+"""The submission, which is the input of all checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ Result = TypeVar("Result")
 
 
 class RunInTree(Protocol):
-    """Runs a function on the changed tree, where it may run project code.
+    """Runs a function on the changed tree. The function may run project code.
 
-    Raises HostError if project code may not run.
+    Raises HostError if running project code is not allowed.
     """
 
     def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
-        """Return what `work` returns."""
+        """Call `work` with the tree and return its result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +26,10 @@ class Submission:
     """An agent's changes to one node.
 
     `path`, `node_id`, `node_name` and `qualname` identify the node. `files` maps the path of each
-    changed file to its content before and after (None: no such file). `target` is the node's
-    current location, in the form that scripts get. Checks add the nodes that project code executed
-    to `observed`, which is recorded. `results` caches expensive results for the other checks.
+    changed file to its content before and after the change, where None means that the file does not
+    exist. `target` is the current location of the node, in the form passed to scripts. Checks add
+    the nodes that project code executed to `observed`, which is recorded. `results` caches
+    expensive results so that other checks can use them.
     """
 
     path: str

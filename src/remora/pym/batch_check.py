@@ -1,4 +1,4 @@
-"""Checks all scripts that a command uses. Each file is checked once, within a time limit."""
+"""Checks of all scripts that a command uses. Each file is checked once, within a time limit."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,10 @@ CheckResult = tuple[Script | None, list[ScriptError]]
 
 
 class ScriptChecks:
-    """Cached results of `examine`. After the time limit, further scripts get an error instead."""
+    """Caches the results of `examine`.
+
+    Once the time limit is reached, the remaining scripts get an error.
+    """
 
     def __init__(
         self, seconds: float = CHECK_LIMIT_S, clock: Callable[[], float] = time.monotonic
@@ -29,7 +32,10 @@ class ScriptChecks:
         self._results: dict[Path, CheckResult] = {}
 
     def examine(self, path: Path) -> CheckResult:
-        """Return the script (None if it cannot be run) and its problems. Raises NotFound."""
+        """Return the script and its problems. The script is None if it cannot be run.
+
+        Raises NotFound if the path is not a file that can be read.
+        """
         if path not in self._results:
             if self._spent > self._seconds:
                 return None, [self._out_of_time(path)]

@@ -1,6 +1,6 @@
 """Declarations of a script, and the two versions of its source that Monty checks and runs.
 
-Both versions keep the line numbers of the `.pym` file, so that messages refer to that file.
+Line numbers in both versions are the same as in the `.pym` file, so messages refer to that file.
 """
 
 import ast
@@ -29,7 +29,8 @@ _DOCSTRING = re.compile(r"[rR]?[\"']")
 class Declarations(NamedTuple):
     """The declarations of a script, and two versions of its source.
 
-    `runs` does not contain the declarations; `checks` does.
+    `runs` is the source to run, without the declarations. `checks` is the source to type-check,
+    which includes the declarations.
     """
 
     inputs: tuple[InputSpec, ...]
@@ -40,7 +41,10 @@ class Declarations(NamedTuple):
 
 
 def parse_declarations(source: str, label: str) -> Declarations:
-    """Return the declarations of a script; other statements are not checked. Raises ScriptError."""
+    """Return the declarations of a script. Other statements are not checked.
+
+    Raises ScriptError if a declaration is not valid.
+    """
     found = _DeclarationReader(source, label)
     spans = top_level_statements(source)
     for span in spans:
@@ -61,7 +65,7 @@ def parse_declarations(source: str, label: str) -> Declarations:
 
 
 class _DeclarationReader:
-    """Collects the declarations and edits the lines of both versions of the source."""
+    """Collects the declarations, and edits both versions of the source accordingly."""
 
     def __init__(self, source: str, label: str) -> None:
         self.label = label
@@ -74,7 +78,7 @@ class _DeclarationReader:
         return ScriptError(f"{self.label}:{line}: {message}", kind=kind, line=line)
 
     def read(self, span: Statement) -> None:
-        """Process one statement; statements that are not declarations stay unchanged."""
+        """Process a statement. Statements that are not declarations are left unchanged."""
         if not any(sign.match(span.text) for sign in (_IMPORT, _FUTURE, _INPUT, _EXTERNAL)):
             return
         statement = self._statement(span)
@@ -126,9 +130,9 @@ class _DeclarationReader:
 
 
 def _replace(lines: list[str], span: Statement, ends: tuple[ast.AST, ast.AST], text: str) -> None:
-    """Replace the source from the first to the last node of `ends` with `text`.
+    """Replace the source between two nodes, including both nodes, with `text`.
 
-    The number of lines does not change.
+    `ends` contains the first and the last node. The number of lines does not change.
     """
     start, stop = ends
     first = span.first + _int(start, "lineno") - 2

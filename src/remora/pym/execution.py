@@ -1,4 +1,4 @@
-"""Execution of a script and its host calls in the sandbox."""
+"""Execution of a script in the sandbox, with its host calls."""
 
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
@@ -23,18 +23,19 @@ _Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComple
 
 
 class CallHandler(Protocol):
-    """Executes a host call and returns its record, as JSON values.
+    """Executes a host call and returns a record of it, which contains JSON values.
 
-    An error that starts with `denied: `, `limit: ` or `mismatch: ` ends the script.
+    If the error in the record starts with `denied: `, `limit: ` or `mismatch: `, the script is
+    stopped.
     """
 
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
 
 
 class PrintedOutput:
-    """First part of a script's output, up to a limit.
+    """The first part of a script's output, up to a limit.
 
-    Exceeding the limit does not stop the script. The output arrives in chunks of random size, so
+    The script is not stopped if it exceeds the limit. Output arrives in chunks of random size, so
     the script would stop at a different point in each run.
     """
 
@@ -52,12 +53,12 @@ class PrintedOutput:
 
     @property
     def text(self) -> str:
-        """The part of the output that was kept, without an incomplete character at its end."""
+        """The part of the output that was kept. An incomplete character at the end is removed."""
         return b"".join(self.parts).decode("utf-8", "ignore")
 
 
 class ScriptExecution:
-    """One run of a script, with records of its host calls."""
+    """A run of a script, with records of its host calls."""
 
     def __init__(
         self,
@@ -78,7 +79,11 @@ class ScriptExecution:
     def run(
         self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: PrintedOutput
     ) -> Any:
-        """Return the value of the last expression. Raises MontyError, ScriptError."""
+        """Run the script and return the value of its last expression.
+
+        Raises MontyError if the sandbox reports an error, and ScriptError if a host call stops the
+        script.
+        """
         self.source = source.encode("utf-8", "surrogatepass")
         step: _Snapshot = sandbox.feed_start(
             source, inputs=inputs, print_callback=printed, skip_type_check=True
@@ -96,9 +101,10 @@ class ScriptExecution:
         return step.output
 
     def _resolve_name(self, step: NameLookupSnapshot) -> _Snapshot:
-        """Resolve a name used as a value.
+        """Resolve a name that is used as a value.
 
-        A script may store an external or pass it to a call.
+        This is needed because a script may assign an external function to a variable or pass it to
+        a call.
         """
         if step.object_id is None and step.variable_name in self.externals:
             return step.resume(value=_placeholder(step.variable_name))
@@ -138,7 +144,7 @@ class ScriptExecution:
         return {"exc_type": kind, "message": message}  # type: ignore[typeddict-item]
 
     def _record_call(self, call: HostCall, line: int) -> None:
-        """Record a call. Raises ScriptError if all calls together exceed the size limit."""
+        """Record a call. Raises ScriptError if the total size of all calls exceeds the limit."""
         self.calls.append(call)
         try:
             for part in (call.args, call.kwargs, call.result):
@@ -149,7 +155,7 @@ class ScriptExecution:
 
 
 def _placeholder(name: str) -> Callable[..., Any]:
-    """Return a placeholder function for an external; the sandbox reports its calls by name."""
+    """Return a placeholder for an external function. The sandbox reports calls to it by name."""
 
     def external(*_args: Any, **_kwargs: Any) -> None:
         raise NotImplementedError(name)

@@ -1,4 +1,4 @@
-"""Handlers for a script's host calls. They call granted functions or replay a recording."""
+"""Handlers for host calls. They call granted functions or replay recorded calls."""
 
 import inspect
 import time
@@ -16,10 +16,10 @@ _SANDBOX_EXCEPTIONS = frozenset(get_args(ExcType))
 
 
 class GrantedFunctions:
-    """Calls the granted functions by name.
+    """Answers host calls by calling the granted functions.
 
-    Calls to other functions, and calls made after `wall_s` seconds, return an error. These errors
-    are recorded too, because a replay cannot know how long the earlier calls took.
+    A call to any other function returns an error, and so does a call made after `wall_s` seconds.
+    These errors are recorded too, because a replay cannot measure how long the original calls took.
     """
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], limits: Limits) -> None:
@@ -64,14 +64,17 @@ def _checked_result(result: Any) -> Any:
 
 
 def _sandbox_error(error: Exception) -> str:
-    """Return an exception as `Type: message`, with a type that the sandbox can raise."""
+    """Return an exception as `Type: message`.
+
+    The type is RuntimeError if the sandbox cannot raise the original type.
+    """
     if (name := type(error).__name__) in _SANDBOX_EXCEPTIONS:
         return f"{name}: {one_line(str(error))}"
     return f"RuntimeError: {name}: {one_line(str(error))}"
 
 
 class RecordedCalls:
-    """Returns the recorded calls as long as the script repeats them. Any other call is an error."""
+    """Answers host calls from a recording. A call that differs from the recording is an error."""
 
     def __init__(self, calls: Sequence[HostCall]) -> None:
         self.calls = list(calls)

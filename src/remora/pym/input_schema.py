@@ -19,7 +19,7 @@ _SCALARS: dict[str, Schema] = {
 
 
 def annotation_schema(annotation: ast.expr) -> Schema:
-    """Return the JSON Schema of an annotation, or `{}` if it is unknown or not expressible."""
+    """Return the JSON Schema for an annotation, or `{}` if the annotation cannot be converted."""
     if isinstance(annotation, ast.Constant):
         return _constant(annotation.value)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
@@ -32,7 +32,7 @@ def annotation_schema(annotation: ast.expr) -> Schema:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the unqualified name: `list` for `list`, `Literal` for `typing.Literal`."""
+    """Return the unqualified name, e.g. `Literal` for `typing.Literal`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""Validation of a script's input values against the JSON Schema of its declarations."""
+"""Validation of input values against the JSON Schema of a script's declared inputs."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -18,7 +18,7 @@ class ScriptArguments:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """JSON Schema (2020-12) of type object, with properties in declaration order."""
+        """JSON Schema (2020-12) of an object with one property per input, in declaration order."""
         return {
             "type": "object",
             "properties": {spec.name: _property(spec) for spec in self.inputs},
@@ -31,7 +31,7 @@ class ScriptArguments:
         return Draft202012Validator(self.schema)
 
     def problem(self, values: Mapping[str, Any]) -> str | None:
-        """Return the first problem with these arguments as one line, or None."""
+        """Return the first problem with `values` as a single line, or None if they are valid."""
         missing = [spec.name for spec in self.inputs if spec.required and spec.name not in values]
         known = [spec.name for spec in self.inputs]
         unknown = [name for name in values if name not in known]
@@ -46,7 +46,10 @@ class ScriptArguments:
         return None
 
     def bad_default(self) -> tuple[InputSpec, str] | None:
-        """Return the first input whose default does not match its type, with the error."""
+        """Return the first input whose default does not match its type, and the error message.
+
+        Returns None if all defaults are valid.
+        """
         for spec in self.inputs:
             if not spec.required:
                 for error in Draft202012Validator(spec.schema).iter_errors(spec.default):
@@ -54,7 +57,7 @@ class ScriptArguments:
         return None
 
     def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the value of every input: the given value, or else the default."""
+        """Return a value for every input, using defaults for missing inputs."""
         return {spec.name: values.get(spec.name, spec.default) for spec in self.inputs}
 
 

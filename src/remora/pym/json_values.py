@@ -11,40 +11,43 @@ _INT_LIMIT = 2**63  # all JSON readers and writers used here accept numbers belo
 
 
 class NotJsonError(Exception):
-    """A value that JSON cannot represent; the message describes it."""
+    """Raised for a value that JSON cannot represent. The message describes the value."""
 
 
 class TooLargeError(Exception):
-    """A value whose JSON is longer than the limit."""
+    """Raised for a value that exceeds the size limit when encoded as JSON."""
 
 
 class SizeBudget:
-    """Remaining number of bytes that a value may take as JSON."""
+    """Number of bytes that are still available for a value's JSON."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.left = limit
 
     def spend(self, count: int) -> None:
-        """Subtract `count`. Raises TooLargeError if the budget falls below zero."""
+        """Subtract `count` bytes. Raises TooLargeError if the budget falls below zero."""
         self.left -= count
         if self.left < 0:
             raise TooLargeError(f"larger than {self.limit} bytes")
 
 
 def to_json_value(value: Any, *, limit: int) -> Any:
-    r"""Return `value` converted to JSON values of at most about `limit` bytes.
+    r"""Convert `value` to JSON values.
 
-    Tuples become lists, and sets become sorted lists. Dates and times become ISO strings. Numbers
-    that JSON cannot represent become their `repr`, and lone surrogates become `\udXXX`. A shared
-    object counts each time it occurs. Raises NotJsonError for any other value, and TooLargeError if
-    the limit is exceeded.
+    `limit` is the approximate maximum size in bytes. Tuples become lists, and sets become sorted
+    lists. Dates and times become ISO strings. Numbers that JSON cannot represent become their
+    `repr`, and lone surrogates become `\udXXX`. An object that occurs several times is counted each
+    time. Raises NotJsonError for any other value, and TooLargeError if the limit is exceeded.
     """
     return _to_json(value, SizeBudget(limit), 0)
 
 
 def charge(value: Any, budget: SizeBudget) -> None:
-    """Subtract the JSON size of a `to_json_value` result from `budget`. Raises TooLargeError."""
+    """Subtract the JSON size of a `to_json_value` result from `budget`.
+
+    Raises TooLargeError if the budget falls below zero.
+    """
     _to_json(value, budget, 0)
 
 
@@ -65,12 +68,12 @@ def _to_json(value: Any, budget: SizeBudget, depth: int) -> Any:
 
 
 def escape_surrogates(text: str) -> str:
-    """Return `text` with lone surrogates escaped; file names that are not UTF-8 contain them."""
+    """Escape lone surrogates, which occur in file names that are not valid UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def json_size(text: str) -> int:
-    """Return the size of `text` as a JSON string in bytes, not counting escapes."""
+    """Return the size in bytes of `text` as a JSON string, not counting escapes."""
     return 2 + (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
 
 
@@ -110,7 +113,10 @@ def _scalar(value: object) -> Any:
 
 
 def time_text(value: object) -> str | None:
-    """Return a date or time as an ISO string, or a timedelta as its `str`; otherwise None."""
+    """Format a date or time as an ISO string, or a timedelta with `str`.
+
+    Returns None for other values.
+    """
     if isinstance(value, date | time):
         return value.isoformat()
     return str(value) if isinstance(value, timedelta) else None

@@ -1,4 +1,4 @@
-"""Resource limits of a script, and the worker processes that enforce them."""
+"""Resource limits for scripts, and the worker processes that enforce them."""
 
 import functools
 import os
@@ -21,13 +21,14 @@ _MIB = 1024 * 1024
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Resource limits of one run of a script.
+    """Resource limits for one run of a script.
 
-    `duration_s`: seconds in the sandbox, excluding host calls (at most 8). `wall_s`: seconds in
-    total, checked at each host call. `recursion`: stack frames, and nesting depth of the result (at
-    most 3000). `carried_bytes`: JSON size of the arguments and results of all host calls.
-    `result_bytes`: JSON size of the arguments of a single call, of its result, of the inputs, or of
-    the script's result.
+    `duration_s` is the maximum time in the sandbox, in seconds, excluding host calls. It must not
+    exceed 8. `wall_s` is the maximum total time in seconds, checked at each host call. `recursion`
+    limits the number of stack frames and the nesting depth of the result. It must not exceed 3000.
+    `carried_bytes` limits the total JSON size of the arguments and results of all host calls.
+    `result_bytes` limits the JSON size of the arguments of a single call, of its result, of the
+    inputs, and of the script's result.
     """
 
     duration_s: float = 5.0
@@ -54,7 +55,8 @@ def open_sandbox(
 ) -> MontySession:
     """Return a new sandbox whose clock is fixed at `clock`.
 
-    If `checks` is given, the source is type-checked against these stubs before it runs.
+    If `checks` is given, it contains type stubs. The source is then type-checked against them
+    before it runs.
     """
     resources: ResourceLimits = {
         "max_feed_duration_secs": limits.duration_s,

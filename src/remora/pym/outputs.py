@@ -1,4 +1,7 @@
-"""Conversion of a script's result; keeps some values that JSON cannot represent, such as bytes."""
+"""Conversion of a script's result.
+
+Some values that JSON cannot represent, such as bytes, are kept.
+"""
 
 from typing import Any
 
@@ -16,7 +19,7 @@ _TOO_DEEP_TEXT = "<deeply nested>"
 
 
 class TooDeepMarker(msgspec.Struct, frozen=True):
-    """Replaces a value that is nested too deeply for the sandbox to return."""
+    """Placeholder for a value that is nested too deeply for the sandbox to return."""
 
     levels: int
 
@@ -25,13 +28,14 @@ class TooDeepMarker(msgspec.Struct, frozen=True):
 
 
 def to_output(value: Any, *, limit: int, levels: int) -> Any:
-    """Return a copy of `value`, which must take at most about `limit` bytes as JSON.
+    """Return a copy of `value` in which sets, tuples, dates and times are converted.
 
-    Strings, bytes, numbers, None, and lists and dicts of these are kept. A dict key may be any of
-    the scalar values or a tuple of them. Tuples become lists, and sets become sorted lists. Dates
-    and times become ISO strings. The sandbox returns at most `levels` nested containers: a deeper
-    value becomes a TooDeepMarker, and a container inside itself becomes `[...]`. Raises
-    NotJsonError for any other value, and TooLargeError if the limit is exceeded.
+    `limit` is the approximate maximum size in bytes as JSON. Strings, bytes, numbers, None, and
+    lists and dicts of these are kept. A dict key may be a string, bytes, a number, None, or a tuple
+    of these. Tuples become lists, and sets become sorted lists. Dates and times become ISO strings.
+    The sandbox returns at most `levels` nested containers. A more deeply nested value becomes a
+    TooDeepMarker, and a container inside itself becomes `[...]`. Raises NotJsonError for any other
+    value, and TooLargeError if the limit is exceeded.
     """
     budget = SizeBudget(limit)
     top = [value]
@@ -67,7 +71,10 @@ def _is_too_deep(item: Any, levels_left: int) -> bool:
 
 
 def _order(item: Any) -> list[tuple[str, Any]]:
-    """Return a sort key for any value: by type, then value. Lists sort by length, then items."""
+    """Return a sort key for any value.
+
+    Values are ordered by type, then by value. Lists are ordered by length, then by their items.
+    """
     order: list[tuple[str, Any]] = []
     waiting = [item]
     while waiting:
@@ -118,7 +125,10 @@ def _leaf(value: Any, budget: SizeBudget) -> Any:
 
 
 def _is_kept_unchanged(value: object, budget: SizeBudget) -> bool:
-    """Charge the size of a value that is not a string. Return True if it is kept unchanged."""
+    """Return True if a value that is not a string is kept unchanged.
+
+    The size of the value is charged to `budget`.
+    """
     if isinstance(value, bytes):
         budget.spend(_NUMBER + len(value) * 4 // 3)
     elif isinstance(value, int):

@@ -1,4 +1,4 @@
-"""Outcome of a script run: its result, host calls and errors."""
+"""The outcome of a script run, including its result, host calls and errors."""
 
 import json
 import re
@@ -29,7 +29,10 @@ _MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:\w?s|bytes) > ")
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Record of a host call, as JSON values. `error` is the `Type: message` that the script saw."""
+    """A recorded host call. Its arguments and result are JSON values.
+
+    `error` is the error that the script received, as `Type: message`.
+    """
 
     name: str
     args: list[Any] = []
@@ -41,7 +44,10 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptRun:
-    """Outcome of a run. `value` is the result of `to_output`, or None if there is an `error`."""
+    """Outcome of a script run.
+
+    `value` is the result as converted by `to_output`, or None if `error` is set.
+    """
 
     value: Any
     printed: str
@@ -51,13 +57,13 @@ class ScriptRun:
 
 
 def one_line(text: str) -> str:
-    """Return `text` as one line, truncated to 300 characters with `…`."""
+    """Join the lines of `text`, and truncate the result to 300 characters with `…`."""
     line = " ".join(text.split())
     return line if len(line) <= _LINE_LIMIT else line[: _LINE_LIMIT - 1] + "…"
 
 
 def from_monty_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:
-    """Convert a Monty error to a ScriptError; subtract `shift` from its line number."""
+    """Convert a Monty error to a ScriptError. `shift` is subtracted from its line number."""
     # messages must be the same in every run, so remove measured values
     text = _MEASURED.sub(r"\1more than ", str(error))
     return script_error_at(label, _kind(error), text, _line(error, shift))
@@ -70,7 +76,7 @@ def script_error_at(label: str, kind: str, message: str, line: int | None) -> Sc
 
 
 def replay_mismatch(label: str, message: str, line: int | None) -> ReplayMismatch:
-    """Return the error for a script that deviates from its recording."""
+    """Return a ReplayMismatch for a script that deviates from its recording."""
     error = script_error_at(label, "contract", message, line)
     return ReplayMismatch(error.message, kind=error.kind, line=line)
 
@@ -96,7 +102,7 @@ def _line(error: MontyError, shift: int) -> int | None:
 
 
 def from_typing_error(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
-    """Return the type checker's errors, ordered by line, without its warnings."""
+    """Return the type checker's errors, sorted by line. Warnings are left out."""
     found = [item for item in json.loads(error.display()) if item["severity"] == "error"]
     return [
         script_error_at(

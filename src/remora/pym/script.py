@@ -37,9 +37,9 @@ SOURCE_LIMIT = 256 * 1024
 class Script:
     """A checked script.
 
-    `path` is None if the script has no file. `label` identifies the script in messages. `raw` is
-    the content of the file, and `sha256` its hash. `description` is the docstring. `source` is the
-    code that runs, without declarations.
+    `path` is None if the script was not read from a file. `label` identifies the script in
+    messages. `raw` is the content of the file, and `sha256` is its hash. `description` is the
+    script's docstring. `source` is the code to run, without the declarations.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Script:
 
     @cached_property
     def arguments(self) -> ScriptArguments:
-        """The declared inputs and their validation."""
+        """The declared inputs, with methods to validate values for them."""
         return ScriptArguments(self.inputs)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """JSON Schema of the inputs, of type object, with properties in declaration order."""
+        """JSON Schema of the inputs, with properties in declaration order."""
         return self.arguments.schema
 
     def run(
@@ -71,34 +71,40 @@ class Script:
         clock: datetime,
         seed: int,
     ) -> ScriptRun:
-        """Run the script; errors are part of the returned outcome.
+        """Run the script and return its outcome, including any error.
 
-        `externals` maps names to the granted functions. These must not be coroutine functions, even
-        for `async def` externals. The sandbox's clock is fixed at `clock` (timezone-aware), and
-        `random` is seeded with `seed`. Thread-safe.
+        `externals` maps names to the granted functions. They must not be coroutine functions, even
+        if the script declares them with `async def`. The sandbox's clock is fixed at `clock`, which
+        must be timezone-aware. `random` is seeded with `seed`. Thread-safe.
         """
         answer = GrantedFunctions(externals, limits)
         return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
 def load(path: Path, *, name: str | None = None) -> Script:
-    """Read and check a script. Raises NotFound, or ScriptError for the first problem."""
+    """Read and check a script.
+
+    Raises NotFound if the file cannot be read, and ScriptError for the first problem in the script.
+    """
     return _require_script(examine(path, name=name))
 
 
 def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
-    """Check a script given as a string. Raises ScriptError."""
+    """Check a script given as a string. Raises ScriptError for the first problem."""
     return load_bytes(source.encode("utf-8", "surrogatepass"), name=name, path=path)
 
 
 def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
-    """Check a script given as bytes. Raises ScriptError."""
+    """Check a script given as bytes. Raises ScriptError for the first problem."""
     label = path.name if path else f"{name}.pym"
     return _require_script(_examine(raw, name, path, label))
 
 
 def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
-    """Return the script (None if it cannot be run) and all its problems. Raises NotFound."""
+    """Read a script and return it with a list of its problems.
+
+    The script is None if there are any problems. Raises NotFound if the file cannot be read.
+    """
     hint = "give the path of a `.pym` file"
     if path.exists() and not path.is_file():  # opening a pipe blocks
         raise NotFound(f"{path} is not a regular file", hint=hint)
@@ -164,9 +170,9 @@ def replay(
     clock: datetime,
     seed: int,
 ) -> ScriptRun:
-    """Run a script with recorded host calls.
+    """Run a script, answering its host calls from a recording.
 
-    If a call differs from the recording, the run's error is a ReplayMismatch.
+    If the calls differ from the recording, the run's error is a ReplayMismatch.
     """
     answer = RecordedCalls(host_calls)
     run = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)

@@ -1,4 +1,4 @@
-"""Checks of a script before its first run: syntax that Monty rejects, and type errors."""
+"""Checks that find type errors, and syntax that Monty rejects, before a script runs."""
 
 from datetime import UTC, datetime
 
@@ -16,13 +16,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def find_problems(label: str, runs: str, checks: str) -> list[ScriptError]:
-    """Return the problems of a script; `runs` and `checks` come from `parse_declarations`."""
+    """Return a script's type errors, or its syntax errors if there are no type errors.
+
+    `runs` and `checks` are sources created by `parse_declarations`.
+    """
     found = _type_errors(label, checks) or _syntax_errors(label, runs)
     return [error if error.line else _at_first_line(error, label) for error in found]
 
 
 def _at_first_line(error: ScriptError, label: str) -> ScriptError:
-    """Return a copy of an error that has no line number, placed at line 1."""
+    """Return a copy of an error that has no line number, with the line set to 1."""
     message = error.message.removeprefix(f"{label}: ")
     return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
 

@@ -9,7 +9,7 @@ from remora.pym.input_schema import annotation_schema
 
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """An input of a script. `schema` is the JSON Schema of its annotation."""
+    """An input declared by a script. `schema` is the JSON Schema of its annotation."""
 
     name: str
     schema: dict[str, Any]
@@ -20,7 +20,10 @@ class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter of an external; `annotation` is the source of its annotation, or empty."""
+    """A parameter of an external.
+
+    `annotation` is the source of its annotation, or an empty string if there is none.
+    """
 
     name: str
     annotation: str
@@ -38,7 +41,7 @@ class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvalidDeclarationError(Exception):
-    """Raised for an invalid declaration; the message shows the correct form."""
+    """Raised for an invalid declaration. The message shows the correct form."""
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:

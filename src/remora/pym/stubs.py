@@ -1,4 +1,4 @@
-"""Stubs of `external` and `Input` for editors; they do nothing at run time."""
+"""Stubs of `external` and `Input` for editors. They do nothing at run time."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ def external(function: _F) -> _F:
 def Input(name: str, *, default: Any = None, description: str = "") -> Any:  # noqa: ARG001, N802
     """Declare an argument of the script: `path: str = Input("path")`.
 
-    Without `default` the argument is required. `description` is shown to models.
-    Outside a run there is no value, so this returns the default.
+    An argument without a `default` is required. `description` is shown to models. Outside a run,
+    this returns the default.
     """
     return default

@@ -1,8 +1,9 @@
-"""Positions of a script's top-level statements, found without parsing them.
+"""Positions of a script's top-level statements, found without parsing the script.
 
-Monty accepts syntax that the running Python version may not parse, such as f-strings that reuse
-their quote character inside a field (Python 3.12). So `ast` cannot parse a whole script. This scan
-recognizes only strings, comments and brackets. It never fails: Monty reports syntax errors.
+Monty accepts syntax that the running Python version may not support, such as f-strings that reuse
+their quote character inside a field (Python 3.12). For this reason, `ast` cannot parse a whole
+script. This module scans only for strings, comments and brackets. The scan never fails, because
+Monty reports the syntax errors.
 """
 
 import re
@@ -24,7 +25,10 @@ _NAMED_ESCAPE = re.compile(r"\\N\{[^}]*\}")
 
 
 class Statement(NamedTuple):
-    """A top-level statement: its first and last line, counted from 1, and its source."""
+    """A top-level statement.
+
+    `first` and `last` are its first and last line numbers, starting at 1. `text` is its source.
+    """
 
     first: int
     last: int
@@ -34,8 +38,8 @@ class Statement(NamedTuple):
 def top_level_statements(source: str) -> list[Statement]:
     """Return the statements at column 0, in order.
 
-    Decorators belong to their definition. Comments and blank lines belong to the statement before
-    them.
+    Decorators are part of the definition that follows. Comments and blank lines are part of the
+    preceding statement.
     """
     lines = source.split("\n")
     starts: list[int] = []
@@ -71,7 +75,10 @@ def _depth_change(token: str) -> int:
 
 
 def _next(source: str, at: int, nested: int) -> tuple[str, int]:
-    """Return the token at offset `at`, and its end. For a string: its prefix and opening quote."""
+    """Return the token at offset `at`, and the offset of its end.
+
+    For a string, the token is its prefix and opening quote.
+    """
     found = _TOKEN.match(source, at)
     token = found[0] if found else ""
     prefix = token if _PREFIX.fullmatch(token) else ""
@@ -87,7 +94,7 @@ def _next(source: str, at: int, nested: int) -> tuple[str, int]:
 
 
 def _formatted_end(source: str, at: int, quote: str, nested: int, *, raw: bool) -> int:
-    """Return the end of the f-string whose text starts at `at`."""
+    """Return the end offset of the f-string whose content starts at `at`."""
     while at < len(source) and not source.startswith(quote, at):
         if source[at] == "\n" and len(quote) == 1:
             return at
@@ -99,7 +106,7 @@ def _formatted_end(source: str, at: int, quote: str, nested: int, *, raw: bool) 
 
 
 def _text_end(source: str, at: int, *, raw: bool) -> int:
-    """Return the end of a piece of literal text in an f-string."""
+    """Return the end offset of the piece of literal text at `at` in an f-string."""
     named = None if raw else _NAMED_ESCAPE.match(source, at)
     text = named or _TEXT.match(source, at)
     if text:

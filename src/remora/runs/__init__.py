@@ -1,1 +1,1 @@
-"""Runs: plans, engines, results and reviews of agents over a whole project."""
+"""Planning, execution and review of runs. A run applies agents to a whole project."""

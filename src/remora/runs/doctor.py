@@ -1,4 +1,4 @@
-"""Machine checks. Each check uses the component itself, instead of only reading its version."""
+"""Machine checks, which use each component instead of only reading its version."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ _OLDEST = (3, 11)
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of one check. If a `needed` check fails, `analyze` cannot run here."""
+    """Result of one check. If it is `needed` and fails, `analyze` cannot run on this machine."""
 
     name: str
     ok: bool
@@ -50,7 +50,7 @@ def check_machine(root: Path, folders: UserFolders) -> list[Check]:
 
 
 def check_overlay(driver: str, folders: UserFolders) -> Check:
-    """Check that overlay copies work. The check is needed if `driver` is overlay."""
+    """Check that overlay copies work. The check is needed only if `driver` is `overlay`."""
     problem = overlay_problem(folders.cache)
     return Check(
         name="overlay",
@@ -62,9 +62,9 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
 
 
 def check_model(status: ModelStatus) -> list[Check]:
-    """Check the configured model and the requirements of the embedded one.
+    """Check the configured model and the requirements of the embedded model.
 
-    If no model is configured, these checks are not needed, because rules make all decisions.
+    If no model is configured, rules make all decisions and these checks are not needed.
     """
     document, problem = status.document, status.problem
     needed = not status.is_optional
@@ -100,7 +100,7 @@ def _model_detail(status: ModelStatus) -> str:
 
 
 def check_ruff_settings(root: Path) -> Check:
-    """Check that ruff accepts the settings in the root and in every folder above Python files."""
+    """Check that ruff accepts the settings in the root and in all folders with Python files."""
 
     def read() -> str:
         for folder in _with_settings(project_files(root).paths):
@@ -111,16 +111,19 @@ def check_ruff_settings(root: Path) -> Check:
 
 
 def _with_settings(paths: Sequence[str]) -> list[Path]:
-    """Return the root and the folders with ruff settings above Python files."""
+    """Return the root and the folders that have ruff settings.
+
+    A folder is included only if there are Python files in it or in its subfolders.
+    """
     files = [Path(path) for path in paths]
     above = {folder for file in files if file.suffix == ".py" for folder in file.parents}
     return sorted({file.parent for file in files if file.name in SETTINGS} & above | {Path()})
 
 
 def check_tests(find: Callable[[], None], configured: str | None) -> Check:
-    """Check that the project's tests can run. `find` raises an error if they cannot.
+    """Check that the project's tests can run. `find` raises RemoraError if they cannot.
 
-    The check is needed if the interpreter is `configured`.
+    `configured` is the interpreter from the configuration. The check is needed only if it is set.
     """
     try:
         find()

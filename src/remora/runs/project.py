@@ -1,4 +1,4 @@
-"""A project: root, configuration and record folders."""
+"""A project, consisting of its root, its configuration and the folders for its records."""
 
 import hashlib
 from collections.abc import Callable
@@ -19,12 +19,13 @@ if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer tha
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """A project.
+    """An opened project.
 
-    `cache` and `state` are folders of the user that are used only for this root. `install_key` is
-    the secret by which this installation recognizes its own runs. Everything written to a stream
-    passes through `redact`. If the user has a key, `signer` signs new runs. `interpreter` is called
-    only if project code must run; it raises UsageError if the user has not given consent.
+    `cache` and `state` are the folders for this root in the user's cache and state folders.
+    `install_key` is the secret that identifies the runs started by this installation. Everything
+    written to a stream passes through `redact`. If the user has a signing key, `signer` signs new
+    runs. `interpreter` is called only if project code must run. It raises UsageError if the user
+    has not given consent.
     """
 
     root: Path
@@ -40,15 +41,15 @@ class Project:
 
     @property
     def has_unfinished_accept(self) -> bool:
-        """True if a killed `accept` or `revert` left a journal."""
+        """True if an interrupted `accept` or `revert` left a journal."""
         journal = self.state / "journal"
         return lexists(journal / "current") or lexists(journal / "branch.json")
 
 
 class RecordedProject(Project):
-    """A project opened to read its records.
+    """A project opened only to read its records.
 
-    `whole` loads all other attributes on first use.
+    All other attributes are loaded with `whole` on first use.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class RecordedProject(Project):
 
 
 def root_name(root: Path) -> str:
-    """Return a readable, unique name for a root in the user's folders."""
+    """Return a readable, unique folder name for a root."""
     digest = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
     readable = "".join(c if c.isalnum() and c.isascii() else "-" for c in root.name.lower())
     return f"{readable[:24] or 'root'}-{digest[:16]}"

@@ -21,9 +21,10 @@ _KEY_BYTES = 32
 
 
 def install_key(state: Path) -> bytes:
-    """Return this installation's secret, created on first use in the user's state folder.
+    """Return this installation's secret key.
 
-    Raises DiskError if it cannot be created or read, or is incomplete.
+    The key is created on first use, in the user's state folder. Raises DiskError if the key cannot
+    be created or read, or if it is incomplete.
     """
     path = state / "install.key"
     try:
@@ -44,7 +45,7 @@ def install_key(state: Path) -> bytes:
 
 
 def _make_key(path: Path) -> None:
-    """Write the key atomically; concurrent commands create only one."""
+    """Write a new key atomically. If commands run concurrently, only one of their keys is kept."""
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
@@ -59,15 +60,15 @@ def _make_key(path: Path) -> None:
 
 
 def sign_run_start(start: RunStart, key: bytes) -> RunStart:
-    """Return `run_start` with `install`, the HMAC of its canonical JSON without `install`."""
+    """Return `start` with `install` set to the HMAC of all other fields as canonical JSON."""
     return msgspec.structs.replace(start, install=_install(msgspec.to_builtins(start), key))
 
 
 def remember_head(state: Path, run_id: str, head: Head) -> None:
-    """Store the head of the last append to a run atomically.
+    """Store the head of the last append to a run. The file is replaced atomically.
 
     The folder is synced only for the first head. A run without a stored head is treated as a run
-    from another installation, but an outdated head is harmless.
+    from another installation, whereas an outdated head is harmless.
     """
     folder = state / "heads"
     try:
@@ -89,7 +90,7 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
 
 
 def forget_head(state: Path, run_id: str) -> None:
-    """Forget the head of a removed run. Raises DiskError."""
+    """Delete the stored head of a removed run. Raises DiskError if it cannot be deleted."""
     try:
         (state / "heads" / f"{run_id}.json").unlink(missing_ok=True)
     except OSError as error:
@@ -99,7 +100,10 @@ def forget_head(state: Path, run_id: str) -> None:
 
 
 def known_head(state: Path, run_id: str) -> Head:
-    """Return the head after this installation's last append to a run, or an empty head."""
+    """Return the head of a run after this installation's last append.
+
+    Returns an empty head if no head is stored or it cannot be read.
+    """
     try:
         text = (state / "heads" / f"{run_id}.json").read_bytes()
         return msgspec.json.decode(text, type=Head)
@@ -108,10 +112,11 @@ def known_head(state: Path, run_id: str) -> Head:
 
 
 def check_own_run(run_id: str, events: Sequence[Event], known: Head, key: bytes) -> None:
-    """Raise UsageError unless this installation started the run and only appends followed `known`.
+    """Check that this installation started a run, and that its stream has only been appended to.
 
-    `events` are the events whose lines match their hashes. A stream is also rejected if it was
-    truncated or rewritten before `known`, the head of this installation's last append.
+    `events` are the events whose lines match their hashes. `known` is the head of this
+    installation's last append. Raises UsageError if another installation started the run, or if the
+    stream was truncated or rewritten before `known`.
     """
     if not known.count:
         raise _foreign(run_id, "its record is not in the state folder")

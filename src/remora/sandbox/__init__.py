@@ -1,1 +1,1 @@
-"""Subprocesses that can access only the files granted to them, at four levels of isolation."""
+"""Subprocesses that can access only files granted to them. There are four isolation levels."""

@@ -1,4 +1,4 @@
-"""File access policy of a subprocess, and its resolution to real paths."""
+"""File access policies for subprocesses. Their paths are resolved to real paths."""
 
 import functools
 import os
@@ -43,11 +43,11 @@ _MAX_LINKS = 40
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths that a subprocess may access, in addition to the system's programs and libraries.
+    """The paths that a subprocess may access, in addition to the system's programs and libraries.
 
-    The subprocess may read the paths in `read` and its working folder, and read and write the paths
-    in `write`. At level 2 and above, changes in `scratch` folders are private and discarded, and
-    there is no network. At level 0, none of this is enforced.
+    The subprocess may read its working folder and the paths in `read`. It may read and write the
+    paths in `write`. At level 2 and above, changes in `scratch` folders are private and are
+    discarded, and there is no network access. At level 0, nothing is enforced.
     """
 
     read: tuple[Path, ...] = ()
@@ -56,10 +56,10 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """A confinement's existing paths, as real paths. Paths inside another path are left out.
+    """The existing paths of a confinement, as real paths. Paths inside other paths are left out.
 
-    `links` has the symbolic links that lead to these paths. The paths are valid in the mount
-    namespace of the process `view_pid`, or in the current one if it is 0.
+    `links` contains the symbolic links that lead to these paths. Paths are valid in the mount
+    namespace of the process `view_pid`, or in the current mount namespace if `view_pid` is 0.
     """
 
     read: tuple[str, ...]
@@ -70,7 +70,10 @@ class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
-    """Resolve a confinement for a command that runs in `folder`. Raises HostError."""
+    """Resolve a confinement for a command that runs in `folder`.
+
+    Raises HostError if the paths belong to more than one workspace.
+    """
     links = dict(_system()[0])
     named = (folder, *confinement.read, *confinement.write, *confinement.scratch)
     views = {view for view, _, _ in map(split_view, map(str, named)) if view}
@@ -98,7 +101,7 @@ def _system() -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
-    """Return the real paths of existing paths; add the links that lead to them to `links`."""
+    """Return the real paths of existing paths, and add links that lead to them to `links`."""
     found: list[str] = []
     for path in paths:
         _, prefix, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links
@@ -110,7 +113,7 @@ def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
 def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
     """Resolve all links in `path`, and add each link to `links`.
 
-    `prefix` leads to the root of the path's mount namespace.
+    `prefix` is the path to the root of the mount namespace that `path` belongs to.
     """
     done, parts, links_followed = "/", deque(path.split("/")), 0
     while parts and links_followed <= _MAX_LINKS:
@@ -133,7 +136,7 @@ def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
 
 
 def _outermost(paths: Iterable[str], others: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the sorted paths, except paths inside another of the paths or inside `others`."""
+    """Return the sorted paths, leaving out paths inside other paths or inside `others`."""
     result: list[str] = []
     for path in sorted(set(paths)):
         if not _is_inside(path, (*result, *others)):

@@ -1,4 +1,4 @@
-"""Paths that a Python interpreter must be able to read, found without starting it."""
+"""Paths that a Python interpreter must be able to read, found without starting the interpreter."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _MAX_LINKS = 40
 class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
     """The interpreter of the project at `root`.
 
-    `trusted` is True if the user allows running it without isolation. `activated` is True if it
+    `trusted` is True if the user has allowed it to run without isolation. `activated` is True if it
     belongs to the user's active environment instead of the project.
     """
 
@@ -24,14 +24,15 @@ class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_activated(python: Path, root: Path, active: str | None) -> bool:
-    """Return True if the interpreter is in the user's active environment outside the project."""
+    """Return True if the interpreter is in the active environment and outside the project."""
     return bool(active) and python.is_relative_to(str(active)) and not python.is_relative_to(root)
 
 
 def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
     """Return the paths of the interpreter, its installation and its virtual environment.
 
-    With `trusted`, folders from `.pth` files are included. A `.pth` file can refer to any folder.
+    If `trusted` is True, folders from `.pth` files are also included. These files can refer to any
+    folder.
     """
     found = [python]
     for place in _steps(python):
@@ -44,7 +45,7 @@ def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
 
 
 def _steps(python: Path) -> Iterator[Path]:
-    """Yield the path, then the target of each link in a chain of links."""
+    """Yield the path. If it is a link, also yield the target of each link in the chain."""
     place = Path(os.path.abspath(python))  # noqa: PTH100 - keeps links
     for _ in range(_MAX_LINKS):
         yield place
@@ -60,13 +61,13 @@ def _is_installation(prefix: Path) -> bool:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Return the parts of an installation, except links to places outside it."""
+    """Return the parts of an installation, leaving out links to paths outside it."""
     parts = (prefix / name for name in _PARTS)
     return [part for part in parts if part.resolve().is_relative_to(prefix.resolve())]
 
 
 def _base(prefix: Path) -> Iterator[Path]:
-    """Yield the base installation given in `pyvenv.cfg`."""
+    """Yield the base installation specified in `pyvenv.cfg`."""
     try:
         lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -78,7 +79,7 @@ def _base(prefix: Path) -> Iterator[Path]:
 
 
 def _added(prefix: Path) -> Iterator[Path]:
-    """Yield folders that `.pth` files add, such as those of editable installs."""
+    """Yield the folders that `.pth` files add, such as the folders of editable installs."""
     for file in sorted(prefix.glob("lib*/python3*/site-packages/*.pth")):
         try:
             lines = file.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Isolation levels that work on this machine. Each level is probed once per process."""
+"""Isolation levels that this machine supports. Each level is probed once per process."""
 
 import functools
 import os
@@ -36,7 +36,7 @@ _ONCE = threading.RLock()
 
 
 class MissingLevel(msgspec.Struct, frozen=True, kw_only=True):
-    """A level that this machine does not support, with the problem and a hint."""
+    """A level that this machine does not support, with the reason and a hint."""
 
     level: int
     name: str
@@ -51,7 +51,7 @@ def best_level() -> int:
 
 
 def missing_levels() -> Iterator[MissingLevel]:
-    """Yield the levels above the best level, the lowest of them first."""
+    """Yield the levels above the best level, in ascending order."""
     for level in range(best_level() + 1, BUBBLEWRAP + 1):
         yield MissingLevel(
             level=level, name=LEVEL_NAMES[level], problem=level_problem(level), hint=_HINTS[level]
@@ -59,7 +59,7 @@ def missing_levels() -> Iterator[MissingLevel]:
 
 
 def require_level(least: int) -> None:
-    """Raise ConfigError if this machine supports only a lower level."""
+    """Raise ConfigError if the best level of this machine is lower than `least`."""
     if least > 0 and best_level() < least:
         missing = next(each for each in missing_levels() if each.level == least)
         raise ConfigError(
@@ -70,12 +70,15 @@ def require_level(least: int) -> None:
 
 
 def describe_level(level: int) -> str:
-    """Describe a level, such as `isolated (L2, namespaces and Landlock)`."""
+    """Describe a level, e.g. `isolated (L2, namespaces and Landlock)`."""
     return f"{'isolated' if level else 'not isolated'} (L{level}, {LEVEL_NAMES[level]})"
 
 
 def level_problem(level: int) -> str:
-    """Return the reason that this machine does not support a level; empty if it is supported."""
+    """Return the reason that this machine does not support a level.
+
+    Returns an empty string if the level is supported.
+    """
     with _ONCE:  # only one thread runs the probe
         return _problem_of(level)
 
@@ -93,7 +96,7 @@ def _problem_of(level: int) -> str:
 
 
 def _run_probe(level: int, folder_inside: Path, stack: ExitStack) -> str:
-    """Run the probe at a level; return `held`, or the forbidden actions that succeeded."""
+    """Run the probe at a level. Return `held`, or the forbidden actions that succeeded."""
     inside, scratch, outside = (folder_inside / name for name in ("inside", "scratch", "outside"))
     for folder in (inside, scratch, outside):
         folder.mkdir()
@@ -121,7 +124,7 @@ def _run_probe(level: int, folder_inside: Path, stack: ExitStack) -> str:
 
 
 def _listen(outside: Path, stack: ExitStack) -> int:
-    """Listen on a Unix socket, an abstract socket and TCP, and return the TCP port."""
+    """Listen on a Unix socket, an abstract socket and a TCP port. Returns the TCP port."""
     for address in (f"{outside}/socket", f"\0{outside}"):
         local = stack.enter_context(socket.socket(socket.AF_UNIX))
         local.bind(address)

@@ -1,8 +1,9 @@
-"""Probe that runs in an isolated process and tries actions that its level must prevent.
+"""Probe that runs in an isolated process and tries actions that the isolation must prevent.
 
-The file is run by its path. Its arguments are the level, a writable folder, a scratch folder, a
-folder outside, a port, and the ID of a process outside. It fails if a permitted action does not
-work. It prints `held` if all forbidden actions failed, otherwise the actions that succeeded.
+This file is executed by its path. Its arguments are the level, a writable folder, a scratch folder,
+a folder outside the sandbox, a port, and the ID of a process outside the sandbox. The probe fails
+if an allowed action does not work. It prints `held` if all forbidden actions failed. Otherwise, it
+prints the actions that succeeded.
 """
 
 import os
@@ -14,7 +15,7 @@ _AF_VSOCK = 40  # not defined in the socket module on macOS
 
 
 def main(words: list[str]) -> None:
-    """Try all actions and print the result."""
+    """Try all actions and print the forbidden actions that succeeded, or `held`."""
     level, inside, scratch, outside, port, process = words
     tries: list[tuple[str, Callable[[], object]]] = [
         ("reads", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),

@@ -1,4 +1,4 @@
-"""Overlayfs layers over a folder, mounted by a child process that exits with this process."""
+"""Overlayfs layers over a folder, mounted by a child process that exits with its parent."""
 
 import itertools
 import os
@@ -14,9 +14,10 @@ from remora.sandbox.supervisor_client import GRACE_SECONDS, PATH, bare_interpret
 
 
 class OverlayMounts:
-    """Layers over the folder `below`, which must not change, mounted in the empty folder `place`.
+    """Layers over the folder `below`, mounted in the empty folder `place`.
 
-    The layers exist only in memory and in the child's mount namespace, until the child exits.
+    `below` must not change. The layers exist only in memory, in the mount namespace of a child
+    process. They are lost when the child exits.
     """
 
     def __init__(self, below: Path, place: Path) -> None:
@@ -27,9 +28,10 @@ class OverlayMounts:
         self._lock = threading.Lock()
 
     def add(self) -> Path:
-        """Mount a new layer and return its path. Raises DiskError.
+        """Mount a new layer and return its path.
 
-        In the layer, `tree` is the merged view, and `layer/upper` contains the changes.
+        In the layer, `tree` is the merged view and `layer/upper` contains the changes. Raises
+        DiskError if the layer cannot be mounted.
         """
         with self._lock:
             child = self._child
@@ -46,14 +48,14 @@ class OverlayMounts:
                 _request(self._child, f"drop {layer.name}")
 
     def renew(self, layer: Path) -> None:
-        """Discard the changes of a layer. Raises DiskError."""
+        """Discard the changes of a layer. Raises DiskError if it cannot be mounted again."""
         with self._lock:
             if self._child is not None:
                 _request(self._child, f"drop {layer.name}")
                 _request(self._child, f"add {layer.name}")
 
     def close(self) -> None:
-        """Discard all layers and stop the child. A later `add` starts a new child."""
+        """Discard all layers and stop the child. A later call to `add` starts a new child."""
         with self._lock:
             child, self._child = self._child, None
             if child is not None:
@@ -109,7 +111,7 @@ def _check_answer(child: subprocess.Popen[str]) -> None:
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    """Stop the child by closing its input; kill it if it does not exit in time."""
+    """Stop the child by closing its input. Kill it if it does not exit in time."""
     with child:
         assert child.stdin
         with suppress(OSError):  # it may have exited already

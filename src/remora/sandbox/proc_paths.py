@@ -1,4 +1,4 @@
-"""Paths in another process's mount namespace, reached through `/proc/PID/root`."""
+"""Paths in the mount namespace of another process, accessed through `/proc/PID/root`."""
 
 import os
 import re
@@ -8,7 +8,7 @@ _VIEW = re.compile(r"(/proc/(\d+)/root)(/.*)")
 
 
 def path_in_view(process: int, path: Path) -> Path:
-    """Return the path at which this process can access a path of another mount namespace.
+    """Return a path through which this process can access a path in another mount namespace.
 
     `path` is a real, absolute path in the mount namespace of `process`.
     """
@@ -16,7 +16,7 @@ def path_in_view(process: int, path: Path) -> Path:
 
 
 def split_view(path: str) -> tuple[int, str, str]:
-    """Split an absolute path into process ID, prefix, and path in the process's mount namespace.
+    """Split an absolute path into a process ID, a prefix, and a path in that process's namespace.
 
     For a path in the current mount namespace, the process ID is 0 and the prefix is empty.
     """
@@ -25,6 +25,6 @@ def split_view(path: str) -> tuple[int, str, str]:
 
 
 def path_for_command(path: Path) -> Path:
-    """Return the file's path as seen by a command in its mount namespace."""
+    """Return the path as seen by a command that runs in the path's mount namespace."""
     view, _, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps the view
     return Path(inside) if view else path.resolve()

@@ -1,4 +1,4 @@
-"""Isolated subprocesses with limits and a minimal environment. Whole process trees are killed."""
+"""Isolated subprocesses with resource limits and a minimal environment."""
 
 import os
 import select
@@ -18,8 +18,9 @@ _CHUNK = 65536
 class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a subprocess.
 
-    A negative `returncode` is a signal number. `isolation` is the level that was used. `truncated`
-    is True if only the beginning of an output stream was kept.
+    A negative `returncode` means that the subprocess was killed by the signal with that number.
+    `isolation` is the level at which it ran. `truncated` is True if only the beginning of an output
+    stream was kept.
     """
 
     returncode: int
@@ -31,7 +32,7 @@ class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a subprocess whose output was not captured. See ProcessResult for the fields."""
+    """Result of a subprocess whose output was not captured. See ProcessResult for its fields."""
 
     returncode: int
     timed_out: bool
@@ -41,10 +42,11 @@ class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
 def run_command(
     command: Command, *, output_limit: int = 8 * _MIB, stdin: bytes = b"", level: int | None = None
 ) -> ProcessResult:
-    """Run a command until it exits or times out, at `level` or at this machine's best level.
+    """Run a command until it exits or times out.
 
-    HOME and TMPDIR are empty private folders. All descendants are killed before this function
-    returns, and also if this process is killed. Raises HostError.
+    `level` is the isolation level. The default is the best level of this machine. HOME and TMPDIR
+    are empty private folders. All descendants are killed before this function returns, and also if
+    this process is killed. Raises HostError if the command cannot be isolated or started.
     """
     used = best_level() if level is None else level
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
@@ -65,7 +67,10 @@ def run_command(
 def run_attached(
     command: Command, *, stdout: int | None = None, level: int | None = None
 ) -> ProcessExit:
-    """Run a command like `run_command`, but without input or captured output. Raises HostError."""
+    """Run a command like `run_command`, but without input and without capturing output.
+
+    Raises HostError if the command cannot be isolated or started.
+    """
     used = best_level() if level is None else level
     report = bytearray()
     with start_supervised(command, used, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
@@ -80,7 +85,10 @@ def run_attached(
 
 
 class _Pump:
-    """Copies a child's streams without deadlock, up to `limit` bytes of each output."""
+    """Copies data to and from a child's streams without deadlocks.
+
+    At most `limit` bytes of each output are kept.
+    """
 
     def __init__(
         self, child: subprocess.Popen[bytes], report: int, stdin: bytes, limit: int
@@ -101,7 +109,7 @@ class _Pump:
         }
 
     def run(self, deadline: float) -> None:
-        """Copy until all outputs end or the monotonic clock reaches `deadline`."""
+        """Copy until all outputs are closed or the monotonic clock reaches `deadline`."""
         with self._selector:
             for descriptor in self._sinks:
                 self._selector.register(descriptor, selectors.EVENT_READ)

@@ -1,4 +1,4 @@
-"""Start of a command under a supervisor, which kills the command's whole process tree."""
+"""Starting commands under a supervisor, which kills a command's whole process tree."""
 
 import contextlib
 import functools
@@ -45,9 +45,9 @@ Streams = tuple[int | None, int | None, int | None]
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command line, which is not run by a shell, with a time limit in seconds.
+    """A command line with a time limit in seconds. It is not run by a shell.
 
-    `environment` is added to PATH, HOME, TMPDIR and LANG.
+    The variables in `environment` are set in addition to PATH, HOME, TMPDIR and LANG.
     """
 
     argv: tuple[str, ...]
@@ -58,10 +58,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lifeline:
-    """Two pipes to the supervisor.
+    """A pair of pipes to the supervisor.
 
-    Closing the first pipe makes the supervisor kill the command's process tree. The supervisor
-    writes its report to the second pipe.
+    When the first pipe is closed, the supervisor kills the command's process tree. The second pipe
+    carries the supervisor's report.
     """
 
     def __init__(self) -> None:
@@ -77,9 +77,9 @@ class Lifeline:
         os.close(self.report_reader)
 
     def close_child_ends(self) -> None:
-        """Close this process's copies of the supervisor's ends.
+        """Close this process's copies of the supervisor's pipe ends.
 
-        When the supervisor then exits, the report pipe reaches end-of-file.
+        After this, the report pipe reaches end-of-file when the supervisor exits.
         """
         self.child_end, self.report_writer = _closed(self.child_end), _closed(self.report_writer)
 
@@ -95,7 +95,10 @@ def _closed(descriptor: int) -> int:
 
 @functools.cache
 def bubblewrap_path() -> str:
-    """Return the path of `bwrap` in the system's program folders, or "" if it is not installed."""
+    """Return the path of `bwrap`, or an empty string if it is not installed.
+
+    Only the system's program folders are searched.
+    """
     return shutil.which("bwrap", path=PATH) or ""
 
 
@@ -103,9 +106,9 @@ def bubblewrap_path() -> str:
 def start_supervised(
     command: Command, level: int, streams: Streams
 ) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
-    """Run the command at a level. Its process tree is killed when the block exits.
+    """Start a command at the given level. Its process tree is killed when the block exits.
 
-    Raises HostError.
+    Raises HostError if the command is invalid or cannot be started.
     """
     if not command.argv or any("\0" in word for word in command.argv):
         raise HostError(f"not a command: {list(command.argv)!r}")
@@ -122,7 +125,10 @@ def start_supervised(
 
 @contextlib.contextmanager
 def _temporary_folder(level: int) -> Iterator[str]:
-    """Create a folder for home and temporary files at levels without private mounts."""
+    """Create a folder for home and temporary files.
+
+    Yields an empty string if the level has private mounts for these files.
+    """
     if level >= NAMESPACES:
         yield ""
         return
@@ -143,7 +149,7 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
 def bare_interpreter_argv(module: str) -> list[str]:
     """Return a command line that runs a module of `sandbox.child` in a bare interpreter.
 
-    The packages above it are not imported.
+    The parent packages of the module are not imported.
     """
     packages = [str(_CHILD.parent.parent), str(_CHILD.parent)]
     return [sys.executable, "-I", "-S", "-c", _BARE.format(module=module), *packages]
@@ -204,7 +210,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def read_report(command: Command, level: int, report: bytes) -> tuple[int, bool]:
-    """Parse the supervisor's report; return the exit code, and True if the command timed out.
+    """Parse the supervisor's report. Return the exit code, and whether the command timed out.
 
     Raises HostError if the command could not be isolated or started.
     """

@@ -1,1 +1,1 @@
-"""Tools: scripts that run on a tree through a closed set of host functions."""
+"""Tools, which are scripts that access a file tree only through a fixed set of host functions."""

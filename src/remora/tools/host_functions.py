@@ -1,4 +1,4 @@
-"""Host functions: their declaration, and calls with checked arguments."""
+"""Declarations of host functions, and calls to them with validated arguments."""
 
 import functools
 import inspect
@@ -21,10 +21,11 @@ from remora.tools.tree import ToolTree
 
 @dataclass(frozen=True, kw_only=True)
 class HostFunction:
-    """A function that scripts declare and agents grant by name.
+    """A function that scripts declare and that agents grant by name.
 
-    `function` takes the ToolTree first, then the script's arguments, and only raises HostError.
-    `seconds` limits one call. `runs_project_code` is True if it starts the project's interpreter.
+    `function` receives the ToolTree, followed by the arguments from the script. It must not raise
+    any exception other than HostError. `seconds` is the time limit for a single call.
+    `runs_project_code` is True if the function starts the project's interpreter.
     """
 
     function: Callable[..., Any]
@@ -52,10 +53,10 @@ GENERIC = (
 
 
 def bind(granted: Iterable[HostFunction], place: ToolTree) -> dict[str, Callable[..., Any]]:
-    """Return the granted functions, keyed by name and bound to one tree.
+    """Return the granted functions, keyed by name and bound to a tree.
 
-    Arguments are checked against the functions' annotations. For an invalid argument, the HostError
-    contains the argument's name.
+    Arguments are validated against the function's annotations. If an argument is invalid, a
+    HostError that contains the argument's name is raised.
     """
     return {each.name: functools.partial(_call, each, place) for each in granted}
 

@@ -1,4 +1,7 @@
-"""Tool result contract: converts every accepted form of a script's value to one record."""
+"""The contract for tool results.
+
+All accepted forms of a script's value are converted to the same record.
+"""
 
 from typing import Any, Literal, TypedDict
 
@@ -14,7 +17,10 @@ Outcome = Literal["success", "error", "partial"]
 
 
 class Excerpt(TypedDict):
-    """Lines of a text, shown unchanged. `lines` has the first and last line number, from 1."""
+    """An unmodified excerpt of a file.
+
+    `lines` contains the numbers of the first and last line, starting at 1.
+    """
 
     ref: str
     path: str
@@ -23,7 +29,7 @@ class Excerpt(TypedDict):
 
 
 class CandidateAction(TypedDict):
-    """A valid next action, and why it may be the right one."""
+    """A valid next action, and the reason that it may be the right action."""
 
     tool: str
     args: dict[str, Any]
@@ -31,10 +37,11 @@ class CandidateAction(TypedDict):
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Tool result. If `summary` is None, the caller's summarizer supplies it.
+    """The result of a tool.
 
-    Values and keys are kept as the script returned them, so they may not be representable in JSON.
-    `error` is one line; it is set if the outcome is `error` and the tool gave a reason.
+    If `summary` is None, the caller creates a summary. Values and keys are kept as the script
+    returned them, so they may not be representable in JSON. `error` is a single line. It is set if
+    the outcome is `error` and the tool gave a reason.
     """
 
     result: Any = None
@@ -50,10 +57,10 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_result(value: Any) -> ToolResult:
-    """Return the result for a script's value (`ScriptRun.value`).
+    """Convert the value of a script (`ScriptRun.value`) to a tool result.
 
-    Every value is accepted; a dict may have its summary in `_summary`. A dict that violates the
-    contract gives a result with the outcome `error`.
+    Every value is accepted. A dict may contain its summary in `_summary`. If a dict violates the
+    contract, the outcome is `error`.
     """
     problem = contract_problem(value)
     if problem is not None:
@@ -76,7 +83,7 @@ def is_contract(value: Any) -> bool:
 
 
 def contract_problem(value: Any) -> str | None:
-    """Describe in one line how a dict violates the contract, or return None if it does not."""
+    """Describe in one line how a value violates the contract. Return None if it does not."""
     if not is_contract(value):
         return None
     unknown = [key for key in value if key not in ToolResult.__struct_fields__]

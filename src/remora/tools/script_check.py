@@ -1,4 +1,4 @@
-"""Check of a script file for errors, and for externals that are unknown or not granted."""
+"""Checks of script files for errors, and for externals that are unknown or not granted."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -9,7 +9,7 @@ from remora.pym import Script, ScriptChecks
 
 
 class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Result for one file. Each error and warning begins with `FILE.pym:LINE: `."""
+    """Result of checking a script file. Each error and warning begins with `FILE.pym:LINE: `."""
 
     path: str
     ok: bool
@@ -24,9 +24,10 @@ def check_script(
     *,
     grants: Iterable[str] | None = None,
 ) -> ScriptCheck:
-    """Check one script. Raises NotFound if there is no such file.
+    """Check a script. Raises NotFound if the file does not exist.
 
-    `offered` has the names of the known externals. Without `grants`, all of them count as granted.
+    `offered` contains the names of all known externals. If `grants` is None, all of them count as
+    granted.
     """
     script, errors = checks.examine(path)
     known = {*offered}

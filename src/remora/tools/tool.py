@@ -1,4 +1,4 @@
-"""Tools and their runs on a tree."""
+"""Tools, and the code that runs them on a tree."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +19,10 @@ _DEFAULT_LIMITS = Limits()
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A script that a model calls by `name`. `grants` are the host functions it may call."""
+    """A script that a model can call by its `name`.
+
+    `grants` contains the host functions that the script may call.
+    """
 
     name: str
     description: str
@@ -28,8 +31,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def schema(self) -> ToolSchema:
-        """Return the tool's schema for a model; the description defaults to the script's
-        docstring."""
+        """The tool's schema for a model.
+
+        If the tool has no description, the first paragraph of the script's docstring is used.
+        """
         description = self.description or self.script.description.split("\n\n")[0]
         return ToolSchema(
             name=self.name, description=description, parameters=self.script.parameters
@@ -37,11 +42,11 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a tool run, converted and raw.
+    """Result of a tool run, both converted and raw.
 
-    `isolation` is the weakest isolation level of the run's subprocesses, or `none` if it started
-    none. `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract, denied.
-    `replay_tool` repeats the run with its `host_calls`, `clock` and `seed`.
+    `isolation` is the weakest isolation level of the run's subprocesses, or `none` if no subprocess
+    was started. `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract,
+    denied. `replay_tool` can repeat the run from its `host_calls`, `clock` and `seed`.
     """
 
     result: ToolResult
@@ -55,7 +60,7 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
 
     def document(self) -> dict[str, Any]:
-        """Return the result as a dict, with `host_calls`, `error_kind`, `clock` and `seed`.
+        """Return the result, `host_calls`, `error_kind`, `clock` and `seed` as a dict.
 
         Values are kept as the script returned them, so they may not be representable in JSON.
         """
@@ -79,10 +84,10 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     extra_externals: Mapping[str, Callable[..., Any]] | None = None,
     python: ProjectPython | None = None,
 ) -> ToolRun:
-    """Run a tool on the files under `tree`. Never raises: failures are part of the result.
+    """Run a tool on the files in `tree`. Never raises, because failures are part of the result.
 
-    `extra_externals` are further functions that the script may call. Without `python`, no project
-    code is run.
+    `extra_externals` contains additional functions that the script may call. If `python` is None,
+    no project code is run.
     """
     place = ToolTree(tree, python)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
@@ -99,10 +104,10 @@ def replay_tool(
     seed: int,
     limits: Limits = _DEFAULT_LIMITS,
 ) -> ToolRun:
-    """Repeat a recorded run with its recorded host answers.
+    """Repeat a recorded run, using the recorded results of its host calls.
 
-    The same input gives the same result. Raises ReplayMismatch if the script makes a different host
-    call.
+    The same input always produces the same result. Raises ReplayMismatch if the script makes a
+    different host call.
     """
     run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
     if isinstance(run.error, ReplayMismatch):

@@ -1,4 +1,4 @@
-"""Project tree that a tool works on."""
+"""Access to the project tree for tools."""
 
 import math
 import time
@@ -18,9 +18,10 @@ _PRINTABLE, _DELETE = 0x20, 0x7F
 
 
 class ToolTree:
-    """A tree, the current call's time limit, and the weakest isolation of any subprocess so far.
+    """Project tree, time limit and isolation level for a tool's calls.
 
-    Without `python`, no project code is run. `seen` is the tree's path inside subprocesses.
+    If `python` is None, no project code is run. `seen` is the path of the tree inside subprocesses.
+    `isolation` is the weakest isolation level of any subprocess so far.
     """
 
     def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
@@ -33,7 +34,7 @@ class ToolTree:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit the calls in the block to `seconds`; long-running work must call `left`."""
+        """Limit the block to `seconds`. Long-running work must call `left` to enforce the limit."""
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         try:
             yield
@@ -41,18 +42,20 @@ class ToolTree:
             self._seconds = self._ends = math.inf
 
     def left(self) -> float:
-        """Return the remaining seconds. Raises HostError if there are none."""
+        """Return the number of seconds left. Raises HostError if the time limit has passed."""
         left = self._ends - time.monotonic()
         if left <= 0:
             raise HostError(f"not finished within {self._seconds:g} seconds")
         return left
 
     def note_isolation(self, level: str) -> None:
-        """Record a subprocess's isolation level (`L0` is the weakest)."""
+        """Record the isolation level of a subprocess. `L0` is the weakest level."""
         self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
 
     def read(self, path: str) -> bytes:
-        """Return a file's bytes, at most TEXT_LIMIT. Raises HostError."""
+        """Return the content of a file. Raises HostError if the file cannot be read or is larger
+        than TEXT_LIMIT.
+        """
         return self.files.read_bytes(path, limit=TEXT_LIMIT)
 
     def write(self, path: str, content: bytes) -> None:
@@ -60,7 +63,7 @@ class ToolTree:
         self.files.write_bytes(path, content)
 
     def create(self, path: str, content: bytes) -> None:
-        """Write a new file. Raises HostError if it exists."""
+        """Write a new file. Raises HostError if the file already exists or cannot be written."""
         self._writable(path, content)
         if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
             raise HostError(f"{path!r}: a new file's name must not contain control characters")

@@ -1,1 +1,1 @@
-"""Append-only event streams on disk (the Long Track): writing, reading, verifying, retention."""
+"""Append-only event streams on disk (the Long Track)."""

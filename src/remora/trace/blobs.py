@@ -1,4 +1,4 @@
-"""Long strings of event data, stored by hash and replaced by `$blob` references."""
+"""Storage of long event strings by hash. Each string is replaced with a `$blob` reference."""
 
 import re
 from hashlib import sha256
@@ -33,15 +33,14 @@ class BlobSink(Protocol):
 
 
 class NullBlobSink:
-    """Blob sink that hashes strings without storing them, for events that are not written to a
-    file."""
+    """Blob sink that only computes hashes, for events that are not written to a file."""
 
     def put(self, data: bytes) -> str:
         return sha256(data).hexdigest()
 
 
 def externalise(data: Any, store: BlobSink) -> Any:
-    """Replace strings over 64 KiB in JSON data by references.
+    """Replace strings of more than 64 KiB in JSON data with blob references.
 
     User data that looks like a reference is escaped with `$`.
     """
@@ -61,18 +60,18 @@ def externalise(data: Any, store: BlobSink) -> Any:
 
 
 def resolve(data: Any, store: ObjectStore) -> Any:
-    """Replace references with the strings that they refer to.
+    """Replace references in JSON data with the strings that they refer to.
 
-    Raises StreamDamaged for an invalid reference, StreamError if the strings exceed MAX_RESOLVED
+    Raises StreamDamaged if a reference is invalid, StreamError if the strings exceed MAX_RESOLVED
     bytes, and whatever `ObjectStore.get` raises.
     """
     return _Resolver(store).value(data)
 
 
 class _Resolver:
-    """Resolves the data of one event, up to a total size.
+    """Resolves the references of one event, up to a total size.
 
-    The limit is needed because an untrusted stream may refer to one blob many times.
+    The limit protects against untrusted streams that refer to the same blob many times.
     """
 
     def __init__(self, store: ObjectStore) -> None:
@@ -108,10 +107,11 @@ class _Resolver:
 def read_text_lines(
     store: ObjectStore, digest: str, first: int, last: int
 ) -> tuple[list[str], int]:
-    r"""Return lines `first` to `last` (counted from 1) of a stored text, and its number of lines.
+    r"""Return lines `first` to `last` of a stored string, and its total number of lines.
 
-    Lines end at `\n`. Each returned line is cut to LINE_LIMIT characters. Memory use is bounded,
-    and the hash is checked. Raises whatever `ObjectStore.get` raises.
+    Line numbers start at 1. Lines end at `\n`, and each returned line is cut to LINE_LIMIT
+    characters. Memory use is bounded, and the hash is checked. Raises whatever `ObjectStore.get`
+    raises.
     """
     found: dict[int, bytearray] = {number: bytearray() for number in range(first, last + 1)}
     number = 1
@@ -138,25 +138,27 @@ def blob_references(data: Any) -> list[Any]:
 
 
 def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
-    """Return True if JSON may contain a (possibly escaped) reference.
+    """Return True if the JSON may contain a reference, escaped or not.
 
-    This is a cheap byte search. It never misses a reference, but may report one where there is
-    none.
+    This is a cheap byte search. It may give a false positive, but never a false negative.
     """
     return _MARK.search(data) is not None
 
 
 def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
-    """Return the data of an event with references resolved. Raises StreamDamaged for invalid
-    data."""
+    """Return an event's data with all references resolved. Raises StreamDamaged if the data is
+    invalid.
+    """
     data = event_data(event)
     resolved: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
     return resolved
 
 
 def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """Return the payload with references resolved, or None for an unknown event type. Raises
-    StreamDamaged."""
+    """Return an event's payload with all references resolved, or None if the event type is unknown.
+
+    Raises StreamDamaged if the data is invalid.
+    """
     try:
         return payload(_resolve_event(event, store))
     except (ValueError, RecursionError) as error:
@@ -164,11 +166,11 @@ def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
 
 
 def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
-    """Return the payload with references resolved, in bounded memory.
+    """Return an event's payload with all references resolved, or None if the event type is unknown.
 
-    If the data is larger than MAX_LIGHT_DATA or contains references, fields that may hold any JSON
-    (tool output, host calls) are checked and dropped. Once decoded to objects, 60 MB of JSON would
-    take many times as much memory.
+    Memory use is bounded: if the data is larger than MAX_LIGHT_DATA or contains references, fields
+    that may hold arbitrary JSON (tool output, host calls) are validated but dropped. Decoding 60 MB
+    of JSON to objects would take many times as much memory.
     """
     if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)

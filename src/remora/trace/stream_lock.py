@@ -1,4 +1,4 @@
-"""Writer lock of a stream: an advisory lock on its file, released when its process ends."""
+"""Advisory lock on a stream's file, held by its writer and released when the process exits."""
 
 import fcntl
 import os
@@ -12,9 +12,9 @@ _TRIES, _PAUSE_S = 5, 0.01
 
 
 def lock_stream(file: int, path: Path) -> None:
-    """Lock the open stream. Raises StreamLocked.
+    """Lock the open stream. Raises StreamLocked if another process has locked it.
 
-    Retries a few times, because `is_locked` holds the lock briefly.
+    Retries a few times, because `is_locked` also holds the lock for a short time.
     """
     for attempt in range(_TRIES):
         try:
@@ -32,7 +32,9 @@ def lock_stream(file: int, path: Path) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Return True if a live writer has locked the stream. False if the file cannot be opened."""
+    """Return True if a running writer has locked the stream. Return False if the file cannot be
+    opened.
+    """
     try:
         file = open_read_only(path)
     except OSError:
@@ -47,7 +49,9 @@ def is_locked(path: Path) -> bool:
 
 
 def lock_owner(file: int) -> int | None:
-    """Return the ID of the process that has locked an open file, if the system reports it."""
+    """Return the ID of the process that has locked an open file, or None if the system does not
+    report it.
+    """
     status = os.fstat(file)
     inode = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:

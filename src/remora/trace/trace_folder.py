@@ -1,4 +1,4 @@
-"""Paths in the `.agentfs/` folder: streams, blobs and objects of a project."""
+"""Paths in the `.agentfs/` folder, which contains a project's streams, blobs and objects."""
 
 import os
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _LISTED_BY = {"run": "remora runs", "agent": "remora trace list"}
 
 
 class TraceFolder:
-    """Paths in `root/.agentfs`. `create` creates the folders."""
+    """Paths in `root/.agentfs`. Call `create` to create the folders."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -39,8 +39,10 @@ class TraceFolder:
         self.objects = ObjectStore(self.path / "objects")
 
     def create(self) -> None:
-        """Create missing private folders and a `.gitignore`. Raises DiskError, also for
-        links."""
+        """Create missing folders and a `.gitignore`. The folders are private.
+
+        Raises DiskError if a folder cannot be created or is a link.
+        """
         with ExitStack() as stack:
             with disk_errors(self.root):
                 root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -55,7 +57,7 @@ class TraceFolder:
                 _write_gitignore(top)
 
     def check(self) -> None:
-        """Raise DiskError if `.agentfs` or a folder in it is a link. The folders may be missing."""
+        """Raise DiskError if `.agentfs` or a folder in it is a link. Missing folders are accepted."""
         for path in (self.path, *(self.path / name for name in _PARTS)):
             with disk_errors(path), suppress(FileNotFoundError):
                 os.close(open_folder(path))
@@ -67,15 +69,24 @@ class TraceFolder:
         return self.runs / _file_name(run_id)
 
     def find_agent(self, agent_id: str) -> Path | None:
-        """Return the path of an agent's existing stream, plain or compressed, or None."""
+        """Return the path of an agent's stream, or None if it does not exist.
+
+        The stream may be plain or compressed.
+        """
         return _existing_path(self.traces, agent_id)
 
     def find_run(self, run_id: str) -> Path | None:
-        """Return the path of a run's existing stream, plain or compressed, or None."""
+        """Return the path of a run's stream, or None if it does not exist.
+
+        The stream may be plain or compressed.
+        """
         return _existing_path(self.runs, run_id)
 
     def existing_agent(self, agent_id: str) -> Path:
-        """Return the path of an agent's stream. Raises NotFound with the nearest IDs."""
+        """Return the path of an agent's stream.
+
+        Raises NotFound if there is no stream. The error lists the nearest IDs.
+        """
         found = self.find_agent(agent_id)
         if found is None and self.find_run(agent_id) is not None:
             raise NotFound(
@@ -85,15 +96,18 @@ class TraceFolder:
         return found or self._missing(self.traces, "agent", agent_id)
 
     def existing_run(self, run_id: str) -> Path:
-        """Return the path of a run's stream. Raises NotFound with the nearest IDs."""
+        """Return the path of a run's stream.
+
+        Raises NotFound if there is no stream. The error lists the nearest IDs.
+        """
         return self.find_run(run_id) or self._missing(self.runs, "run", run_id)
 
     def agent_streams(self) -> Iterator[Path]:
-        """Yield the paths of all agents' streams, sorted by ID, one path per ID."""
+        """Yield the path of each agent's stream, sorted by ID. Each ID occurs only once."""
         return stream_paths(self.traces)
 
     def run_streams(self) -> Iterator[Path]:
-        """Yield the paths of all runs' streams, sorted by ID, one path per ID."""
+        """Yield the path of each run's stream, sorted by ID. Each ID occurs only once."""
         return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
@@ -101,7 +115,7 @@ class TraceFolder:
 
 
 def stream_id(path: Path) -> str:
-    """Return the ID in the file name of a stream, plain or compressed."""
+    """Return the ID in the file name of a plain or compressed stream."""
     return path.name.removesuffix(COMPRESSED_SUFFIX if is_compressed(path) else STREAM_SUFFIX)
 
 
@@ -110,12 +124,12 @@ def is_compressed(path: Path) -> bool:
 
 
 def plain_path(path: Path) -> Path:
-    """Return the plain path of a stream, given either of its two paths."""
+    """Return the plain path of a stream. `path` may be either of its two paths."""
     return path.with_name(stream_id(path) + STREAM_SUFFIX)
 
 
 def compressed_path(path: Path) -> Path:
-    """Return the compressed path of a stream, given either of its two paths."""
+    """Return the compressed path of a stream. `path` may be either of its two paths."""
     return path.with_name(stream_id(path) + COMPRESSED_SUFFIX)
 
 
@@ -126,7 +140,7 @@ def _file_name(name: str) -> str:
 
 
 def stream_paths(folder: Path) -> Iterator[Path]:
-    """Yield the paths of all streams in a folder, sorted by ID, one path per ID."""
+    """Yield the path of each stream in a folder, sorted by ID. Each ID occurs only once."""
     found: dict[str, Path] = {}
     with disk_errors(folder), suppress(FileNotFoundError):
         for path in folder.iterdir():

@@ -1,1 +1,1 @@
-"""Private copies of a project, and the application of their changes to the user's files."""
+"""Private copies of a project, and code to apply their changes to the user's files."""

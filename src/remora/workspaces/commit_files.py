@@ -23,7 +23,7 @@ GIT_STALL_SECONDS = 60.0
 
 
 class CommittedFile(msgspec.Struct, frozen=True):
-    """A regular file of a commit, with its blob name and its mode (0644 or 0755)."""
+    """A regular file in a commit. `blob` is the name of its blob, and `mode` is 0644 or 0755."""
 
     blob: str
     mode: int
@@ -38,7 +38,7 @@ class CommittedFile(msgspec.Struct, frozen=True):
 
 
 def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
-    """Return the regular files of a commit under `root`, keyed by root-relative path."""
+    """Return the regular files under `root` in a commit, keyed by root-relative path."""
     found: dict[str, CommittedFile] = {}
     for entry in git_output(root, "ls-tree", "-r", "-z", commit).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
@@ -49,12 +49,12 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
 
 
 def committed_mode(mode: int) -> int:
-    """Return the mode that git stores for a file: 0755 if its owner may execute it, else 0644."""
+    """Return the mode that git stores for a file: 0755 if the owner may execute it, otherwise 0644."""
     return 0o755 if mode & 0o100 else 0o644
 
 
 def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
-    """Yield the raw contents of blobs.
+    """Yield the raw content of each blob.
 
     Raises OutsideError if an object is missing or cannot be read within the time limit.
     """
@@ -121,12 +121,12 @@ class _BatchOutput:
 
 
 def pin_commit(root: Path, run_id: str, commit: str) -> None:
-    """Protect a commit from garbage collection with the ref `refs/remora/{run_id}`."""
+    """Protect a commit from garbage collection by creating the ref `refs/remora/{run_id}`."""
     git_output(root, "update-ref", _pin(run_id), commit)
 
 
 def unpin_commit(root: Path, run_id: str) -> None:
-    """Remove the ref that `pin_commit` created, if it exists."""
+    """Remove the ref created by `pin_commit`, if it exists."""
     git_output(root, "update-ref", "-d", _pin(run_id))
 
 

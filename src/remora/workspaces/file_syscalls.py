@@ -1,4 +1,4 @@
-"""Linux system calls that are not in the standard library: openat2 and renameat2."""
+"""Linux system calls that the standard library does not provide: openat2 and renameat2."""
 
 import ctypes
 import errno
@@ -28,7 +28,7 @@ def _raise_errno() -> None:
 
 
 def openat2(folder: int, path: bytes, flags: int) -> int:
-    """Open `path` under the folder descriptor `folder`, without following links.
+    """Open `path` relative to the folder descriptor `folder`, without following links.
 
     Raises OSError. The error is ENOSYS or EPERM if the system call is not available.
     """
@@ -56,7 +56,7 @@ def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
 
 
 def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
-    """Swap two names in one folder atomically.
+    """Atomically swap two names in a folder.
 
     Raises OSError. The error is ENOSYS or EINVAL if this is not supported.
     """
@@ -64,7 +64,7 @@ def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
 
 
 def rename_noreplace(folder: int, old: bytes, new: bytes) -> None:
-    """Rename within one folder without overwriting.
+    """Rename a file within a folder, without overwriting an existing file.
 
     Raises OSError. The error is EEXIST if `new` exists, and ENOSYS or EINVAL if this is not
     supported.

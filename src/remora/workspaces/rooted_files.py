@@ -1,4 +1,4 @@
-"""File access that cannot leave one folder, even if links are created in it at the same time."""
+"""File access that cannot leave a folder, even if links are created in it at the same time."""
 
 import errno
 import functools
@@ -26,19 +26,19 @@ _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
 
 class RootedFiles:
-    """Access to the regular files under `root`. Paths are root-relative POSIX paths.
+    """Access to the regular files under `root`. Paths are POSIX paths relative to the root.
 
     Paths are resolved relative to open folders, and symbolic links are never followed. All methods
-    raise HostError, with the path in its message, for a path that is absolute or empty, contains
-    `..` or NUL, or begins with `-`. They also raise it if the path is not a regular file, and for
-    system errors.
+    raise HostError if a path is absolute or empty, contains `..` or NUL, or begins with `-`. They
+    also raise it for system errors, and if the path is not a regular file. The message contains the
+    path.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def read_bytes(self, rel: str, *, limit: int = READ_LIMIT) -> bytes:
-        """Return the file's content. Raises HostError for a file of more than `limit` bytes."""
+        """Return the content of a file. Raises HostError if the file is larger than `limit` bytes."""
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             handle = os.open(name, _READ, dir_fd=folder)
             with os.fdopen(handle, "rb") as file:
@@ -49,7 +49,7 @@ class RootedFiles:
         return content
 
     def write_bytes(self, rel: str, data: bytes, *, mode: int | None = None) -> None:
-        """Replace an existing file atomically. Its mode is kept if `mode` is None."""
+        """Replace an existing file atomically. If `mode` is None, the mode of the file is kept."""
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             before = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _regular(rel, before)
@@ -64,7 +64,7 @@ class RootedFiles:
                 raise
 
     def create(self, rel: str, data: bytes, mode: int = 0o644) -> None:
-        """Write a new file. Missing folders above it are created."""
+        """Write a new file. Missing parent folders are created."""
         with self.open_parent(rel, make=True) as (folder, name), _host_errors(rel):
             write_new_file(folder, name, data, mode)
 
@@ -74,12 +74,12 @@ class RootedFiles:
             os.unlink(name, dir_fd=folder)
 
     def stat(self, rel: str) -> os.stat_result:
-        """Return the status of a regular file."""
+        """Return the `stat` result of a regular file."""
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             return _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def exists(self, rel: str) -> bool:
-        """Return True if the path is a regular file and no part of it is a link."""
+        """Return True if the path is a regular file and no component of it is a link."""
         _parts(rel)
         try:
             self.stat(rel)
@@ -88,7 +88,7 @@ class RootedFiles:
         return True
 
     def is_folder(self, rel: str) -> bool:
-        """Return True if the path is a folder and no part of it is a link."""
+        """Return True if the path is a folder and no component of it is a link."""
         path = "/".join(_parts(rel))
         try:
             os.close(self._open(path, _FOLDER))
@@ -97,9 +97,9 @@ class RootedFiles:
         return True
 
     def glob(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
-        """Return the matching regular files, sorted.
+        """Return the regular files that match, sorted by path.
 
-        `look` is called before each folder is read, and may raise to stop the search.
+        `look` is called before each folder is read, and may raise an exception to stop the search.
         """
         pattern_regex = glob_regex("/".join(_parts(pattern)))
         deep = "**" in pattern
@@ -136,7 +136,7 @@ class RootedFiles:
 
     @contextmanager
     def open_parent(self, rel: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
-        """Open the folder of `rel`; yield its descriptor and the file name.
+        """Open the parent folder of `rel`. Yield its descriptor and the file name.
 
         With `make`, missing folders are created.
         """
@@ -175,7 +175,7 @@ class RootedFiles:
 
 
 def write_new_file(folder: int, name: bytes, data: bytes, mode: int) -> None:
-    """Write a new file with exactly `mode`. Remove it if the write fails."""
+    """Write a new file with exactly the given mode. If the write fails, remove the file."""
     handle = os.open(name, _NEW, 0o600, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -203,7 +203,7 @@ def _open_folder(root: int, rel: bytes, flags: int) -> int:
 
 
 def open_by_parts(root: int, rel: bytes, flags: int) -> int:
-    """Open a path part by part, for kernels without `openat2`."""
+    """Open a path one component at a time, for kernels without `openat2`."""
     handle = root
     parts = rel.split(b"/")
     try:

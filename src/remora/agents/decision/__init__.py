@@ -1,1 +1,1 @@
-"""The decision of a turn: by rule, by model, or by fallback."""
+"""Decides the call of each turn: by rule, by asking a model, or by falling back to a default."""

@@ -1,4 +1,4 @@
-"""Candidate actions: validation, and the tools and arguments they allow."""
+"""Validation of candidate actions, and the tools and arguments that they allow."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ _MOST_LOOKED_AT = 200
 def as_candidates(
     actions: Iterable[Mapping[str, Any]], base: bytes | None
 ) -> tuple[Candidate, ...]:
-    """Convert the actions of a candidates script (`{tool, args, reason}`).
+    """Convert the actions returned by a candidates script (`{tool, args, reason}`) to candidates.
 
-    Drops actions whose arguments have a placeholder for a secret that is not in `base`.
+    Actions are dropped if their arguments contain a placeholder for a secret that is not in `base`.
     """
     return tuple(
         candidate(action["tool"], action.get("args") or {}, action.get("reason") or "")
@@ -33,10 +33,10 @@ def as_candidates(
 def valid_candidates(
     candidates: Sequence[Candidate], tools: Sequence[ToolSchema], *, complete: bool
 ) -> tuple[tuple[Candidate, ...], str]:
-    """Return the valid candidates, and the problem of the first invalid one.
+    """Return the valid candidates, and the error message for the first invalid one.
 
-    A candidate is valid if its tool is granted and accepts its arguments. With `complete`, it must
-    also have all required arguments.
+    A candidate is valid if its tool is granted and accepts its arguments. If `complete` is true,
+    all required arguments must also be present.
     """
     valid: list[Candidate] = []
     problem = ""
@@ -60,7 +60,7 @@ def _candidate_error(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool
 
 
 def is_complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
-    """True if the candidate has all required arguments."""
+    """Return True if the candidate has all required arguments."""
     schema = next((tool for tool in tools if tool.name == candidate.tool), None)
     return schema is not None and all(
         name in candidate.args for name in schema.parameters.get("required", [])
@@ -96,7 +96,7 @@ def _limit_tool(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
 
 
 def matches_candidate(call: ToolCall, candidate: Candidate) -> bool:
-    """True if the call uses the candidate's tool and has all of the candidate's arguments."""
+    """Return True if the call uses the candidate's tool and includes all of its arguments."""
     return call.tool == candidate.tool and all(
         name in call.args and canonical(call.args[name]) == canonical(value)
         for name, value in candidate.args.items()

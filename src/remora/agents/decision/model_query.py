@@ -1,4 +1,4 @@
-"""Asks a model for the next call: fits the packet, records request and answer."""
+"""Asks a model for the next call, and records the request and the answer."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,10 +28,11 @@ async def query_model(
     emit: Emit,
     history: Sequence[Event] = (),
 ) -> AgentError | None:
-    """Ask the model, and record the request and its answer.
+    """Ask the model for the next call, and record the request and the answer.
 
-    Returns an error if even the smallest packet is too large to send. `history` contains the events
-    that the `history/1` renderer shows. Raises `ModelError` if the request fails.
+    The packet is trimmed to fit the token limit. Returns an error if even the smallest packet is
+    too large. `history` contains the events shown by the `history/1` renderer. Raises `ModelError`
+    if the request fails.
     """
 
     def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server
@@ -64,7 +65,7 @@ def request_tokens(
     way: tuple[str, str],
     history: Sequence[Event],
 ) -> int:
-    """Return the number of tokens in the request for a packet; `way` is (renderer, strategy)."""
+    """Return the number of tokens in a request. `way` is a `(renderer, strategy)` pair."""
     renderer, strategy = way
     rendered = render(renderer, shown, tools, strategy, history)
     if rendered.messages is None:

@@ -1,4 +1,4 @@
-"""Decisions: by rule if there is only one choice, otherwise from the model's answer."""
+"""Decides by rule if there is only one choice, and otherwise from the model's answer."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,12 @@ Decision = ToolCalled | AgentError
 
 
 def decide_by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled | None:
-    """Return the only candidate if it is complete, or None if a model has to choose."""
+    """Choose the only candidate if it is complete. Return None if a model has to choose."""
     return _candidate(packet, 0) if _single(packet, tools) else None
 
 
 def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled:
-    """Return the first complete candidate; scripts list the safest candidate first.
+    """Choose the first complete candidate, because scripts list the safest candidate first.
 
     If no candidate is complete, return a call that submits the changes made so far.
     """
@@ -71,8 +71,9 @@ def decide_by_answer(
 ) -> Decision:
     """Derive the decision from a recorded request and its recorded answer.
 
-    `packet` is the packet before trimming. `exact` is true if tokens were counted as the server
-    counts them. Error kinds are `bad_call` and `context_truncated`.
+    `packet` is the packet before trimming. `exact` is true if Remora counts tokens exactly as the
+    server does. Returns an error of kind `bad_call` if the answer is not a valid call, or of kind
+    `context_truncated` if the server did not read the whole prompt.
     """
     if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
         message = (

@@ -1,4 +1,4 @@
-"""Query settings of an agent: decision strategy, renderer, token limit."""
+"""An agent's settings for querying a model: decision strategy, renderer and token limit."""
 
 from typing import Any
 
@@ -19,10 +19,11 @@ _CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_S
 
 
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Query settings, fixed for the whole life of an agent.
+    """Settings for querying a model. They never change during an agent's life.
 
-    `limit` is the maximum size of the whole request in tokens. `margin` is the minimum difference
-    between the scores of the two best candidates, in nats.
+    `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
+    between the scores of the two best candidates. If the difference is smaller, the first candidate
+    is used.
     """
 
     renderer: str
@@ -34,27 +35,27 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decision(self) -> DecisionStrategy:
-        """Return the strategy."""
+        """Return the decision strategy."""
         return STRATEGIES[self.strategy]
 
     def hub_characters(self, *, exact: bool) -> int:
-        """Return the maximum size of the Hub's facts in JSON characters: a fifth of the limit.
+        """Return the maximum size of Hub facts in JSON characters, which is a fifth of the limit.
 
-        `exact` is true if tokens are counted, and false if bytes are the upper bound.
+        `exact` is true if tokens are counted exactly, and false if each byte counts as a token.
         """
         return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
 
 
 def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:
-    """Return the record of a model and its query settings for `agent_start`."""
+    """Return the description of the model and its query settings, as recorded in `agent_start`."""
     return {**model.describe(), **msgspec.to_builtins(settings)}
 
 
 def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> Strategy:
-    """Return the strategy that the renderer requires, or else the one that `decoding` selects.
+    """Return the strategy that the renderer requires, or else the strategy that `decoding` selects.
 
-    `auto` selects the first strategy that the model supports. Raises `ModelError` or `ConfigError`
-    if the model cannot answer as configured.
+    `auto` selects the best strategy that the model supports. Raises `ModelError` if the model does
+    not support the strategy, and `ConfigError` if the renderer only works with `auto`.
     """
     if isinstance(model, NoModel):
         return WITHOUT_MODEL
@@ -75,7 +76,7 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
 
 
 def check_model_can(model: Model, strategy: Strategy) -> None:
-    """Raise ModelError unless the model supports the strategy."""
+    """Raise ModelError if the model does not support the strategy."""
     if not STRATEGIES[strategy].is_supported(model.capabilities):
         raise ModelError(
             f"{model.name} does not support the agent's strategy {strategy}",

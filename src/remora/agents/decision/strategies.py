@@ -1,4 +1,4 @@
-"""Decision strategies: ways to ask a model for a call and to read its answer."""
+"""Decision strategies: ways to ask a model for a call and to parse its answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +23,15 @@ Tools = Sequence[ToolSchema]
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionStrategy:
-    """A way to decide on a call. `STRATEGIES` maps recorded names to strategies.
+    """A way to decide on a call.
 
-    `constrain` limits the decoding to valid answers. `read` turns an answer into a call, given
-    candidates, tools and the margin in nats; it raises BadCall. `is_supported` checks the model's
-    capabilities, and `refusal` describes what an unsupported model is missing. Prompts and clients
-    use the strategy's `AnswerForm`.
+    - `constrain` restricts decoding to valid answers.
+    - `read` turns an answer into a call. Its arguments are the answer, the candidates, the tools
+      and the margin in nats. It raises BadCall if the answer is not a valid call.
+    - `is_supported` checks the model's capabilities.
+    - `refusal` describes what an unsupported model cannot do.
+
+    Prompts and clients use the strategy's `AnswerForm`.
     """
 
     constrain: Callable[[Decoding, DecisionPacket, Tools], Decoding]
@@ -41,11 +44,11 @@ class DecisionStrategy:
 
     @property
     def fills_arguments(self) -> bool:
-        """True if a model writes the arguments that are missing from a candidate."""
+        """Return True if the model fills in arguments that a candidate does not have."""
         return self.asks_model and not self.needs_complete_candidates
 
     def fits(self, able: Capabilities, *, has_candidates: bool) -> bool:
-        """True if the model supports the strategy and any candidates it needs exist."""
+        """Return True if the model supports the strategy and any candidates it needs exist."""
         return self.is_supported(able) and (has_candidates or not self.needs_complete_candidates)
 
 
@@ -68,9 +71,9 @@ def _constrain_completion(base: Decoding, _shown: DecisionPacket, _tools: Tools)
 def _read_rank(
     response: ModelResponse, candidates: Sequence[Candidate], _: Tools, margin: float
 ) -> ToolCalled:
-    """Return the best candidate.
+    """Choose the candidate with the best score.
 
-    Returns the first candidate if the two best scores differ by less than `margin`.
+    If the two best scores differ by less than `margin`, choose the first candidate.
     """
     found = response.scores or {}
     labels = LABELS[: len(candidates)]
@@ -92,7 +95,10 @@ def _read_rank(
 def _read_written(
     parse: Callable[[ModelResponse, Tools], ToolCall],
 ) -> Callable[[ModelResponse, Sequence[Candidate], Tools, float], ToolCalled]:
-    """Return a reader of written calls. If there are candidates, each call must match one."""
+    """Return a function that parses calls written by a model.
+
+    If there are candidates, the call must match one of them.
+    """
 
     def read(
         response: ModelResponse, candidates: Sequence[Candidate], tools: Tools, _margin: float

@@ -1,1 +1,1 @@
-"""Agent definitions: `agent.yaml`, its scripts, and the checks of both."""
+"""Agent definitions: `agent.yaml`, its scripts, and their validation."""

@@ -1,4 +1,4 @@
-"""A loaded agent: definition, tools and checked scripts."""
+"""Loads agents: the definition, the tools and the checked scripts."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ MAX_PROJECT_AGENTS = 100
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent's definition, tools and scripts. `scripts` is keyed by path in the definition."""
+    """An agent's definition, tools and scripts. `scripts` is keyed by the path of each script."""
 
     definition: AgentDefinition
     folder: Path
@@ -55,7 +55,7 @@ class Agent:
 
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """Return the granted tools in the definition's order, then the built-in ones."""
+        """Return the granted tools in definition order, followed by the built-in tools."""
         return (
             *(hide_harness_inputs(tool.schema) for tool in self.tools.values()),
             *BUILTIN_SCHEMAS,
@@ -84,9 +84,10 @@ def load_agent(
     builtin: bool = False,
     checks: ScriptChecks | None = None,
 ) -> Agent:
-    """Load the agent in `folder`; `checks` limits the total time for checking scripts.
+    """Load the agent in `folder`.
 
-    Raises ConfigError with the position of the error.
+    `checks` limits the total time for checking scripts. Raises ConfigError, with the position in
+    the file, if the definition is invalid.
     """
     definition = read_definition(folder / "agent.yaml", operations)
     functions = operations.host_functions
@@ -116,9 +117,9 @@ def load_agent(
 
 
 def agent_folders(root: Path, operations: Operations) -> Iterator[tuple[Path, bool]]:
-    """Yield the folder of each agent, built-in ones first, and True if the agent is built in.
+    """Yield each agent's folder and whether the agent is built in. Built-in agents come first.
 
-    Raises ConfigError if the project has more than `MAX_PROJECT_AGENTS`.
+    Raises ConfigError if the project has more than `MAX_PROJECT_AGENTS` agents.
     """
     yield from ((folder, True) for folder in sorted(operations.folders))
     own = _folders(root / OWN_FOLDER)
@@ -146,10 +147,10 @@ def load_agents(
     *,
     checks: ScriptChecks | None = None,
 ) -> dict[str, Agent]:
-    """Load all agents, or those whose name or operation is in `names`; return them by operation.
+    """Load all agents, or only those whose name or operation is in `names`, keyed by operation.
 
-    With `names`, errors in other agents are ignored. Raises ConfigError for an invalid definition
-    or a duplicate name, and NotFound for an unknown name.
+    If `names` is given, errors in other agents are ignored. Raises ConfigError for an invalid
+    definition or a duplicate name, and NotFound for an unknown name.
     """
     found, wrong = read_definitions(root, operations)
     checks = checks or ScriptChecks()
@@ -187,7 +188,7 @@ Found = list[tuple[Path, bool, AgentDefinition]]
 
 
 def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[ConfigError]]:
-    """Return the valid definitions and the errors of the invalid ones. Loads no scripts."""
+    """Return the valid definitions, and the errors of the invalid ones. Scripts are not loaded."""
     found: Found = []
     wrong: list[ConfigError] = []
     try:
@@ -211,7 +212,7 @@ def no_agent(name: str, known: Iterable[str]) -> NotFound:
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
-    """Return the agent with this name or operation. Raises NotFound."""
+    """Return the agent with this name or operation. Raises NotFound if there is none."""
     for agent in agents.values():
         if name in (agent.definition.name, agent.definition.operation):
             return agent
@@ -219,7 +220,7 @@ def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
 
 
 def definition_record(agent: Agent) -> dict[str, Any]:
-    """Return the definition as recorded in `agent_start`, with the hash of each script's source."""
+    """Return the definition as recorded in `agent_start`, including the hash of each script."""
     record = agent.definition.model_dump(mode="json")
     record["scripts"] = {
         script.path.relative_to(agent.folder).as_posix(): script.sha256

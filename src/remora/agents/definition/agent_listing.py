@@ -1,4 +1,4 @@
-"""Lists agents. Built-in definitions are not validated here; the tests do that."""
+"""Lists agents. Built-in definitions are not validated here, because the tests validate them."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ _ALWAYS = ("recall", "submit_result")
 def list_agents(
     root: Path, operations: Operations
 ) -> tuple[list[dict[str, Any]], list[ConfigError]]:
-    """Return a document for each valid agent, built-in ones first, and the errors of the others."""
+    """Return a document for each valid agent, and the errors of the invalid agents.
+
+    Built-in agents come first.
+    """
     if (root / _OWN).is_dir():
         from remora.agents.definition.agent import read_definitions
 

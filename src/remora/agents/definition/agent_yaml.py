@@ -1,4 +1,4 @@
-"""Schema and reader of `agent.yaml`."""
+"""The schema of `agent.yaml`, and functions to read it."""
 
 import string
 from collections.abc import Collection, Iterator
@@ -133,9 +133,9 @@ class _YamlModel(BaseModel):
 
 class ScriptReference(_YamlModel):
     script: ScriptPath
-    """Path of a `.pym` file, relative to the definition."""
+    """Path of a `.pym` file, relative to the agent's folder."""
     grants: list[str] = []
-    """Names of host functions."""
+    """Names of the host functions that the script may call."""
 
 
 class ToolDefinition(ScriptReference):
@@ -151,32 +151,32 @@ Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
 
 
 class AgentDefinition(_YamlModel):
-    """An agent: goal, tools, candidates and checks."""
+    """The definition of an agent: its goal, tools, candidates and checks."""
 
     name: Name
     """The agent's name."""
     operation: Name
-    """Name for `analyze -o`: one word for what the agent does to a node."""
+    """Name of the operation for `analyze -o`. Use one word for what the agent does to a node."""
     goal: Annotated[str, AfterValidator(_goal)]
-    """Goal shown to the model: a template with fields such as `{node_name}` and `{path}`."""
+    """Goal that is shown to the model. It may contain fields such as `{node_name}` and `{path}`."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
-    """Tools for the model, in addition to the built-in `recall` and `submit_result`."""
+    """Tools that the model may call, in addition to the built-in `recall` and `submit_result`."""
     description: str = ""
     """Description shown to users."""
     node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
     """Types of nodes that the agent works on."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """Maximum number of turns; null: `runner.max_turns`."""
+    """Maximum number of turns. If null, `runner.max_turns` is used."""
     model: ModelName | None = None
-    """The model's name; null: the configured model."""
+    """Name of the model. If null, the configured model is used."""
     needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (
         "always"
     )
-    """Selects the nodes that need work: ruff, docstring, test, always, or a `.pym` script."""
+    """Selects the nodes to work on: ruff, docstring, test, always, or a path to a `.pym` script."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
-    """Script that returns the valid next actions for a packet."""
+    """Script that returns the valid next actions."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
     verify: Annotated[
@@ -184,11 +184,11 @@ class AgentDefinition(_YamlModel):
         Field(min_length=1, max_length=_MOST_PARTS),
         BeforeValidator(_checks),
     ] = ["parses", "own_lines_only"]
-    """Checks that a submission must pass: built-in names, or your own `.pym` scripts."""
+    """Checks that a submission must pass: names of built-in checks, or paths of `.pym` scripts."""
 
 
 class ScriptUse(NamedTuple):
-    """A reference to a script in a definition: position, role and grants."""
+    """A reference to a script: its position in the definition, its role and its grants."""
 
     where: KeyPath
     role: Role
@@ -197,7 +197,10 @@ class ScriptUse(NamedTuple):
 
 
 def read_definition(path: Path, operations: Operations) -> AgentDefinition:
-    """Read the definition in `path`. Raises ConfigError with the position `FILE:LINE:COLUMN`."""
+    """Read and validate the agent definition in `path`.
+
+    Raises ConfigError, with the position as `FILE:LINE:COLUMN`, if the definition is invalid.
+    """
     if not path.is_file():
         raise ConfigError(
             f"{path}: no such file",
@@ -249,9 +252,10 @@ def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
 
 
 def _check_place(path: Path) -> None:
-    """Reject links to files outside the project.
+    """Reject a definition that links to a file outside the project, or that is too large.
 
-    Errors quote the file, so a cloned repository could otherwise expose the user's other files.
+    Error messages quote the file. Without this check, an agent in a cloned repository could expose
+    the user's other files.
     """
     outer = path.parent
     if Path(*outer.parent.parts[-2:]) == OWN_FOLDER:

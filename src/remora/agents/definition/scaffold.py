@@ -1,4 +1,4 @@
-"""Scaffolding of a new agent: a working example, created atomically."""
+"""Creates a new agent: a working example, written atomically."""
 
 import re
 import shutil
@@ -35,10 +35,10 @@ def create_agent(
     operation: str | None = None,
     node_types: Sequence[str] = (),
 ) -> NewAgent:
-    """Write an agent that removes commented-out code into `.remora/agents/NAME/`.
+    """Write an example agent to `.remora/agents/NAME/`. The agent removes commented-out code.
 
-    Raises UsageError if a name is invalid or taken, or if the folder exists. Raises ConfigError if
-    the folder is outside the project, and DiskError if it cannot be written.
+    Raises UsageError if a name is invalid or taken, or if the folder already exists. Raises
+    ConfigError if the folder is outside the project, and DiskError if it cannot be written.
     """
     operation = operation or name
     _check_names(root, operations, name, operation)
@@ -78,7 +78,7 @@ def _check_names(root: Path, operations: Operations, name: str, operation: str) 
 
 
 def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
-    """Write to a temporary folder, then rename it, so that readers never see a partial agent."""
+    """Write the files to a temporary folder and rename it, so readers never see a partial agent."""
     if not Path(realpath(folder)).is_relative_to(realpath(root)):
         raise ConfigError(
             f"{folder.parent} is a link out of the project", hint="replace it with a folder"

@@ -1,4 +1,4 @@
-"""Inputs that the harness provides, compared with the inputs that a script declares."""
+"""The inputs that the harness provides, and checks of the inputs that a script declares."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -46,7 +46,7 @@ _SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
 
 
 def input_faults(script: Script, role: Role) -> Iterator[str]:
-    """Yield faults of the declared inputs. Each of them would make every run of the script fail."""
+    """Yield the faults in the declared inputs. Each of them makes every run of the script fail."""
     given = _SAMPLES[role]
     for spec in script.inputs:
         if spec.name not in given:
@@ -65,7 +65,7 @@ def input_faults(script: Script, role: Role) -> Iterator[str]:
 
 
 def untyped_inputs(script: Script) -> Iterator[str]:
-    """Yield a tool's inputs whose type does not describe it to a model."""
+    """Yield a warning for each input whose type does not describe its values to a model."""
     for spec in script.inputs:
         if not spec.schema and spec.name not in HARNESS_INPUTS:
             yield _input_fault(

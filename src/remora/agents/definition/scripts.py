@@ -1,4 +1,4 @@
-"""Loads the scripts of a definition and reports all their faults at once."""
+"""Loads the scripts of an agent definition, and reports the faults of all scripts together."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,9 +15,10 @@ _HINT = "correct it; `remora agents validate` checks every script"
 def load_scripts(
     folder: Path, definition: AgentDefinition, checks: ScriptChecks
 ) -> dict[str, Script]:
-    """Return the scripts, keyed by their path in the definition.
+    """Return the definition's scripts, keyed by their path in the definition.
 
-    Raises ConfigError with a line for each fault: `agent.yaml:LINE:COLUMN: FILE.pym:LINE: …`.
+    Raises ConfigError if a script has a fault. The message has one line for each fault, for example
+    `agent.yaml:LINE:COLUMN: FILE.pym:LINE: ...`.
     """
     scripts: dict[str, Script] = {}
     faults: list[tuple[ScriptUse, str]] = []

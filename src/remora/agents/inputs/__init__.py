@@ -1,1 +1,1 @@
-"""Inputs to a decision: hub facts, node versions, extensions."""
+"""Inputs to a decision: Hub facts, node versions and packet extensions."""

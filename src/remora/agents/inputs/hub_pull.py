@@ -1,4 +1,4 @@
-"""Pull hook: brings fresh facts of relevant nodes into the packet before each turn."""
+"""The pull hook, which adds current facts about relevant nodes to the packet before each turn."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,14 +26,15 @@ class NodeFacts(Protocol):
     """Source of node facts, such as the Hub's client."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
-        """Return facts by node key; `{}` if there are none. Never raises.
+        """Return facts about the given nodes, or `{}` if there are none. Never raises.
 
-        The answer may have a `generation`, and a `source` that is None if no source answered.
+        The result may have the attributes `generation` and `source`. `source` is None if no source
+        answered.
         """
 
 
 class NoHub:
-    """Source that has no facts, for runs without a Hub."""
+    """A source without any facts, for runs that do not use the Hub."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
         del keys
@@ -41,7 +42,7 @@ class NoHub:
 
 
 class PulledFacts(NamedTuple):
-    """Result of a pull: the answers, an error if no source answered, and the packet's delta."""
+    """The result of a pull: the facts, an error if no source answered, and the packet's delta."""
 
     value: dict[str, Any]
     error: str | None
@@ -49,7 +50,10 @@ class PulledFacts(NamedTuple):
 
 
 class PullHook:
-    """Queries `facts` before each turn; packets show at most `room` characters of them."""
+    """Queries `facts` before each turn.
+
+    `room` is the maximum number of characters of these facts in a packet.
+    """
 
     def __init__(self, facts: NodeFacts, sides: NodeVersions, redact: Redactor, room: int) -> None:
         self._facts = facts
@@ -58,10 +62,10 @@ class PullHook:
         self._room = room
 
     async def pull(self, packet: DecisionPacket) -> PulledFacts | None:
-        """Return facts for the next turn, or None if the packet already has them all.
+        """Return facts for the next turn, or None if the packet already contains all of them.
 
-        The packet only shows facts about nodes queried in this pull: other facts would become stale
-        unnoticed. Raises HostError if the workspace cannot be read.
+        The packet only shows facts about nodes that were queried in this pull, because other facts
+        could be outdated. Raises HostError if the workspace cannot be read.
         """
         if isinstance(self._facts, NoHub):
             return None
@@ -78,7 +82,7 @@ class PullHook:
     def _completed(
         self, target: str, asked: list[str], answer: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """Return answers by node, completed with facts from the agent's own files."""
+        """Return the answers, keyed by node, with facts from files that the agent changed."""
         found: dict[str, dict[str, Any]] = {}
         generation = getattr(answer, "generation", None)
         for key in asked:
@@ -94,9 +98,10 @@ class PullHook:
 
 
 def wanted_nodes(packet: DecisionPacket) -> list[str]:
-    """Return at most `MAX_HUB_NODES` node keys.
+    """Return the keys of at most `MAX_HUB_NODES` nodes to query.
 
-    The target comes first, then keys in recent arguments, then keys in knowledge, newest first.
+    The target comes first, then keys in the arguments of recent actions, then keys in knowledge.
+    The most recent keys of each kind come first.
     """
     found = dict.fromkeys([packet.node_id])
     for action in reversed(packet.recent_actions):
@@ -109,7 +114,7 @@ def wanted_nodes(packet: DecisionPacket) -> list[str]:
 def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
     """Yield the node keys that occur in a value.
 
-    A key that contains spaces is only found if it is a complete string in `alone`.
+    A key that contains spaces is only found if it is an entire string in `alone`.
     """
     yield from _KEY.findall(canonical(value).decode())
     for text in alone:
@@ -120,10 +125,11 @@ def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
 def hub_delta(
     packet: DecisionPacket, facts: Mapping[str, Mapping[str, Any]], room: int, *, keep: bool = False
 ) -> PacketDelta:
-    """Return a delta that makes the packet show `facts` and no other Hub facts.
+    """Return a delta that replaces the Hub facts in the packet with `facts`.
 
-    Two thirds of the room are reserved for the target; the other nodes share the rest, in order.
-    With `keep`, facts already in the packet stay and are marked as not fresh.
+    `room` is the maximum size in characters. Two thirds are reserved for the target, and the other
+    nodes share the rest in order. If `keep` is true, facts already in the packet are kept and
+    marked as not fresh.
     """
     context: dict[str, Any] = {}
     if keep:

@@ -1,4 +1,4 @@
-"""Node facts in a packet: the most useful ones for a small model, within a size limit."""
+"""Selects the node facts to show in a packet: the most useful ones for a small model."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,8 +15,8 @@ _TEXT = 120
 class _Links(NamedTuple):
     """A kind of link.
 
-    `of` is the name of the list in a node's facts, and `name` its name in a packet. `total` is the
-    name of the total count, and `most` the maximum number of links shown.
+    `of` is the name of the list in the node's facts, and `name` is its name in a packet. `total` is
+    the name of the total count. `most` is the maximum number of links to show.
     """
 
     of: str
@@ -37,11 +37,11 @@ _ORDER = (
 
 
 def facts_view(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str, Any]:
-    """Return the facts about a node for a packet, in at most `room` characters of canonical JSON.
+    """Return the facts about a node that fit in `room` characters of canonical JSON.
 
-    `known` is text already in the packet; facts in it are left out. Warnings about the other facts
-    are always included. Then come the node's own facts, then links, taken in turn from each list,
-    then results of the user's extractors. Only the warnings are returned if nothing else fits.
+    Warnings are always included, even if nothing else fits. They are followed by the facts about
+    the node itself, by links taken in turn from each list, and by results of the user's extractors.
+    Facts that occur in `known`, a string already in the packet, are left out.
     """
     must = _warnings(facts)
     base = must | _own_facts(facts, known)
@@ -113,7 +113,7 @@ def _with_links(
 
 
 def _link_names(facts: Mapping[str, Any], links: _Links) -> list[str]:
-    """Return the links as shown in packets, links within the project first."""
+    """Return the links as shown in packets. Links within the project come first."""
     found = [_link(link) for link in facts.get(links.of) or ()]
     return sorted(found, key=lambda text: text.startswith("ext:"))
 
@@ -124,7 +124,7 @@ def _link(link: Mapping[str, Any]) -> str:
 
 
 def _with_extra(view: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
-    """Add results of the user's scripts, as many as fit."""
+    """Add as many results of the user's scripts as fit in `room` characters."""
     extra: dict[str, Any] = {}
     for name, found in (facts.get("extra") or {}).items():
         more = extra | {name: to_packet_value(found)}

@@ -1,4 +1,4 @@
-"""Versions of a node: at the start, in the workspace, and in the user's files now."""
+"""Compares a node's versions: at the agent's start, in the workspace, and in the user's files."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,9 +17,9 @@ UserFile = Callable[[str], bytes | None]
 
 
 class NodeVersions:
-    """Compares a job's node in the base, the workspace and the user's files.
+    """Compares a job's node in the base, the workspace and the user's current files.
 
-    Without `user_file` the user is assumed to have changed nothing.
+    Without `user_file`, the user's files are assumed to be unchanged.
     """
 
     def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None = None) -> None:
@@ -29,10 +29,10 @@ class NodeVersions:
         self._looked: tuple[bytes | None, bool] | None = None
 
     def workspace_facts(self, key: str) -> dict[str, Any] | None:
-        """Return facts from a node's file in the workspace.
+        """Return facts about a node, read from its file in the workspace.
 
-        Returns None if the agent did not change the file, and `{}` if the node no longer exists.
-        Raises HostError.
+        Returns None if the agent has not changed the file, and `{}` if the node no longer exists.
+        Raises HostError if the file cannot be read.
         """
         path = unescape_path(split_node_key(key)[0])
         now = self._workspace.read(path)
@@ -47,9 +47,9 @@ class NodeVersions:
         return facts | {"file_hash": file.file_hash, "partial": file.partial}
 
     def changed_by_user(self) -> bool:
-        """True if the user edited or removed the job's node since the job began.
+        """Return True if the user has edited or removed the job's node since the job started.
 
-        Ignores edits in nested nodes, and files that do not parse.
+        Edits in nested nodes are ignored, and so are files that do not parse.
         """
         if self._user_file is None:
             return False
@@ -66,7 +66,7 @@ class NodeVersions:
         return before is not None and after is not None and before != after
 
     def _own(self, source: bytes) -> list[bytes] | None:
-        """Return the lines of the node itself, or None if the file does not parse.
+        """Return the node's lines without nested nodes, or None if the source does not parse.
 
         The list is empty if the node does not exist.
         """

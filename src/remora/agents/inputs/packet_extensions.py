@@ -14,9 +14,10 @@ from remora.memory.delta import PacketDelta, error_text
 def checked_extensions(
     delta: PacketDelta, current: dict[str, Any], schema: dict[str, Any] | None
 ) -> PacketDelta:
-    """Return the delta, with an error instead of its extensions if they violate the schema.
+    """Return the delta if the resulting extensions are valid.
 
-    The schema applies to the merged extensions. Agents without a schema cannot have extensions.
+    If they violate the schema, return the delta with an error instead of its extensions. The schema
+    applies to the merged extensions. Agents without a schema cannot have extensions.
     """
     if delta.extensions is UNSET:
         return delta

@@ -1,4 +1,4 @@
-"""Location of the target node in the workspace, whose lines move as the agent edits."""
+"""Locates the target node in the workspace. Its lines move as the agent edits the file."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,10 +11,11 @@ from remora.code.syntax.nodes import Module, find_node, own_lines
 def locate_target(
     job: Job, source: bytes | None, last_known: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the `target` input of scripts: `path, node, key, type, first, last, own`.
+    """Return the `target` input of scripts.
 
-    `own` has the first and last line of each range that belongs to the node but not to a nested
-    node. If the file does not parse or no longer contains the node, `last_known` is returned.
+    Its keys are `path`, `node`, `key`, `type`, `first`, `last` and `own`. `own` contains the first
+    and last line of each range that belongs to the node itself rather than to a nested node. If the
+    file does not parse or no longer contains the node, `last_known` is returned.
     """
     module = parse_module(job.path, source) if source is not None else None
     if isinstance(module, Module):
@@ -27,7 +28,7 @@ def locate_target(
 
 
 def last_known_target(job: Job, sources: Iterable[bytes | None]) -> dict[str, Any]:
-    """Return the node's location in the latest of `sources` that parses and contains the node."""
+    """Return the node's location in the last of `sources` that parses and contains the node."""
     found = None
     for source in sources:
         found = locate_target(job, source, found)
@@ -35,7 +36,7 @@ def last_known_target(job: Job, sources: Iterable[bytes | None]) -> dict[str, An
 
 
 def line_ranges(lines: frozenset[int]) -> list[list[int]]:
-    """Return line numbers as `[first, last]` pairs, in order."""
+    """Return consecutive line numbers as `[first, last]` pairs, in ascending order."""
     found: list[list[int]] = []
     for line in sorted(lines):
         if found and found[-1][1] == line - 1:

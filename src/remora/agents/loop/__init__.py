@@ -1,1 +1,1 @@
-"""The turn loop of one agent: append, then apply, then act."""
+"""The turn loop of an agent. Each event is appended and applied before the agent acts on it."""

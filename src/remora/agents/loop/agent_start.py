@@ -1,4 +1,4 @@
-"""Start of an agent: first packet and `agent_start` event."""
+"""Creates an agent's first packet and its `agent_start` event."""
 
 from remora.agents.decision.query_settings import model_record
 from remora.agents.definition.agent import definition_record
@@ -9,7 +9,7 @@ from remora.memory.events import AgentStart
 
 
 def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
-    """Return a context with the initial packet and the agent's summarizers."""
+    """Return a context that contains the initial packet and the agent's summarizers."""
     definition = dependencies.agent.definition
     context = ContextManager(
         {

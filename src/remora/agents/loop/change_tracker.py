@@ -1,4 +1,4 @@
-"""Changes in an agent's workspace, as recorded in events."""
+"""Tracks changes in an agent's workspace, as recorded in events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,9 +11,9 @@ from remora.workspaces.copy.workspace import Workspace
 
 
 class ChangeTracker:
-    """Tracks file changes in the workspace and stores the files' contents in `objects`.
+    """Tracks file changes in the workspace, and stores the contents of changed files in `objects`.
 
-    A tracker is false while no file differs from the base.
+    A tracker is truthy if any file differs from the base.
     """
 
     def __init__(self, workspace: Workspace, objects: ObjectStore) -> None:
@@ -25,10 +25,10 @@ class ChangeTracker:
         return bool(self._snapshot)
 
     def restore(self, recorded: Iterable[Change]) -> None:
-        """Restore the files to their last recorded state.
+        """Restore files to their last recorded state.
 
         This undoes the effects of a call whose result was not recorded. Raises NotFound or
-        StreamDamaged if a file's content cannot be read.
+        StreamDamaged if the content of a file cannot be read.
         """
         files: dict[str, tuple[bytes | None, int]] = {}
         for spelled, change in {change.path: change for change in recorded}.items():
@@ -38,9 +38,9 @@ class ChangeTracker:
         self._snapshot = self._workspace.snapshot()
 
     def keep(self) -> tuple[Change, ...]:
-        """Store the contents of files changed since the last call, and return the changes.
+        """Store the contents of files that changed since the last call, and return the changes.
 
-        Contents must be stored before an event refers to them.
+        Contents must be stored before any event refers to them.
         """
         workspace, now = self._workspace, self._workspace.snapshot()
         found = changes_between(self._snapshot, now, workspace.base)
@@ -61,7 +61,7 @@ class ChangeTracker:
 
 
 def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
-    """Convert to recorded changes, with paths escaped as in node keys."""
+    """Convert changes to the recorded form. Paths are escaped as in node keys."""
     return tuple(
         Change(path=escape_path(c.path), before=c.before, after=c.after, mode=c.mode)
         for c in changes

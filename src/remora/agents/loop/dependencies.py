@@ -1,4 +1,4 @@
-"""Dependencies of one agent, wired by the composition root."""
+"""The dependencies of an agent, connected by the composition root."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,14 +21,18 @@ from remora.workspaces.copy.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class AgentDependencies:
-    """Everything outside the loop.
+    """Everything that an agent needs from outside the loop.
 
-    `findings_before` lints the base, `findings_after` the workspace. `checks` has the built-in
-    checks by name. `on_event` is called after each event is written. `recorded` has the events
-    already in the agent's stream; `ancestors` has the events of the streams it was forked from, up
-    to the fork. `rebased` has the files of the workspace's base that differ from the run's base
-    (`{path: {sha256, mode}}`). `user_file` reads the user's current files; without it, user edits
-    are not detected. Without `python`, no project code is run.
+    - `findings_before` lints the base, and `findings_after` lints the workspace.
+    - `checks` contains the built-in checks, keyed by name.
+    - `on_event` is called after each event is written.
+    - `recorded` contains the events that are already in the agent's stream.
+    - `ancestors` contains the events, up to the fork, of the streams that the agent was forked
+      from.
+    - `rebased` contains the files whose base differs from the run's base (`{path: {sha256,
+      mode}}`).
+    - `user_file` reads the user's current files. Without it, user edits are not detected.
+    - `python` runs the project's code. Without it, no project code is run.
     """
 
     agent: Agent

@@ -1,4 +1,4 @@
-"""The turn loop of one agent: append, then apply, then act."""
+"""The turn loop of an agent. Each event is appended and applied before the agent acts on it."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ _log.addHandler(logging.NullHandler())  # tracebacks are shown only on request
 
 
 class AgentRunner:
-    """Runs one job until it ends, from the start or from recorded events."""
+    """Runs one job to its end, either from the start or from recorded events."""
 
     def __init__(self, job: Job, dependencies: AgentDependencies) -> None:
         self.job = job
@@ -88,11 +88,11 @@ class AgentRunner:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Chat messages for debugging; they are never sent."""
+        """Return the chat messages, for debugging only. They are never sent to a model."""
         return self._state.messages
 
     async def run(self) -> AgentResult:
-        """Run all turns. An error ends the job, not the process."""
+        """Run all turns. An error ends the job, but not the process."""
         await self._start()
         try:
             await run_in_thread(self._restore_files)
@@ -112,7 +112,7 @@ class AgentRunner:
         return await self._end(ending)
 
     async def give_up(self, why: RemoraError) -> AgentResult:
-        """End a job that cannot continue, in its current state."""
+        """End a job that cannot continue, and keep the changes made so far."""
         await self._start()
         await run_in_thread(self._restore_files)
         return await self._end(self._state.ending or self._record_error("tool_error", why))
@@ -136,12 +136,12 @@ class AgentRunner:
             self._schemas = self._state.start.tools
 
     def _keep_scripts(self) -> None:
-        """Store all scripts, so that a replay finds them by the hashes in the stream."""
+        """Store all scripts, so that a replay can load them by the hashes in the stream."""
         for script in self.dependencies.agent.scripts.values():
             self.dependencies.objects.put(script.raw)
 
     def _restore_files(self) -> None:
-        """Restore the workspace and the node's location after the last recorded result."""
+        """Restore the workspace and the node's location as of the last recorded result."""
         self._changes.restore(self._state.changes)
         spelled = escape_path(self.job.path)
         written = [c.after for c in self._state.changes if c.path == spelled and c.after]
@@ -207,7 +207,7 @@ class AgentRunner:
         return await self._execute(self._state.turn.call, number)
 
     async def _prepare(self, turn: int) -> None:
-        """Update facts and candidates in the packet, unless they are recorded."""
+        """Update the facts and candidates in the packet, unless they are already recorded."""
         if not self._state.turn.has_facts:
             await self._update_facts(turn)
         if not self._state.turn.has_candidates:
@@ -216,7 +216,10 @@ class AgentRunner:
     # --- deciding --------------------------------------------------------------------------
 
     async def _decide(self) -> Decision:
-        """Decide by rule or by the model. The model is not asked again for a recorded answer."""
+        """Decide by rule, or else by asking the model.
+
+        If an answer is already recorded, the model is not asked again.
+        """
         packet, settings = self.context.packet, self.dependencies.settings
         ruled = decide_by_rule(packet, self._schemas)
         if ruled is not None:
@@ -236,7 +239,7 @@ class AgentRunner:
         return decide_by_answer(request, response, packet, self._schemas, settings, exact=exact)
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
-        """Record the turn's call, or an error, which is shown in the next packet."""
+        """Record the turn's call or error. An error is shown in the next packet."""
         delta = None
         if isinstance(decision, AgentError):
             delta = PacketDelta(set_error=error_text(decision.message))
@@ -255,7 +258,10 @@ class AgentRunner:
         return submission_ending(submitted, self.context.packet, changed=bool(self._changes))
 
     async def _execute_tool(self, call: ToolCall) -> ToolExecution:
-        """Return the call's redacted result; refuse a call that would write a placeholder."""
+        """Execute a call and return its redacted result.
+
+        A call that would write a placeholder for a secret is refused.
+        """
         why = None if call.tool in BUILTIN else placeholder_in_args(call.args, self._base())
         if why is not None:
             return refused_result(why)
@@ -272,7 +278,7 @@ class AgentRunner:
         self._emit(tool_result(call, execution, changes, summarized), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
-        """Run the checks if there are changes, and record the result."""
+        """Run the checks if any file has changed, and record the result."""
         submission = self._submission()
         checks = await run_in_thread(self._checks, submission) if self._changes else []
         submitted = SubmitResult(
@@ -309,8 +315,10 @@ class AgentRunner:
     # --- packet updates --------------------------------------------------------------------
 
     async def _run_context_scripts(self) -> None:
-        """Turn 0: run each context script once, unless the first packet already has their
-        results."""
+        """Run each context script once at turn 0.
+
+        Scripts whose results are already recorded are skipped.
+        """
         start = self._state.start
         if start is None or start.first_turn or self._state.turn.number:
             return
@@ -356,7 +364,7 @@ class AgentRunner:
     async def _run_redacted(
         self, work: Callable[..., ToolExecution], *args: object
     ) -> ToolExecution:
-        """Run a script and redact its result in a thread, because both take time."""
+        """Run a script and redact its result in a thread, because both can be slow."""
         return await run_in_thread(lambda: self._redact.clean(work(*args)))
 
     def _script_inputs(self) -> ScriptInputs:

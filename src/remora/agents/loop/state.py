@@ -1,7 +1,7 @@
-"""Agent state, folded from its event stream.
+"""The state of an agent, folded from its event stream.
 
-The loop adds each event after writing it, and a resume adds each recorded event, so both reach the
-same state.
+The turn loop adds each event after writing it. A resume adds each recorded event. Both therefore
+reach the same state.
 """
 
 from collections.abc import Callable
@@ -39,9 +39,10 @@ NOTHING_OFFERED = "the candidates script offers no action"
 
 
 class TurnState(msgspec.Struct, kw_only=True):
-    """Recorded state of a turn.
+    """The recorded state of a turn.
 
-    `has_facts` and `has_candidates` are true if the turn's hub facts or candidates are recorded.
+    `has_facts` is true if the turn's Hub facts are recorded, and `has_candidates` is true if its
+    candidates are.
     """
 
     number: int = 0
@@ -56,15 +57,15 @@ class TurnState(msgspec.Struct, kw_only=True):
 
     @property
     def is_decided(self) -> bool:
-        """True if nothing more enters the packet before the decision."""
+        """Return True if nothing can be added to the packet before this turn's decision."""
         return self.request is not None or self.call is not None or self.is_over
 
 
 class AgentState:
-    """Fold of an agent's events.
+    """The state of an agent, folded from its events.
 
-    `ending` is set by an event that ends the agent. `changes` has all recorded file changes, and
-    `outputs` the raw outputs so far, for `recall`.
+    `ending` is set when an event ends the agent. `changes` contains all recorded file changes.
+    `outputs` contains the raw outputs so far, for `recall`.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -95,7 +96,7 @@ class AgentState:
 
     @property
     def next_turn(self) -> int:
-        """Return the current turn, or the next one if none has begun."""
+        """Return the number of the current turn, or of the next turn if no turn is in progress."""
         if self.turn.number and not self.turn.is_over:
             return self.turn.number
         first = self.start.first_turn if self.start is not None else 1

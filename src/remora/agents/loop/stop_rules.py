@@ -1,4 +1,4 @@
-"""Stop rules and counts of a runner: decisions, sizes, repeated calls, idle turns."""
+"""Determines when an agent has to stop, and counts its turns, decisions and output sizes."""
 
 from typing import Any
 
@@ -25,10 +25,10 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
 class TurnCounts:
-    """Counts over an agent's whole life, taken from its events.
+    """Counts for an agent's whole life, computed from its events.
 
-    `asked` counts decisions in which there was a choice. Only recorded sizes and choices are read,
-    because longer strings may be in blobs.
+    `asked` is the number of decisions in which there was a choice. Only recorded sizes and choices
+    are read, because longer strings may be in blobs.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class TurnCounts:
         self.raw_bytes = 0
 
     def add(self, event: Event) -> None:
-        """Count an event. Raises StreamDamaged."""
+        """Count an event. Raises StreamDamaged if the event is invalid."""
         self.turns = max(self.turns, event.turn)
         if event.type == ModelRequest.type:
             self.max_packet_tokens = max(self.max_packet_tokens, sent_tokens(event))
@@ -50,7 +50,7 @@ class TurnCounts:
             self.raw_bytes += raw_size(event)
 
     def _count(self, call: "_Decided") -> None:
-        """Count a decision; decisions by rule had no choice."""
+        """Count a decision. A decision by rule does not count as a choice."""
         self.decided_by[call.decided_by] = self.decided_by.get(call.decided_by, 0) + 1
         if call.decided_by != "rule":
             self.asked += 1
@@ -58,7 +58,7 @@ class TurnCounts:
 
 
 class StopRules:
-    """Stop rules: three identical calls, four idle turns, two bad answers in a row."""
+    """Stops an agent after three identical calls, four idle turns, or two bad answers in a row."""
 
     def __init__(self) -> None:
         self._idle_turns = 0
@@ -68,12 +68,15 @@ class StopRules:
         self._bad_calls = 0
 
     def bad_call(self) -> bool:
-        """Record a bad call; return True if the limit is reached."""
+        """Record a bad call, and return True if the limit is reached."""
         self._bad_calls += 1
         return self._bad_calls >= MAX_BAD_CALLS
 
     def after(self, before: DecisionPacket, now: DecisionPacket, *, changed: bool) -> Ending | None:
-        """Return the ending after a turn, if any. `changed` is true if the turn changed a file."""
+        """Return the agent's ending after a turn, or None if the agent continues.
+
+        `changed` is true if the turn changed a file.
+        """
         newest = now.recent_actions[-1] if now.recent_actions else None
         if newest is not None and newest.count >= MAX_IDENTICAL_CALLS:
             why = f": {now.last_error}" if now.last_error else ""
@@ -90,7 +93,10 @@ class StopRules:
 
 
 def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
-    """Return the ending after a turn without a call, if any; `rules` counts bad calls."""
+    """Return the agent's ending after a turn without a call, or None if the agent continues.
+
+    `rules` counts the bad calls.
+    """
     reason = f"{error.message}; {error.hint}" if error.hint else error.message
     match error.kind:
         case "packet_too_large":
@@ -105,7 +111,10 @@ def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
 
 
 def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: bool) -> Ending:
-    """Return the ending of a submission. `changed` is true if the agent has changed a file."""
+    """Return the agent's ending after a submission.
+
+    `changed` is true if the agent has changed a file.
+    """
     if not changed:
         return "no_change", "no_change", now.last_error  # a failed tool may be why nothing changed
     failed = next((check for check in submitted.checks if not check.get("ok")), None)
@@ -133,12 +142,12 @@ class _Sent(msgspec.Struct):
 
 
 def sent_tokens(event: Event) -> int:
-    """Return the number of tokens in a request, even if its text was moved to a blob."""
+    """Return the number of tokens in a request, even if its text is stored in a blob."""
     return decode_part(event, _Sent).prompt_tokens
 
 
 def raw_size(event: Event) -> int:
-    """Return the size of a result's raw output as JSON in bytes, including blobs."""
+    """Return the size of a result's raw output as JSON, in bytes. Includes blobs."""
     raw = bytes(decode_part(event, _Raw).raw_output)
     return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
 

@@ -1,4 +1,4 @@
-"""Execution of one tool call."""
+"""Executes tool calls."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -20,16 +20,20 @@ from remora.tools.tool import Tool, ToolRun, run_tool
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool's result: the input of the packet delta, and the fields that the event records."""
+    """The result of a tool.
+
+    `result` is used to compute the packet delta. `record` contains the fields of the recorded
+    event.
+    """
 
     result: dict[str, Any]
     record: dict[str, Any]
 
 
 class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """Inputs and environment of a script.
+    """The inputs and the environment of a script.
 
-    `outputs` are the raw outputs so far, for `recall`; `python` runs the project's code.
+    `outputs` contains the raw outputs so far, for `recall`. `python` runs the project's code.
     """
 
     tree: Path
@@ -47,7 +51,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExecution:
-    """Execute a validated call. Errors in a tool are part of the result and never raised."""
+    """Execute a validated call. Tool errors are part of the result and are never raised."""
     if call.tool == SUBMIT:
         return _builtin({"result": None, "summary": "Submitted", "outcome": "success"})
     if call.tool == RECALL:
@@ -136,7 +140,7 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
 
 
 def _summarizes_itself(run: ToolRun) -> bool:
-    """True if the knowledge comes from the tool's result and not from a summarizer."""
+    """Return True if knowledge is taken from the tool's result instead of a summarizer."""
     return run.result.outcome == "error" or is_contract(run.raw_output)
 
 

@@ -1,1 +1,1 @@
-"""Commands for agent authors: definitions, tools, models, schemas."""
+"""Commands for authors of agents: definitions, tools, models and schemas."""

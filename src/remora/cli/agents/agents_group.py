@@ -1,4 +1,4 @@
-"""The `agents` commands, each imported on first use."""
+"""The `agents` command group. Each command is imported on first use."""
 
 from remora.cli.app.lazy_group import LazyGroup
 

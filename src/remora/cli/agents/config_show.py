@@ -1,4 +1,4 @@
-"""`config show`: each setting, its value, and where the value comes from."""
+"""The `config show` command, which lists each setting, its value and the origin of the value."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,11 +24,11 @@ _DEFAULT = "default"
 )
 @click.argument("key", required=False)
 def show(options: Options, key: str | None) -> int:
-    """Show settings, and where each value comes from.
+    """Show settings and where their values come from.
 
-    KEY is a setting or a section, such as model. Sources, highest priority first: options,
-    environment variables, the project (remora.yaml or [tool.remora] in pyproject.toml), your own
-    configuration file, the defaults.
+    KEY is a setting or a section, such as model. Values come from these sources, highest priority
+    first: command-line options, environment variables, the project (remora.yaml or [tool.remora] in
+    pyproject.toml), your own configuration file, and the defaults.
     """
     from remora.bootstrap.invocation import open_with_places
 

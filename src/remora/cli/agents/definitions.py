@@ -1,4 +1,4 @@
-"""Agent definitions: `agents show`, `validate` and `new`."""
+"""The `agents show`, `agents validate` and `agents new` commands."""
 
 import shlex
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
 @click.argument("name", type=OPERATION)
 def show(options: Options, name: str) -> int:
-    """Show an agent's definition: goal, tools with their grants, checks.
+    """Show an agent's definition: its goal, its checks, and its tools with their grants.
 
-    NAME is an agent's name or its operation.
+    NAME is the name of an agent or of its operation.
     """
     from remora.agents.definition.agent import agent_named, definition_record, load_agents
     from remora.agents.definition.agent_listing import agent_document
@@ -48,11 +48,11 @@ def show(options: Options, name: str) -> int:
 )
 @click.argument("paths", metavar="[NAME_OR_PATH]...", nargs=-1, type=PATH)
 def validate(options: Options, paths: tuple[Path, ...]) -> int:
-    """Check definitions and their scripts; exit 2 if any is invalid.
+    """Check agent definitions and their scripts. Exit with 2 if any of them is invalid.
 
-    PATH is an agent's folder or its agent.yaml; NAME is a folder in .remora/agents. The default is
-    all agents of the project. Errors include the line and column in agent.yaml, or the line in the
-    script.
+    NAME_OR_PATH is the name of a folder in .remora/agents, or the path of an agent's folder or
+    agent.yaml. By default, all agents of the project are checked. Errors include the line and
+    column in agent.yaml, or the line in the script.
     """
     from remora.runs.planning.agent_definitions import check_definitions
 
@@ -99,8 +99,9 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
 def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
     """Create a new agent in .remora/agents/NAME/.
 
-    The new agent is a working example that removes commented-out code, with a check and a test.
-    Edit it to do something else. Existing files, names and operations are refused.
+    The new agent is a working example that removes commented-out code. It includes a check and a
+    test. Edit it to do something else. Existing files are never overwritten, and names and
+    operations that are already in use are rejected.
     """
     from remora.agents.definition.scaffold import create_agent
 

@@ -1,4 +1,4 @@
-"""`doctor`: check that this machine meets Remora's requirements."""
+"""The `doctor` command, which checks that this machine meets Remora's requirements."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 def doctor(options: Options) -> int:
     """Check that this machine meets Remora's requirements.
 
-    Also shows the isolation level of subprocesses: 0 (limits only), 1 (Landlock), 2 (namespaces
-    and Landlock) or 3 (bubblewrap). At level 2 and above, Remora runs the project's code without
-    asking for permission. docs/explanation/security.md lists what each level blocks.
+    Also show the isolation level of subprocesses: 0 (limits only), 1 (Landlock), 2 (namespaces and
+    Landlock) or 3 (bubblewrap). At level 2 and above, Remora runs the project's code without asking
+    for permission. docs/explanation/security.md lists what each level blocks.
 
-    Exit 1 if `remora analyze` would fail.
+    Exit with 1 if `remora analyze` would fail.
     """
     import msgspec
 
@@ -87,7 +87,7 @@ def _configured(invocation: "Invocation") -> "list[Check]":
 
 
 def _key(withheld: str) -> "list[Check]":
-    """Return a check with the reason that a configured key is not sent."""
+    """Return a check that explains why a configured key is not sent, or an empty list."""
     from remora.runs.doctor import Check
 
     if not withheld:

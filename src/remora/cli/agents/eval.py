@@ -1,4 +1,4 @@
-"""Evaluations: `eval memory`."""
+"""The `eval memory` command."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -78,11 +78,12 @@ def memory(
     renderers: tuple[str, ...],
     names: tuple[str, ...],
 ) -> int:
-    """Compare memory settings on recorded streams; runs no model or tool.
+    """Compare memory settings on recorded streams.
 
-    For each tool, shows the tokens of the requests that led to its calls, the share of argument
-    values that were in the packet, and the facts of its results that are missing from the next
-    packet. Options are repeatable; every combination is compared with the record.
+    No models or tools are run. For each tool, the output shows the number of tokens in the requests
+    that led to its calls, the share of argument values that were in the packet, and the facts from
+    its results that are missing from the next packet. Options can be repeated, and every
+    combination is compared with the recorded settings.
     """
     from remora.evals.eval_setting import setting_combinations
     from remora.evals.experiments import compare_settings, select_agents

@@ -1,4 +1,4 @@
-"""`init`: the commented `remora.yaml`."""
+"""The `init` command, which writes a commented `remora.yaml`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,11 @@ _SCHEMA = ".remora/config.schema.json"
 
 @command("init", examples=("remora init", "remora init --root path/to/project"))
 def init(options: Options) -> int:
-    """Write a commented remora.yaml: every key, its meaning and its default.
+    """Write a commented remora.yaml with every key, its meaning and its default.
 
     The file has no effect until you edit it. A second file, .remora/config.schema.json, lets
-    editors with a YAML language server complete and check keys offline. You can keep settings in
-    [tool.remora] of pyproject.toml instead.
+    editors with a YAML language server complete and check keys offline. You can also keep your
+    settings in [tool.remora] in pyproject.toml.
     """
     from remora.config.template import commented_yaml
 
@@ -46,7 +46,7 @@ def init(options: Options) -> int:
 
 
 def _write_schema(path: Path, operations: "OperationModels") -> None:
-    """Write the schema for editors; replace an older one. Raises OSError."""
+    """Write the schema for editors, replacing an older schema. Raises OSError if this fails."""
     import json
 
     from remora.config.known_operations import config_schema

@@ -1,4 +1,4 @@
-"""`agents list`."""
+"""The `agents list` command."""
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
@@ -11,7 +11,8 @@ _HEAD = ("OPERATION", "AGENT", "FROM", "DESCRIPTION")
 def list_(options: Options) -> int:
     """List the agents, built-in ones first.
 
-    Exit 2 if a definition is invalid. Scripts are checked by `remora agents validate`.
+    Exit with 2 if a definition is invalid. Scripts are not checked; use `remora agents validate`
+    for that.
     """
     from remora.agents.definition.agent_listing import list_agents
 

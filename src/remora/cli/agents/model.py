@@ -1,4 +1,4 @@
-"""`model status` and `model pull`."""
+"""The `model status` and `model pull` commands."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def status(options: Options) -> int:
     """Show which model is used, whether it is available, and what it can do.
 
-    Exit 3 if the configured model is not available. If no model is configured, only rules decide,
-    and the exit code is 0. Does not start a server.
+    Exit with 3 if the configured model is not available. If no model is configured, agents use only
+    rules and the exit code is 0. This command never starts a server.
     """
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key

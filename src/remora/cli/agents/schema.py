@@ -1,4 +1,4 @@
-"""`schema`: JSON Schemas of what Remora reads and writes."""
+"""The `schema` command, which prints JSON Schemas of the formats that Remora reads and writes."""
 
 from importlib import import_module
 
@@ -23,8 +23,9 @@ _SCHEMAS = {
 def schema(options: Options, name: str) -> int:
     """Print a JSON Schema (2020-12).
 
-    packet: a model's input. event: a line of a stream. node: the hub's facts about a node.
-    agent: agent.yaml. config: remora.yaml and your own configuration file.
+    The argument selects the format: packet is the input of a model, event is a line of a stream,
+    node contains the Hub's facts about a node, agent is agent.yaml, and config is remora.yaml and
+    your own configuration file.
     """
     # --json makes no difference
     module, function = _SCHEMAS[name]

@@ -1,4 +1,4 @@
-"""Tools and scripts: `tools list`, `check` and `run`."""
+"""The `tools list`, `tools check` and `tools run` commands."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -56,10 +56,10 @@ def list_(options: Options) -> int:
 )
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 def check(options: Options, paths: tuple[Path, ...]) -> int:
-    """Check declarations, syntax and types of scripts; exit 1 if there are errors.
+    """Check the declarations, syntax and types of scripts. Exit with 1 if there are errors.
 
-    Scripts are not run. Unknown or ungranted externals cause warnings, because calls to them are
-    denied.
+    Scripts are not run. An external that is unknown or not granted causes a warning, because calls
+    to it are denied.
     """
     from remora.bootstrap.tool_lookup import check_scripts
 
@@ -105,11 +105,12 @@ def run(
     inputs: tuple[str, ...],
     grants: tuple[str, ...],
 ) -> int:
-    """Run a tool once on a private copy of the project; your files stay unchanged.
+    """Run a tool once on a private copy of the project. Your files do not change.
 
-    NAME_OR_FILE is a tool name (agent/tool if several agents have such a tool), or a .pym file.
-    The input `target` can be given as PATH:QUALNAME. Exit 0 for the outcomes success and
-    partial, 1 for error or an unknown tool, 2 for invalid inputs.
+    NAME_OR_FILE is the name of a tool (agent/tool if several agents have a tool with this name) or
+    a .pym file. The input `target` can be given as PATH:QUALNAME. Exit with 0 for the outcomes
+    success and partial, with 1 for the outcome error or an unknown tool, and with 2 for invalid
+    inputs.
     """
     from remora.bootstrap.tool_run import ToolRequest, try_tool
     from remora.memory.encode_values import encode_value
@@ -179,7 +180,10 @@ def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Ite
 
 
 def _parameters_text(parameters: dict[str, Any] | None) -> str:
-    """Return a tool's parameters: `target, limit=3`; empty for an unreadable script."""
+    """Return a tool's parameters, such as `target, limit=3`.
+
+    Returns an empty string if the script cannot be read.
+    """
     known = (parameters or {}).get("properties", {})
     needed = (parameters or {}).get("required", ())
     listed = [

@@ -1,1 +1,1 @@
-"""The command line itself: options, output, errors, command loading."""
+"""Shared parts of the command line: options, output, errors and loading of commands."""

@@ -1,4 +1,7 @@
-"""`python -m remora.cli.app.cli_reference` prints docs/reference/cli.md: the help of every command and all settings."""
+"""Generates docs/reference/cli.md, which contains the help of every command and all settings.
+
+Run it with `python -m remora.cli.app.cli_reference`.
+"""
 
 from collections.abc import Iterator
 
@@ -46,7 +49,7 @@ where it comes from. `remora init` writes this file; every line is optional:
 
 
 def reference() -> Iterator[str]:
-    """Yield docs/reference/cli.md in parts."""
+    """Yield the content of docs/reference/cli.md in parts."""
     yield _HEAD
     root = TopGroup()
     with click.Context(root, info_name="remora", terminal_width=_WIDTH) as ctx:

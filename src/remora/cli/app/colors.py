@@ -1,4 +1,4 @@
-"""Choice between colored and plain output."""
+"""Determines whether output is colored."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,9 +6,9 @@ WHEN = {"always": True, "never": False, "auto": None}
 
 
 def use_colors(args: Sequence[str], environ: Mapping[str, str]) -> bool | None:
-    """Return True or False to force colors on or off, or None to use them only on a terminal.
+    """Return True to force colors on, False to force them off, or None to detect a terminal.
 
-    `--color` has the highest priority, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE.
+    `--color` has the highest priority, followed by NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE.
     """
     for number, word in enumerate(args):
         if word == "--":

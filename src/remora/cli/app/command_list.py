@@ -1,4 +1,4 @@
-"""Front page of `remora --help`, printed without loading any command."""
+"""The front page that `remora --help` prints without loading any command."""
 
 COMMANDS = {
     "init": ("remora.cli.agents.init:init", "Write a commented remora.yaml."),

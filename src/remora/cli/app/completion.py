@@ -1,4 +1,4 @@
-"""`completion`: shell completion scripts and the completions themselves."""
+"""The `completion` command, and the shell completions themselves."""
 
 import click
 from click.shell_completion import CompletionItem, FishComplete, ShellComplete, ZshComplete
@@ -24,7 +24,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class Bash(ShellComplete):
-    """Bash completion. Bash splits words at colons, which occur in node names."""
+    """Completion for bash, which splits words at the colons in node names."""
 
     name = "bash"
     source_template = _BASH
@@ -39,7 +39,7 @@ class Bash(ShellComplete):
         return words[1:], last
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Remove the part that bash treats as earlier words."""
+        """Return the completion without the part that bash treats as earlier words."""
         cut = self._typed.rfind(":") + 1
         return f"{item.type},{item.value[cut:]}"
 
@@ -50,7 +50,10 @@ _SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fi
 
 
 def print_completions(root: click.Group, asked: str) -> int:
-    """Print completions and return the exit code. `asked` is, for example, `bash_complete`."""
+    """Print completions and return the exit code.
+
+    `asked` is an instruction such as `bash_complete`.
+    """
     shell = _SHELLS.get(asked.partition("_")[0])
     if shell is None:
         return 2
@@ -71,8 +74,8 @@ def print_completions(root: click.Group, asked: str) -> int:
 def completion(options: Options, shell: str) -> int:
     """Print a shell completion script.
 
-    The script completes commands, options, and the names of runs, agents, operations and nodes.
-    For zsh, its folder must be in fpath before compinit runs.
+    The script completes commands, options, and the names of runs, agents, operations and nodes. For
+    zsh, write it to a folder that is added to fpath before compinit runs.
     """
     del options
     found = _SHELLS[shell](click.Group("remora"), {}, "remora", VARIABLE)

@@ -1,4 +1,4 @@
-"""Open a file in the user's editor."""
+"""Opens a file in the user's editor."""
 
 import shlex
 import subprocess
@@ -9,9 +9,9 @@ from remora.errors import OutsideError
 
 
 def open_in_editor(path: Path, environ: Mapping[str, str]) -> None:
-    """Open `path` in `$VISUAL`, `$EDITOR` or vi, and wait until it exits. Raises OutsideError.
+    """Open `path` in `$VISUAL`, `$EDITOR` or vi, and wait for the editor to exit.
 
-    No shell is used, because the file name is untrusted.
+    No shell is used, because the file name is untrusted. Raises OutsideError if the editor fails.
     """
     editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
     hint = "set VISUAL or EDITOR to an editor command"

@@ -1,4 +1,4 @@
-"""Run a command line; print every failure as a message with an exit code."""
+"""Runs a command line, and turns every failure into a message and an exit code."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ _BUG_HINT = "this is a bug in Remora; please report it with the traceback that -
 
 
 def start(args: Sequence[str]) -> int:
-    """Set up streams and signals, run one command line and return the exit code."""
+    """Set up streams and signals, run a command line and return its exit code."""
     _open_missing()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # escape what the terminal cannot encode
@@ -33,25 +33,31 @@ def start(args: Sequence[str]) -> int:
 
 
 def output_lost(error: OSError) -> int:
-    """Discard unprinted output and report the error; return 0 if the reader closed the pipe."""
+    """Discard output that could not be written, report the error and return the exit code.
+
+    If the reader has closed the pipe, nothing is reported and the exit code is 0.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0 if isinstance(error, BrokenPipeError) else _disk_error((), error)
 
 
 def _open_missing() -> None:
-    """Open streams that were closed at startup (`>&-`) on /dev/null; Python sets them to None."""
+    """Open streams that were closed at startup (`>&-`) on /dev/null. Python sets them to None."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _interrupt(*_: object) -> None:
-    """Treat SIGTERM as Ctrl-C, so that everything is cleaned up."""
+    """Handle SIGTERM like Ctrl-C, so that everything is cleaned up."""
     raise KeyboardInterrupt
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command line; print every failure on stderr (and as JSON with --json)."""
+    """Run a command line and return its exit code.
+
+    Failures are printed to stderr, and with `--json` also as a document to stdout.
+    """
     root = TopGroup()
     if asked := os.environ.get("_REMORA_COMPLETE"):
         from remora.cli.app.completion import print_completions
@@ -84,7 +90,7 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
 
 
 def _show_tracebacks() -> None:
-    """Also print tracebacks of faults that ended only one job."""
+    """Also print tracebacks of internal errors that ended a single job."""
     import logging
 
     if logging.lastResort is not None:  # it looks up stderr on each write
@@ -123,7 +129,7 @@ def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
 def _print_error(
     args: Sequence[str], exit_code: int, code: str, message: str, hint: str = ""
 ) -> int:
-    """Print an error on stderr, and with `--json` also as a document on stdout; return the code."""
+    """Print an error to stderr, and with `--json` also to stdout. Return `exit_code`."""
     from remora.cli.app.output import print_error
 
     # the line may not have been parsed, so look for the option in its words

@@ -1,4 +1,4 @@
-"""`help COMMAND`, the same as `COMMAND --help`."""
+"""The `help COMMAND` command, which is the same as `COMMAND --help`."""
 
 import click
 

@@ -26,7 +26,7 @@ def invocation_of(options: Options, flags: Mapping[str, Any] | None = None) -> "
 
 
 def _folder() -> Path:
-    """Return the current directory. Raises DiskError if it was removed."""
+    """Return the current directory. Raises DiskError if it no longer exists."""
     try:
         return Path.cwd()
     except FileNotFoundError:

@@ -10,10 +10,10 @@ from remora.cli.app.options import RemoraGroup
 
 
 class LazyGroup(RemoraGroup):
-    """Group whose commands are imported on first use.
+    """A command group that imports each command on first use.
 
-    `lazy` maps a command name to its `MODULE:ATTRIBUTE` and its line in the command list. `meant`
-    maps common wrong names to the command to use.
+    `lazy` maps the name of each command to its `MODULE:ATTRIBUTE` and its line in the list of
+    commands. `meant` maps common wrong names to the command to use instead.
     """
 
     def __init__(
@@ -28,11 +28,11 @@ class LazyGroup(RemoraGroup):
         self.suggestions = meant or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """Return the command names in declaration order."""
+        """Return the names of all commands, in the order in which they are declared."""
         return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        """Import and return the command."""
+        """Import and return a command, or None if there is no command with this name."""
         if cmd_name not in self.lazy:
             return None
         module, _, attribute = self.lazy[cmd_name][0].partition(":")
@@ -40,6 +40,6 @@ class LazyGroup(RemoraGroup):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """List commands with their declared lines: reading a command's help would import it."""
+        """List the commands with their declared lines, so that no command needs to be imported."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])

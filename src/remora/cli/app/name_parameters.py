@@ -1,4 +1,4 @@
-"""Parameters for runs, agents, operations and nodes, with shell completion."""
+"""Command-line parameters for runs, agents, operations and nodes, with shell completion."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ Finder = Callable[[click.Context], Iterable[str]]
 
 
 class Name(click.types.StringParamType):
-    """Text parameter; `find` returns the names to offer as completions."""
+    """A string parameter with shell completion. `find` returns the names to complete."""
 
     def __init__(self, find: Finder) -> None:
         self._find = find
@@ -52,7 +52,7 @@ def _streams(ctx: click.Context) -> Iterable[str]:
 
 
 def _nodes(ctx: click.Context) -> Iterable[str]:
-    """Return the nodes of the run given as an argument, or else of the newest run."""
+    """Yield the nodes of the run given as an argument, or of the newest run."""
     from remora.memory.events import JobStart
     from remora.runs.records.name_lookup import run_named
     from remora.trace.read.reader import read_events, typed_payload

@@ -1,4 +1,4 @@
-"""Global options and command classes."""
+"""The global options, and the base classes of commands."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ _META = "remora.options"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Global options. `root` and `config` are the paths as given, not resolved."""
+    """The global options. `root` and `config` are unresolved paths, as given by the user."""
 
     root: Path | None = None
     config: Path | None = None
@@ -40,10 +40,10 @@ class RemoraCommand(click.Command):
 
 
 class RemoraGroup(click.Group):
-    """Group with the global options; lists commands in declaration order."""
+    """A command group that accepts the global options and lists its commands as declared."""
 
     suggestions: Mapping[str, str] = {}
-    """Common wrong names, and the command to use instead."""
+    """Maps common wrong names to the command to use instead."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,7 +55,11 @@ class RemoraGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest the nearest command without importing any."""
+        """Return the command to run.
+
+        Raises UsageError with a suggestion if there is no such command. Finding the suggestion does
+        not import any commands.
+        """
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0], known)}", ctx)
@@ -73,12 +77,15 @@ class RemoraGroup(click.Group):
 
 
 def global_options() -> list[click.Parameter]:
-    """Return new global options for one command; `options_of` returns their values."""
+    """Return a new set of global options for a command. Use `options_of` to get their values."""
     return [_option(words, about) for words, about in GLOBAL_OPTIONS.items()]
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., int]], click.Command]:
-    """Declare a command whose function takes `Options` first and returns the exit code."""
+    """Declare a command.
+
+    The decorated function takes `Options` as its first argument, and returns the exit code.
+    """
 
     def declare(function: Callable[..., int]) -> click.Command:
         @functools.wraps(function)
@@ -92,19 +99,22 @@ def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., in
 
 
 def group(name: str, about: str, commands: Sequence[click.Command]) -> click.Group:
-    """Declare a group of commands; `about` is its help."""
+    """Declare a command group. `about` is its help text."""
     return RemoraGroup(name, help=about, commands=commands)
 
 
 def options_of(ctx: click.Context) -> Options:
-    """Return the global options given so far; they override the environment."""
+    """Return the global options parsed so far. Options override environment variables."""
     named = {"root": os.environ.get("REMORA_ROOT"), "config": os.environ.get("REMORA_CONFIG")}
     found = {name: Path(value) for name, value in named.items() if value}
     return Options(**(found | ctx.meta.get(_META, {})))
 
 
 def _option(words: str, about: str) -> click.Option:
-    """Parse an entry of the front page: `-v, --verbose` is a flag, `--root DIR` takes a path."""
+    """Parse an entry of `GLOBAL_OPTIONS`.
+
+    `-v, --verbose` is a flag, and `--root DIR` is an option with a value.
+    """
     *short, last = words.split(", ")
     name, _, metavar = last.partition(" ")
     settings: dict[str, Any] = {"type": PATH, "metavar": metavar} if metavar else {"is_flag": True}

@@ -1,4 +1,4 @@
-"""Output of commands: a JSON document or lines on stdout, notes and errors on stderr."""
+"""Prints results to stdout, as a JSON document or as lines, and notes and errors to stderr."""
 
 import re
 import sys
@@ -31,7 +31,10 @@ _COLORS = {
 
 
 def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
-    """Print `document` with `--json`, otherwise `lines`. Unused lines are not generated."""
+    """Print `document` if `--json` is set, and `lines` otherwise.
+
+    `lines` is not evaluated if it is not printed.
+    """
     if options.json:
         print_json(document)
     else:
@@ -40,21 +43,21 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
 
 
 def print_json(document: Any) -> None:
-    """Print a JSON document in ASCII, safe for any terminal encoding."""
+    """Print a JSON document in ASCII, which is safe for any terminal encoding."""
     import json
 
     click.echo(json.dumps(document, indent=2))
 
 
 def note(options: Options, text: str) -> None:
-    """Print a remark on stderr."""
+    """Print a note to stderr."""
     if not options.quiet:
         for line in wrap_text(escape_line(text), terminal_width(sys.stderr)):
             click.echo(line, err=True)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """Print an error and its hint on stderr, even with --quiet."""
+    """Print an error and its hint to stderr, even with `--quiet`."""
     width = terminal_width(sys.stderr)
     begin = "error: "
     first, *more = _paragraphs(begin + message, width)
@@ -68,7 +71,7 @@ def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
 
 
 def _paragraphs(text: str, width: int | None) -> list[str]:
-    """Wrap each line separately; keep indented lines, such as snippets, unchanged."""
+    """Wrap each line separately. Indented lines, such as snippets, are not changed."""
     return [
         part
         for line in plain_lines(text)
@@ -91,9 +94,9 @@ def terminal_width(stream: TextIO | None = None) -> int | None:
 
 
 def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
-    """Wrap text at `width` columns, and indent all lines but the first.
+    """Wrap text at `width` columns, and indent all lines except the first.
 
-    A command in backticks stays on one line, so that it can be copied.
+    A command in backticks is kept on one line, so that it can be copied.
     """
     if width is None:
         return [text]
@@ -111,12 +114,12 @@ def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
 
 
 def clip_start(text: str, width: int) -> str:
-    """Return `text`; if it is longer than `width`, replace its start with `…`."""
+    """Return `text`. If it is longer than `width`, replace its start with an ellipsis."""
     return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
 
 
 def fit_line(text: str) -> str:
-    """Cut a line to the terminal width; return it unchanged if stdout is a pipe."""
+    """Cut a line to the terminal width. If stdout is not a terminal, return it unchanged."""
     width = terminal_width()
     if width is None:
         return text
@@ -144,9 +147,9 @@ def _diff_line(line: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return a table with aligned columns.
+    """Return the lines of a table with aligned columns.
 
-    Columns of numbers are right-aligned, and a status in the first column is colored.
+    Numbers are right-aligned. A status in the first column is colored.
     """
     texts = [[escape_line(str(cell)) for cell in row] for row in rows]
     widths = [
@@ -169,7 +172,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
 
 
 def size_text(number: int) -> str:
-    """Return a size in units of 1,024: `812 bytes`, `1.4 KB`, `23 MB`."""
+    """Return a size with a unit, such as `812 bytes`, `1.4 KB` or `23 MB`. 1 KB is 1,024 bytes."""
     size, unit = float(number), 0
     while size >= 999.5 and unit < len(_UNITS) - 1:
         size, unit = size / 1024, unit + 1

@@ -1,4 +1,4 @@
-"""The project and the records that a command works on."""
+"""The project and the records that a command uses."""
 
 import shlex
 from pathlib import Path
@@ -35,7 +35,7 @@ def recorded_project(options: Options) -> "Project":
 
 
 def complete_journals_of(options: Options, project: "Project") -> None:
-    """Finish or undo an interrupted accept, and print a note."""
+    """Finish or undo an interrupted accept, and print what was done."""
     if not project.has_unfinished_accept:
         return
     from remora.runs.review.recovery import recover
@@ -45,9 +45,10 @@ def complete_journals_of(options: Options, project: "Project") -> None:
 
 
 def records_of(options: Options) -> "TraceFolder":
-    """Return the project's streams without reading configuration.
+    """Return the project's streams without reading the configuration.
 
-    Raises DiskError if their folder is a symbolic link."""
+    Raises DiskError if the folder of the streams is a symbolic link.
+    """
     from remora.trace.trace_folder import TraceFolder
 
     folder = TraceFolder(invocation_of(options).find_root())
@@ -56,7 +57,7 @@ def records_of(options: Options) -> "TraceFolder":
 
 
 def outside_git(root: Path) -> bool:
-    """Return True if the folder is not in a git repository or git is missing."""
+    """Return True if the folder is not in a git repository, or if git is not installed."""
     from remora.files.git import git_output
 
     try:
@@ -67,9 +68,9 @@ def outside_git(root: Path) -> bool:
 
 
 def next_command(options: Options, root: Path, *words: str) -> str:
-    """Return a command for the user to run next.
+    """Return a command that the user can run next.
 
-    It contains --root if the project cannot be found from the current directory.
+    The command includes `--root` if the project cannot be found from the current directory.
     """
     from remora.files.project_root import find_root
 

@@ -1,4 +1,4 @@
-"""Root command group: front page and version."""
+"""The root command group, with its front page and version."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ class TopGroup(LazyGroup):
         )
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """Write the same front page that `cli.main` prints without click."""
+        """Write the front page, as `cli.main` does without click."""
         formatter.write(front_page())
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
-    """Print the installed version, as JSON with --json."""
+    """Print the installed version, or a JSON document with `--json`."""
     if not wanted:
         return
     from json import dumps

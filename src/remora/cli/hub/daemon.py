@@ -1,4 +1,4 @@
-"""The Hub's daemon: `hub start`, `hub stop`, `hub status`."""
+"""The `hub start`, `hub stop` and `hub status` commands."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,9 +44,9 @@ def start(
 ) -> int:
     """Start the project's daemon in the background and wait until it answers.
 
-    If a daemon is already running, its status is printed. The daemon reads all files once, then
-    follows changes. Until its initial scan ends, queries read the files directly. Exit 3 if the
-    daemon cannot start.
+    If a daemon is already running, print its status. The daemon reads all files once and then
+    follows changes. Until its initial scan is finished, queries read the files directly. Exit with
+    3 if the daemon cannot start.
     """
     from remora.bootstrap.hub_start import start_hub
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
@@ -78,9 +78,9 @@ def start(
 @command("stop", examples=("remora hub stop", "remora hub stop --root ~/src/shop"))
 @place_options
 def stop(options: Options, db: Path | None, socket: Path | None) -> int:
-    """Stop the project's daemon and wait until it has ended.
+    """Stop the project's daemon and wait until it has exited.
 
-    The database is kept. If no daemon is running, this does nothing and exits with 0.
+    The database is kept. If no daemon is running, this command does nothing and exits with 0.
     """
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
     from remora.hub.process import control
@@ -95,9 +95,9 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 @command("status", examples=("remora hub status", "remora hub status --json"))
 @place_options
 def status(options: Options, db: Path | None, socket: Path | None) -> int:
-    """Show the daemon's state, its watcher and the size of the index.
+    """Show the state of the daemon and its watcher, and the size of the index.
 
-    If no daemon is running, the counts come from the database.
+    If no daemon is running, the numbers are read from the database.
     """
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
     from remora.bootstrap.invocation import is_configured, open_config
@@ -120,7 +120,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
 @contextmanager
 def _noting_interrupt(options: Options) -> Iterator[None]:
-    """Print a note if the user stops waiting; the daemon continues."""
+    """Print a note if the user interrupts the wait. The daemon continues to run."""
     try:
         yield
     except KeyboardInterrupt:

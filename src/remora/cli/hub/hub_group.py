@@ -1,4 +1,4 @@
-"""The `hub` commands, each imported on first use."""
+"""The `hub` command group. Each command is imported on first use."""
 
 from remora.cli.app.lazy_group import LazyGroup
 

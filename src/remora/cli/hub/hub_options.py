@@ -1,4 +1,4 @@
-"""Options `--socket` and `--db`, and a note if the project root may be the wrong one."""
+"""The options `--socket` and `--db`, and a note if the project root is probably wrong."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def place_options(function: _Command) -> _Command:
-    """Add `--db` and `--socket`, which are passed as keyword arguments `db` and `socket`."""
+    """Add the options `--db` and `--socket` to a command.
+
+    Their values are passed as the keyword arguments `db` and `socket`.
+    """
     for name, about in (
         ("--db", "Database file. [default: per project, in your cache]"),
         ("--socket", "Socket file. [default: one per database, in the runtime folder]"),
@@ -26,7 +29,7 @@ def place_options(function: _Command) -> _Command:
 
 
 def note_root_above(options: Options, invocation: "Invocation", places: "HubPaths") -> None:
-    """Print a note if the project seems to have its root in a parent folder."""
+    """Print a note if a parent folder is probably the project root."""
     from remora.bootstrap.hub_target import root_above
 
     above = root_above(invocation, places)

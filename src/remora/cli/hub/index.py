@@ -1,4 +1,4 @@
-"""`hub index`, `hub verify` and `hub gc`."""
+"""The `hub index`, `hub verify` and `hub gc` commands."""
 
 import json
 import sys
@@ -38,11 +38,11 @@ _VALUE_WIDTH = 60
 @place_options
 @click.option("--links", is_flag=True, help="Also find all links now, about 1 ms per node.")
 def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
-    """Update the index: check all files and read those that changed.
+    """Update the index: check all files, and read those that have changed.
 
-    If a daemon is running, it updates the index, because only one process can write the database.
-    The daemon finds links when it is idle; this command does not wait for that. Files that can only
-    be read partially are listed and do not change the exit code.
+    If a daemon is running, it updates the index, because only one process can write to the
+    database. The daemon computes links when it is idle, and this command does not wait for them.
+    Files that can only be partially read are listed, but they do not affect the exit code.
     """
     from remora.bootstrap.hub_index import index_hub
     from remora.bootstrap.hub_target import HubTarget
@@ -57,11 +57,11 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
 @command("verify", examples=("remora hub verify", "remora hub verify --json"))
 @place_options
 def verify(options: Options, socket: Path | None, db: Path | None) -> int:
-    """Update the index, then compare it with a fresh read of all files.
+    """Update the index, then compare it with a fresh analysis of all files.
 
     uid, last_updated, update_source, extra and observed links are not compared, because they exist
-    only in the database. Exit 1 if anything differs. In this case, delete the database shown by
-    `remora hub status`, and please report the problem.
+    only in the database. Exit with 1 if anything differs. In that case, delete the database shown
+    by `remora hub status`, and please report the problem.
     """
     from remora.bootstrap.hub_index import verify_hub
     from remora.bootstrap.hub_target import HubTarget
@@ -83,9 +83,9 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
 @command("gc", examples=("remora hub gc",))
 @place_options
 def gc(options: Options, socket: Path | None, db: Path | None) -> int:
-    """Remove entries of deleted or ignored files.
+    """Remove the entries of deleted or ignored files.
 
-    Permanent IDs of their nodes (uid) are kept for another 30 days.
+    The permanent IDs (uid) of their nodes are kept for another 30 days.
     """
     from remora.bootstrap.hub_index import collect_hub
     from remora.bootstrap.hub_target import HubTarget
@@ -111,7 +111,7 @@ def spinner(options: Options, what: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(options: Options, what: str = "files") -> "Iterator[Watched]":
-    """Show a progress bar on a terminal, nothing elsewhere."""
+    """Show a progress bar on a terminal, and nothing elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -48,9 +48,9 @@ def _depth(about: str) -> Callable[[_Command], _Command]:
 def get(options: Options, node: str, **places: Any) -> int:
     """Show a node's signature, location, links, tests and freshness.
 
-    NODE is path:qualname or, for a module, its path, relative to the root or the current folder. It
-    can also be a unique qualname or dotted name (shop.cart.Cart), or the end of one. -v shows all
-    links and hashes.
+    NODE is path:qualname, or just a path for a module. Paths are relative to the root or to the
+    current directory. NODE can also be a unique qualname or dotted name (shop.cart.Cart), or the
+    end of such a name. With -v, all links and hashes are shown.
     """
     import msgspec
 
@@ -80,9 +80,9 @@ def get(options: Options, node: str, **places: Any) -> int:
 def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show the callers of a node.
 
-    Each link has a tier of certainty: exact (explicit in the source), inferred (follows from
-    assignments, returns or callbacks), unique (the only definition of that name), observed (seen
-    while tests ran).
+    Each link has a tier that indicates how certain it is: exact (explicit in the source), inferred
+    (follows from assignments, returns or callbacks), unique (the only definition of that name), or
+    observed (seen while tests ran).
     """
     from remora.cli.hub.node_queries import hub_query
 
@@ -98,9 +98,9 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
 @_depth("Include callees of callees, up to N steps. [default: 1]")
 @place_options
 def callees(options: Options, node: str, depth: int, **places: Any) -> int:
-    """Show what a node calls. Names outside the project begin with ext:.
+    """Show what a node calls.
 
-    `remora hub callers --help` explains the tiers.
+    Names outside the project start with ext:. `remora hub callers --help` explains the tiers.
     """
     from remora.cli.hub.node_queries import hub_query
 
@@ -116,11 +116,11 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
 @_depth("Include tests of callers, up to N - 1 steps. [default: 1]")
 @place_options
 def tests(options: Options, node: str, depth: int, **places: Any) -> int:
-    """Show which tests exercise a node, as pytest IDs.
+    """Show the tests that exercise a node, as pytest IDs.
 
-    `remora hub callers --help` explains the tiers. In a pipe, the output is one ID per line, or
-    empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit 3 if the tests are
-    unknown.
+    `remora hub callers --help` explains the tiers. If the output is piped, it contains one ID per
+    line and may be empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit with 3
+    if the tests are unknown.
     """
     from remora.cli.hub.node_queries import hub_query
 
@@ -174,7 +174,7 @@ def _links(options: Options, hub: "HubQuery", kind: str, name: str, depth: int) 
 
 
 def _unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any]) -> int:
-    """Print an error for unknown links, and no links on stdout."""
+    """Print an error that explains why links are unknown, and return the exit code."""
     name = escape_line(answer["node"].removeprefix("node:"))
     because = escape_line(hub.unknown_because())
     print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
@@ -184,7 +184,7 @@ def _unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any
 
 
 def _note_constructor(options: Options, hub: "HubQuery", meant: "FoundNode") -> None:
-    """Note that creating an instance calls `__init__`, not the class."""
+    """Print a note that creating an instance calls `__init__` rather than the class."""
     from remora.cli.hub.node_view import CONSTRUCTOR_NOTE
 
     made = hub.constructor(meant.key) if meant.node_type in ("class", None) else None
@@ -213,9 +213,9 @@ def _lines(
 def _steps(
     hub: "HubQuery", kind: str, key: str, depth: int, links: list[dict[str, Any]]
 ) -> list[list[dict[str, Any]]]:
-    """Return the new links of each step, up to the first step that adds none.
+    """Return the links that each step adds, up to the first step that adds none.
 
-    If files change during the queries, return `links`, which covers all steps, as one step.
+    If files change during the queries, return a single step with all `links`.
     """
     steps: list[list[dict[str, Any]]] = []
     known: set[str] = set()

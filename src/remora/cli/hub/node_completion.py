@@ -1,4 +1,4 @@
-"""Shell completion of node names from the Hub's stored database, without a daemon."""
+"""Shell completion of node names, read from the Hub's database without a daemon."""
 
 import click
 from click.shell_completion import CompletionItem
@@ -7,7 +7,7 @@ from remora.cli.app.options import options_of
 
 
 class HubNode(click.types.StringParamType):
-    """A node's name: `path:qualname`, a path, or a qualname."""
+    """The name of a node: `path:qualname`, a path, or a qualname."""
 
     def shell_complete(
         self,

@@ -1,4 +1,4 @@
-"""Hub queries for commands, with a long timeout. A missing answer is an error."""
+"""Hub queries for commands, with a long timeout."""
 
 import asyncio
 import time
@@ -30,30 +30,30 @@ _Result = TypeVar("_Result")
 
 
 class HubQuery:
-    """Synchronous Hub client for commands. It raises an error if there is no answer."""
+    """A synchronous Hub client for commands. Methods raise an error if there is no answer."""
 
     def __init__(
         self, client: HubClient, runner: asyncio.Runner, places: HubPaths, folder: Path
     ) -> None:
-        """`folder` is the base folder for relative paths."""
+        """Create the client. Relative paths in node names are relative to `folder`."""
         self._client = client
         self._runner = runner
         self._places = places
         self._folder = folder
 
     def find(self, name: str) -> FoundNode:
-        """Return the node that `name` refers to. Raises whatever `HubClient.find` raises."""
+        """Return the node called `name`. Raises whatever `HubClient.find` raises."""
         return self._runner.run(self._client.find(name, folder=self._folder))
 
     def node(self, key: str) -> AnsweredNode:
-        """Return a node's facts. Raises NotFound if the node was removed after `find`."""
+        """Return the facts about a node. Raises NotFound if it was removed after `find`."""
         found = self._answered(self._client.get_context([key]))
         if key not in found:
             raise unknown_node(key, ())
         return found[key]
 
     def links(self, kind: str, key: str, depth: int) -> dict[str, Any]:
-        """Return `callers`, `callees` or `tests` of a node, in the protocol's format."""
+        """Return the `callers`, `callees` or `tests` of a node, in the format of the protocol."""
         return self._answered(getattr(self._client, kind)(key, depth))
 
     def unknown_because(self) -> str:
@@ -62,11 +62,11 @@ class HubQuery:
         return why_unknown(self._places)
 
     def constructor(self, key: str) -> str | None:
-        """Return the key of a class's `__init__`, or None if it has none."""
+        """Return the key of a class's `__init__`, or None if the class does not have one."""
         return self._runner.run(self._client.constructor(key))
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
-        """Return the protocol's result of a search."""
+        """Return the result of a search, in the format of the protocol."""
         return self._answered(self._client.search(query, limit))
 
     def _answered(self, asked: Coroutine[Any, Any, _Result | None]) -> _Result:
@@ -78,7 +78,7 @@ class HubQuery:
 
 @contextmanager
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
-    """Open the project's hub. If there is no daemon and no index, build the index first."""
+    """Open the project's Hub. If there is neither a daemon nor an index, build the index first."""
     caller, target = invocation_of(options), HubTarget(db=db, socket=socket)
     places = hub_paths_of(caller, target)
     note_root_above(options, caller, places)
@@ -107,7 +107,7 @@ def _file_rules(invocation: Invocation, places: HubPaths) -> FileRules:
 
 
 def _wait_for_daemon(options: Options, places: HubPaths) -> None:
-    """Wait for the daemon's initial scan; reading all files here would take longer."""
+    """Wait for the daemon's initial scan to finish, because reading all files here takes longer."""
     if control.has_scanned(places):
         return
     note(options, "waiting for the daemon's initial scan")

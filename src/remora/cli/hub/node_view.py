@@ -1,4 +1,4 @@
-"""Reference page of a node: signature, location, callers, callees, tests."""
+"""The reference page of a node: its signature, location, callers, callees and tests."""
 
 import json
 import re
@@ -41,7 +41,10 @@ _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
 
 class NodeNotes(NamedTuple):
-    """Additional notes on a node: the reason for unknown links, and the key of its `__init__`."""
+    """Additional notes about a node.
+
+    `unknown` is the reason why links are unknown. `constructor` is the key of a class's `__init__`.
+    """
 
     unknown: str = ""
     constructor: str | None = None
@@ -50,7 +53,10 @@ class NodeNotes(NamedTuple):
 def node_page(
     node: AnsweredNode, width: int | None, notes: NodeNotes, *, verbose: bool
 ) -> Iterator[str]:
-    """Yield the page, `width` columns wide; `verbose` adds all links, lines and hashes."""
+    """Yield the lines of a page that is `width` columns wide.
+
+    If `verbose` is true, all links, line numbers and hashes are included.
+    """
     yield from _head(node, width)
     yield from _facts(node, width)
     many = None if verbose else _MAX_LINKS
@@ -70,9 +76,10 @@ def node_page(
 def link_lines(
     links: Sequence[Link], width: int | None, most: int | None = None, *, verbose: bool = False
 ) -> list[str]:
-    """Return a line per link: tier, name, call lines; at most `most` links.
+    """Return lines that list links, each with its tier, its name and the line numbers of its calls.
 
-    Names are never shortened to make room for call lines. `verbose` shows all call lines.
+    At most `most` links are listed. Names are never shortened to make room for line numbers. If
+    `verbose` is true, all line numbers are shown.
     """
     shown = links[:most]
     names = [
@@ -101,7 +108,7 @@ def legend(links: Sequence[Link]) -> str:
 
 
 def signature_lines(signature: str, width: int | None) -> list[str]:
-    """Return a signature on one line or, if it is too long, with one parameter per line."""
+    """Return a signature on one line, or with one parameter per line if it is too long."""
     if width is None or len(signature) <= width:
         return [signature]
     cuts = _parameter_breaks(signature)
@@ -112,10 +119,10 @@ def signature_lines(signature: str, width: int | None) -> list[str]:
 
 
 def _parameter_breaks(signature: str) -> list[int]:
-    """Return the positions where a signature can be broken.
+    """Return the positions at which a signature can be broken.
 
-    These are after `(`, after top-level commas and before `)`. Strings and nested brackets are
-    skipped.
+    These are the positions after `(`, after each top-level comma and before `)`. Strings and nested
+    brackets are skipped.
     """
     cuts: list[int] = []
     depth = 0
@@ -218,7 +225,7 @@ def _fresh(node: AnsweredNode) -> str:
 
 
 def _shorten(name: str, width: int) -> str:
-    """Return the end of a name, cut at a folder boundary if there is one nearby."""
+    """Return the end of a name, cut at a folder boundary if one is near."""
     if len(name) <= width:
         return name
     cut = clip_start(name, width)
@@ -249,7 +256,7 @@ def _name_and_lines(
 
 
 def _line_limits(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
-    """Return the numbers of lines to try to show, largest first."""
+    """Return the numbers of lines to try, largest first."""
     return [len(lines)] if verbose else range(min(_MAX_LINES, max(1, len(lines))), 0, -1)
 
 

@@ -1,4 +1,4 @@
-"""`hub observe`: run tests and record calls between nodes."""
+"""The `hub observe` command, which runs tests and records calls between nodes."""
 
 import sys
 from collections.abc import Iterator
@@ -48,15 +48,15 @@ def observe(
     socket: Path | None,
     db: Path | None,
 ) -> int:
-    """Run the project's tests and record which function calls which, per test.
+    """Run the project's tests and record the calls between functions for each test.
 
-    Recorded links have the tier observed, and stay valid until their caller or test changes. Output
-    and exit code come from pytest. The tests run in the project's environment, without this shell's
-    variables, and take up to three times as long.
+    Recorded links have the tier observed, and are valid until their caller or test changes. The
+    output and the exit code are those of pytest. The tests run in the project's environment,
+    without the variables of this shell, and take up to three times as long as usual.
 
-    The tests are isolated. They have no network, and see only files of the project and of its
-    environment. Whatever they write is discarded. Below isolation level 2 (see `remora doctor`),
-    --allow-unsandboxed is required.
+    The tests are isolated. They have no network access and can only see files of the project and
+    its environment. Everything they write is discarded. Below isolation level 2 (see `remora
+    doctor`), --allow-unsandboxed is required.
     """
     from remora.bootstrap.hub_target import HubTarget
     from remora.bootstrap.observe_tests import ObserveOptions, PreparedTests

@@ -1,4 +1,4 @@
-"""View of one change set for a reviewer: heading, actions and diff."""
+"""Shows a change set to a reviewer: its heading, the agent's actions and the diff."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,9 +35,10 @@ _MAX_ACTIONS = 6
 def change_set_lines(
     project: Project, job: JobView, place: str, *, most: int | None = None
 ) -> Iterator[str]:
-    """Yield a heading, the last actions and the diff (at most `most` lines).
+    """Yield a heading, the most recent actions, and at most `most` lines of the diff.
 
-    `place` is the position, such as `3/9`."""
+    `place` is the position of the change set, such as `3/9`.
+    """
     name = escape_line(job.node_id.removeprefix("node:"))
     yield click.style(fit_line(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
@@ -59,7 +60,7 @@ def change_set_lines(
 
 
 def action_lines(project: Project, job: JobView, most: int | None = None) -> Iterator[str]:
-    """Yield each call with its decider and its result, for the last `most` turns (default: all)."""
+    """Yield each call, its decider and its result for the last `most` turns (default: all)."""
     events = [
         event
         for event in read_events(project.trace.existing_agent(job.agent_id))
@@ -83,7 +84,7 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
 
 
 def packet_lines(project: Project, job: JobView) -> Iterator[str]:
-    """Yield the packet behind the last file change, and the tool's result."""
+    """Yield the packet and the tool result of the turn that last changed a file."""
     turn = job.turns
     for event in read_events(project.trace.existing_agent(job.agent_id)):
         if event.type == ToolResulted.type and decode_part(event, _Changed).changes:
@@ -94,7 +95,7 @@ def packet_lines(project: Project, job: JobView) -> Iterator[str]:
 
 
 def _result_text(event: Event) -> str:
-    """Return the summary of a call as the agent saw it, or else the outcome."""
+    """Return the summary of a call's result, or its outcome if there is no summary."""
     action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
     return summarize_event(event) if action is UNSET else f"{action.summary} ({action.outcome})"
 

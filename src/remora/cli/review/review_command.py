@@ -1,4 +1,4 @@
-"""`review`: the command and its options; `review_session` does the work."""
+"""The `review` command and its options. `review_session` implements it."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -29,10 +29,10 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
 def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int:
-    """Review pending changes one by one on a terminal, with a key for each verdict.
+    """Review pending changes one by one in a terminal, with one key per verdict.
 
     Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a
-    run ID, a unique prefix, or `last` (default).
+    run ID, a unique prefix of an ID, or `last` (default).
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(

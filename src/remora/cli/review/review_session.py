@@ -1,4 +1,4 @@
-"""Interactive review: one change set at a time, one key per verdict."""
+"""An interactive review, with one change set at a time and one key per verdict."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ _SUSPEND = "\x1a"
 
 
 def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> int:
-    """Show each pending change set of a run and ask for a verdict; return the exit code."""
+    """Show each pending change set of a run, ask for a verdict, and return the exit code."""
     project = project_of(options)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
@@ -48,10 +48,10 @@ def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> i
 
 @dataclass
 class _Review:
-    """State of a review.
+    """The state of a review.
 
-    `view` is the run after the last verdict, `done` has the verdict counts, and `passed` has the
-    skipped agents.
+    `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
+    `passed` contains the IDs of the agents that were skipped.
     """
 
     options: Options
@@ -65,7 +65,7 @@ class _Review:
     conflicts: int = 0
 
     def go(self) -> int:
-        """Review until nothing is pending or the user quits, then print a summary."""
+        """Review change sets until none is pending or the user quits, then print a summary."""
         try:
             while (found := self._next()) is not None:
                 group, job, place = found
@@ -90,7 +90,7 @@ class _Review:
         return (*ahead[0], f"{before + 1}/{before + len(ahead)}")
 
     def _decide(self, job: JobView, place: str) -> bool:
-        """Show a change set and ask until it is decided or skipped; return False to quit."""
+        """Show a change set, and ask until it is decided or skipped. Return False to quit."""
         try:
             # keep the heading near the question
             most = 2 * shutil.get_terminal_size().lines
@@ -161,7 +161,7 @@ class _Review:
         return True
 
     def edit(self, job: JobView) -> bool:
-        """Accept the change set, then open its files in the editor."""
+        """Accept a change set, then open the changed files in the editor."""
         before = self.done["accepted"]
         self.accept(job)
         if self.done["accepted"] > before:
@@ -237,7 +237,7 @@ _HELP = {
 
 
 def _key() -> str:
-    """Read one key, in lower case; end of input means quit."""
+    """Read a key and return it in lower case. The end of the input counts as `q` (quit)."""
     try:
         key = click.getchar()
     except EOFError:
@@ -246,7 +246,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """Return the reason that a retry produced no new diff, or an empty string."""
+    """Return the reason why a retry has no new diff, or an empty string if it has one."""
     if job.same:
         return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

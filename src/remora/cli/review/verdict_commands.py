@@ -1,4 +1,4 @@
-"""`accept`, `reject` and `revert`: the commands and their options."""
+"""The `accept`, `reject` and `revert` commands and their options."""
 
 from typing import Any
 
@@ -43,14 +43,16 @@ _trust = click.option(
 def accept(
     options: Options, run: str, nodes: tuple[str, ...], *, git_branch: str | None, **chosen: Any
 ) -> int:
-    """Write verified changes to your files, each change set whole or not at all.
+    """Write verified changes to your files.
 
-    If you edited a file after the run, your edits are merged. If they overlap with a change set,
-    none of that change set is written. NODE is path:qualname, a qualname, or a glob. --rule and
-    --if filter the given nodes, or all pending change sets if no node is given.
+    Each change set is written completely or not at all. If you edited a file after the run, your
+    edits are merged. If they overlap with a change set, that change set is not written. NODE is
+    path:qualname, a qualname, or a glob. --rule and --if filter the given nodes, or all pending
+    change sets if no node is given.
 
-    With --git-branch, each change set becomes a commit on that branch, starting from HEAD; your
-    files and index stay unchanged. An existing branch must contain HEAD and not be checked out.
+    With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
+    files and your index do not change. If the branch exists, it must contain HEAD and must not be
+    checked out.
     """
     from remora.cli.review import verdicts
 
@@ -82,10 +84,11 @@ def reject(
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_trust
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Undo accepted changes, each change set whole or not at all.
+    """Undo accepted changes.
 
-    Without NODE, undo everything accepted from the run. Your later edits stay. If they overlap
-    with a change set, none of that change set is undone.
+    Each change set is undone completely or not at all. Without NODE, everything that was accepted
+    from the run is undone. Your later edits are kept. If they overlap with a change set, that
+    change set is not undone.
     """
     from remora.cli.review import verdicts
 

@@ -1,4 +1,4 @@
-"""Run `accept`, `reject` and `revert` and print the results."""
+"""Runs `accept`, `reject` and `revert`, and prints the results."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -33,7 +33,7 @@ Chosen = Mapping[str, Any]
 def accept(
     options: Options, run: str, nodes: tuple[str, ...], git_branch: str | None, chosen: Chosen
 ) -> int:
-    """Write change sets to the user's files or a branch; return the exit code."""
+    """Write change sets to the user's files or to a branch, and return the exit code."""
     project = project_of(options)
     with accept_progress(options) as pace:
         done = api.accept(
@@ -59,7 +59,7 @@ def accept(
 def reject(
     options: Options, run: str, nodes: tuple[str, ...], feedback: str | None, chosen: Chosen
 ) -> int:
-    """Record a rejection of change sets; return the exit code."""
+    """Record that change sets are rejected, and return the exit code."""
     project = project_of(options)
     done = api.reject(run, *nodes, feedback=feedback, root=project, **_choice(chosen))
     for text in done.notes:
@@ -74,7 +74,7 @@ def reject(
 
 
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Undo accepted change sets in the user's files; return the exit code."""
+    """Undo accepted change sets in the user's files, and return the exit code."""
     project = project_of(options)
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     for text in done.damaged:
@@ -117,7 +117,7 @@ def _accepted(
 
 
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
-    """Yield the place and cause of a conflict, and a command that redoes the change."""
+    """Yield the location and cause of a conflict, and a command to redo the change."""
     yield escape_line(f"  {node.removeprefix('node:')}")
     for found in done.conflicts:
         if found["node_id"] == node:
@@ -172,7 +172,7 @@ def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
 
 
 def _head(done: Verdicts | Reverted) -> Iterator[str]:
-    """Yield the run's head, which proves later that no line was removed."""
+    """Yield the head of the run, which can later prove that no line was removed."""
     told = f"recorded as line {done.head.count} of run {done.run_id}"
     yield from wrap_text(
         f"{told}; keep its hash to prove later that nothing was removed:", terminal_width()

@@ -1,1 +1,1 @@
-"""Commands that run agents and show results."""
+"""The commands that run agents and show their results."""

@@ -1,4 +1,4 @@
-"""`analyze`: the command and its options; `start_run` does the work."""
+"""The `analyze` command and its options. `start_run` implements it."""
 
 from math import isnan
 from typing import Any
@@ -75,10 +75,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 def analyze(options: Options, **asked: Any) -> int:
     """Plan and run jobs, and show what they would change.
 
-    Each function, class and module under PATH (default: the whole project) that needs work
-    becomes a job. Its agent works on a private copy; `remora accept` writes the changes to your
-    files. Ctrl-C is safe at any time. --resume RUN continues the run with the same settings, except
-    --model, --concurrency and --max-time. Write --changed=REV, or put --changed last.
+    Each function, class and module under PATH (default: the whole project) that needs work becomes
+    a job. An agent works on a private copy, and `remora accept` writes its changes to your files.
+    It is safe to press Ctrl-C at any time. --resume RUN continues the run with the same settings,
+    except --model, --concurrency and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.cli.run.analyze_options import AnalyzeOptions
     from remora.cli.run.start_run import start_run

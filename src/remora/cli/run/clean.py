@@ -1,4 +1,4 @@
-"""`clean`: free unused disk space."""
+"""The `clean` command, which frees unused disk space."""
 
 import sys
 from collections.abc import Iterator
@@ -40,9 +40,9 @@ _KINDS = {
 def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     """Show and free unused disk space: private copies, kept commits, unreferenced data, hub.db.
 
-    Never removes what a running, resumable or unreviewed run needs. In hub.db, links recorded by
-    `remora hub observe` are kept; they contain no source text. Records and weights are also kept.
-    `remora trace compact` removes old records.
+    Nothing is removed that a running, resumable or unreviewed run needs. Links recorded by `remora
+    hub observe` are kept in hub.db, without any source code. Records and model weights are also
+    kept. Use `remora trace compact` to remove old records.
     """
     import msgspec
 

@@ -1,4 +1,4 @@
-"""Run agents until they finish or are stopped, and print the result."""
+"""Runs agents until they finish or are stopped, and prints the results."""
 
 import sys
 from collections.abc import Collection, Mapping
@@ -24,9 +24,9 @@ GOOD_STATUSES = frozenset({"submitted", "no_change"})
 def run_to_end(
     options: Options, wanted: Resumable, models: Mapping[str, Model], max_time: float | None = None
 ) -> str:
-    """Continue a run, or some of its agents, and show progress.
+    """Continue a run, or some of its agents, and show the progress.
 
-    Returns the reason if the run stopped early, or else an empty string.
+    Returns the reason if the run was stopped early, and an empty string otherwise.
     """
     print_isolation(options)
     with run_progress(options) as watcher:
@@ -34,7 +34,7 @@ def run_to_end(
 
 
 def print_isolation(options: Options) -> None:
-    """Print how subprocesses are isolated, once per command."""
+    """Print the isolation level of subprocesses."""
     note(options, f"subprocesses are {describe_level(best_level())}")
 
 
@@ -49,9 +49,9 @@ def print_run_results(
 ) -> int:
     """Print the results of a run and return the exit code.
 
-    `only` limits the printed lines to these agents; the JSON document always covers the whole run.
-    `announced` is True if the run's name was already printed at its start. If `run` is an earlier
-    view, attempts that had already ended in that view are not read again.
+    `only` limits the printed results to these agents. The JSON document always covers the whole
+    run. `announced` is True if the name of the run was already printed when it started. If `run` is
+    an earlier view, attempts that had ended in that view are not read again.
     """
     run_id, known = (run, ()) if isinstance(run, str) else (run.run_id, run.jobs)
     try:

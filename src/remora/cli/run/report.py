@@ -1,4 +1,4 @@
-"""`report`: a run as Markdown, HTML, SARIF or JSON."""
+"""The `report` command, which shows a run as Markdown, HTML, SARIF or JSON."""
 
 import click
 
@@ -23,7 +23,7 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
 
     The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
     each remaining finding. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
-    prefix, or `last` (default).
+    prefix of an ID, or `last` (default).
     """
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run

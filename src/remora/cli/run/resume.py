@@ -1,4 +1,4 @@
-"""`analyze --resume`: complete an interrupted run."""
+"""Implements `analyze --resume`, which completes an interrupted run."""
 
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
@@ -43,7 +43,7 @@ def resume(options: Options, run: str, asked: AnalyzeOptions) -> int:
 
 
 def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
-    """Raise UsageError for another model. Another address is allowed."""
+    """Raise UsageError if `model` is a different model. A server address is allowed."""
     if model is None or "://" in model or not wanted.models or model in wanted.models:
         return
     raise UsageError(

@@ -1,4 +1,4 @@
-"""`retry`: run a job again with feedback."""
+"""The `retry` command, which runs a job again with feedback."""
 
 import click
 
@@ -20,10 +20,10 @@ from remora.text import count
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
 def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
-    """Run a node's job again, with your feedback, on the current file.
+    """Run a node's job again, with your feedback, on the current version of its file.
 
-    The previous attempt stays on record with the verdict `retried`; the new change set replaces it.
-    NODE is path:qualname, a qualname, or a glob.
+    The previous attempt is kept in the records with the verdict `retried`. Its change set is
+    replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.open_project import open_project
     from remora.bootstrap.start_fork import retry_jobs, retry_models

@@ -1,4 +1,4 @@
-"""`runs`, `show` and `diff`."""
+"""The `runs`, `show` and `diff` commands."""
 
 import re
 import sys
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def runs(options: Options) -> int:
     """List the runs of this project, newest last.
 
-    PENDING counts verified change sets without a verdict. CONFLICT counts change sets that could
-    not be merged with your files. A damaged run has a stream that cannot be read to its end.
+    PENDING is the number of verified change sets without a verdict. CONFLICT is the number of
+    change sets that could not be merged with your files. A run is damaged if one of its streams
+    cannot be read to the end.
     """
     from remora.runs.records.results import run_documents
     from remora.runs.records.run_listing import list_run_lines
@@ -42,7 +43,7 @@ def runs(options: Options) -> int:
 def show(options: Options, run: str) -> int:
     """Show the results of a run's jobs.
 
-    RUN is a run ID, a unique prefix, or `last` (default).
+    RUN is a run ID, a unique prefix of an ID, or `last` (default).
     """
     from remora.cli.views.run_view import run_lines
     from remora.runs.records.name_lookup import run_named
@@ -61,9 +62,9 @@ def show(options: Options, run: str) -> int:
 def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
-    Without NODE, show every verified change set. With NODE (path:qualname, a qualname, or a glob),
-    show what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last`
-    (default).
+    Without NODE, show all verified change sets. With NODE (path:qualname, a qualname, or a glob),
+    show what the jobs of these nodes changed, whether verified or not. RUN is a run ID, a unique
+    prefix of an ID, or `last` (default).
     """
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
@@ -93,7 +94,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
 
 def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return each file that more than one diff creates, and how many do."""
+    """Return the files that more than one diff creates, with the number of these diffs."""
     created = Counter(
         path
         for entry in diffs
@@ -123,7 +124,7 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
 
 
 def _age(run: "RunLine", now: datetime) -> str:
-    """Return a run's age: `40 s`, `3 min`, `5 h`, `2 days`. The run ID has the exact date."""
+    """Return the age of a run, such as `40 s`, `3 min`, `5 h` or `2 days`."""
     try:
         seconds = int((now - datetime.fromisoformat(run.started)).total_seconds())
     except (ValueError, TypeError):  # an untrusted record may contain anything
@@ -135,7 +136,7 @@ def _age(run: "RunLine", now: datetime) -> str:
 
 
 def _print_diff(entry: dict[str, Any]) -> None:
-    """Print a diff, with its heading on stderr so that piped output is a valid patch."""
+    """Print a diff to stdout and its heading to stderr, so that piped output is a valid patch."""
     node = escape_line(entry["node_id"].removeprefix("node:"))
     state = entry["review"] or f"{entry['status']}, not verified"
     click.echo(f"{click.style(node, bold=True)}  {color_word(state)}", err=True)

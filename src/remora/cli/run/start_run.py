@@ -1,4 +1,4 @@
-"""Plan and run the jobs of `analyze`, and print the results."""
+"""Plans and runs the jobs of `analyze`, and prints the results."""
 
 from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Invocation
@@ -24,7 +24,7 @@ from remora.runs.records.json_documents import plan_document
 
 
 def start_run(options: Options, asked: AnalyzeOptions) -> int:
-    """Resume or start a run with the options of `analyze`; return the exit code."""
+    """Start or resume a run with the options of `analyze`, and return the exit code."""
     if asked.resume is not None:
         return resume(options, asked.resume, asked)
     if asked.trust_run:
@@ -66,7 +66,7 @@ def _refuse_too_many(options: Options, invocation: Invocation, prepared: Prepare
 def _announce(
     options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
 ) -> None:
-    """Print the size of the run, its name and its model."""
+    """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {_estimate(invocation, prepared)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):

@@ -1,4 +1,4 @@
-"""`trace compact`: compress ended streams, remove old ones."""
+"""The `trace compact` command, which compresses completed streams and removes old ones."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
 @click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")
 def compact(options: Options, *, dry_run: bool) -> int:
-    """Compress streams of old runs; remove very old runs and unused data.
+    """Compress the streams of old runs, and remove very old runs and unused data.
 
-    The settings are in runner.memory.retention: compress_after_days, keep_days, keep_mb. Never
-    touches a running, resumable or unreviewed run. .agentfs/expired.jsonl records what was removed.
+    The settings are compress_after_days, keep_days and keep_mb in runner.memory.retention. Running,
+    resumable and unreviewed runs are never changed. .agentfs/expired.jsonl records what was
+    removed.
     """
     import msgspec
 

@@ -1,4 +1,4 @@
-"""Event output: one line per event, or one JSON document."""
+"""Prints events, either one per line or as one JSON document."""
 
 import codecs
 import json
@@ -28,9 +28,9 @@ Write = Callable[[Iterable[str]], None]
 
 
 class Columns:
-    """Column widths of an event listing.
+    """The column widths of an event listing.
 
-    They are taken from the last event, which has the largest numbers.
+    The widths are determined by the last event, which has the largest numbers.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,10 +52,11 @@ class Columns:
 
 
 def count_events(path: Path) -> int:
-    """Read every event and return their number. Raises StreamDamaged.
+    """Read all events and return their number. Raises StreamDamaged if one cannot be read.
 
-    Called before a document is printed, so that damage raises an error instead of leaving half a
-    document."""
+    Call this function before printing a document. Damage then raises an error instead of leaving an
+    incomplete document.
+    """
     count = 0
     for event in read_events(path):
         decode_part(event, dict[str, msgspec.Raw])
@@ -65,10 +66,11 @@ def count_events(path: Path) -> int:
 
 @contextmanager
 def json_document(name: str, member: str) -> Iterator[Write]:
-    """Print one ASCII JSON document `{"agent_id": name, member: […]}`, item by item.
+    """Print an ASCII JSON document with a list of items, item by item.
 
-    Errors before the first item are raised. Later errors are added to the document as `error`, and
-    the command exits with their code, because a second document must not follow.
+    The document is `{"agent_id": name, member: [...]}`. Errors before the first item are raised.
+    Later errors are added to the document as `error` and determine the exit code, because a second
+    document must not follow.
     """
     between = ""
 
@@ -98,7 +100,7 @@ def json_document(name: str, member: str) -> Iterator[Write]:
 
 @contextmanager
 def delay_interrupt() -> Iterator[None]:
-    """Delay the first Ctrl-C until the block exits; a second one interrupts immediately."""
+    """Delay the first Ctrl-C until the block exits. A second Ctrl-C interrupts immediately."""
     if (
         threading.current_thread() is not threading.main_thread()
     ):  # only the main thread gets signals
@@ -126,13 +128,16 @@ def _opening(name: str, member: str) -> str:
 
 
 def event_json(line: bytes) -> Iterator[str]:
-    """Yield a recorded line as ASCII JSON; other characters occur only in strings."""
+    """Yield a recorded line as ASCII JSON, in parts.
+
+    Non-ASCII characters occur only in strings, where they are escaped.
+    """
     for piece in _decoded_pieces(line):
         yield _NON_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], piece)
 
 
 def string_json(line: bytes) -> Iterator[str]:
-    """Yield a recorded line as a JSON string, even if it is not valid UTF-8."""
+    """Yield a recorded line as a JSON string, in parts. The line may be invalid UTF-8."""
     yield '"'
     for piece in _decoded_pieces(line):
         yield json.dumps(piece)[1:-1]
@@ -140,7 +145,7 @@ def string_json(line: bytes) -> Iterator[str]:
 
 
 def _decoded_pieces(line: bytes) -> Iterator[str]:
-    """Decode in parts, because a 60 MB line would need several times its size in memory."""
+    """Decode a line in parts, because a 60 MB line would need several times its size in memory."""
     decoder, view = _UTF8("surrogateescape"), memoryview(line)
     for place in range(0, len(view), _PIECE):
         yield decoder.decode(view[place : place + _PIECE])

@@ -1,4 +1,4 @@
-"""`trace export`: recorded streams in the formats of other tools."""
+"""The `trace export` command, which exports recorded streams in the formats of other tools."""
 
 import os
 import sys
@@ -64,15 +64,15 @@ _MARKDOWN = (".md", ".markdown")
 def export(
     options: Options, agent: str | None, *, run: str | None, every: bool, form: "Format", **how: Any
 ) -> int:
-    """Export an agent, a run or everything in another tool's format.
+    """Export an agent, a run or everything in the format of another tool.
 
-    transcript: text or Markdown. otel: OpenTelemetry GenAI spans as OTLP JSON lines, or sent to an
-    endpoint (OTEL_EXPORTER_OTLP_HEADERS sets its headers). inspect: an Inspect AI .eval log; with
-    --all, FILE is a folder for several logs. sft, functiongemma, preference: JSON lines with
-    prompts that are byte-identical to those sent to models. docs/reference/exports.md lists the
-    columns.
+    The transcript format is text or Markdown. The otel format contains OpenTelemetry GenAI spans,
+    which are written as OTLP JSON lines or sent to an endpoint (OTEL_EXPORTER_OTLP_HEADERS sets its
+    headers). The inspect format is an Inspect AI .eval log; with --all, FILE is a folder for
+    several logs. The sft, functiongemma and preference formats are JSON lines with exactly the
+    prompts that were sent to models. docs/reference/exports.md lists the columns.
 
-    Exit 1 if a stream cannot be read; the others are still written.
+    Exit with 1 if a stream cannot be read. The other streams are still written.
     """
     from remora.exports.formats import ExportOptions
 
@@ -94,7 +94,7 @@ def export(
 
 
 def _check(options: Options, form: str, how: dict[str, Any]) -> None:
-    """Reject contradictory options before reading anything."""
+    """Reject options that contradict each other, before anything is read."""
     for name, owner in (("markdown", "transcript"), ("endpoint", "otel"), ("content", "otel")):
         if how[name] and form != owner:
             raise click.UsageError(f"--{name} requires --format {owner}")

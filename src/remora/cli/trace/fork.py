@@ -1,4 +1,4 @@
-"""`trace fork`: a new agent from any turn of another one."""
+"""The `trace fork` command, which creates a new agent from any turn of another agent."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 def fork(options: Options, agent: str, **asked: Any) -> int:
     """Start another attempt of an agent's job from any of its turns.
 
-    The new agent has its own stream, which starts with the packet and the files before turn N's
-    decision. The old stream stays unchanged. Without --continue, nothing is run; use `remora
-    analyze --resume RUN` to run the agent later. `remora trace --help` explains AGENT.
+    The new agent has its own stream, which starts with the packet and the files as they were before
+    the decision of turn N. The old stream does not change. Nothing is run unless --continue is
+    given. Use `remora analyze --resume RUN` to run the agent later. `remora trace --help` explains
+    AGENT.
     """
     import asyncio
 

@@ -1,4 +1,4 @@
-"""`trace get` and `trace reindex`: the key-value index of the streams."""
+"""The `trace get` and `trace reindex` commands, which use the key-value index of the streams."""
 
 import click
 
@@ -24,10 +24,11 @@ from remora.text import count, escape_line
 def get(options: Options, key: str) -> int:
     """Print the recorded entry of a key, or the keys of an index.
 
-    trace:RUN:OPERATION:NODE:TURN is the tool result of a turn, by the newest agent on that node.
-    Append #2 for a second result of the turn, or @AGENT for another agent. index:node:NODE,
-    index:run:RUN and index:operation:NAME list these keys. Names in a key must be complete, and
-    NODE begins with node: here. `remora trace list --tool NAME -v` prints keys.
+    trace:RUN:OPERATION:NODE:TURN is the tool result of a turn, recorded by the newest agent for
+    that node. Append #2 for a second result of the turn, or @AGENT for another agent.
+    index:node:NODE, index:run:RUN and index:operation:NAME list these keys. Names in a key cannot
+    be abbreviated, and NODE has to start with node:. `remora trace list --tool NAME -v` prints
+    keys.
     """
     found = queries_of(options, records_of(options)).get(key)
     if isinstance(found, list):
@@ -39,7 +40,7 @@ def get(options: Options, key: str) -> int:
 
 @command("reindex", examples=("remora trace reindex",))
 def reindex(options: Options) -> int:
-    """Rebuild the index from the streams; no data is lost."""
+    """Rebuild the index from the streams. No data is lost."""
     import msgspec
 
     from remora.trace.index.queries import reindex as build_again

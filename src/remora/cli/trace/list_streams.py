@@ -1,4 +1,4 @@
-"""`trace list`: streams, or the turns that match."""
+"""The `trace list` command, which lists streams or matching turns."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -71,9 +71,10 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 )
 @click.option("--text", metavar="TEXT", help="Only turns whose record contains this text.")
 def list_(options: Options, **asked: str | None) -> int:
-    """List the agents' streams by run and node, newest run last; -v adds their sizes.
+    """List the streams of agents, sorted by run and node, with the newest run last.
 
-    With --outcome, --tool, --decided-by, --since, --until or --text, list the matching turns.
+    With -v, sizes are also shown. With --outcome, --tool, --decided-by, --since, --until or --text,
+    list the matching turns instead.
     """
     from remora.trace.read.reader import list_streams
     from remora.trace.read.store_queries import StreamMatch, StreamQuery
@@ -153,9 +154,9 @@ def _streams(
 
 
 def _fit_column(heads: list[str], rows: list[list[Any]], at: int) -> int:
-    """Shorten column `at` at its start to fit the terminal; return its width.
+    """Shorten the start of the cells in column `at` to fit the terminal, and return its width.
 
-    In a pipe, the column is unchanged and its width unlimited.
+    If stdout is not a terminal, the cells are not shortened and the width is unlimited.
     """
     width = terminal_width()
     if width is None:

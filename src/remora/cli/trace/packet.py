@@ -1,4 +1,4 @@
-"""`trace packet` and `trace diff`: a turn's packet, and the changes between two packets."""
+"""The `trace packet` and `trace diff` commands, which show the packets of turns."""
 
 import click
 
@@ -24,7 +24,7 @@ _TURN = click.IntRange(min=0)
 )
 @click.option("--full", is_flag=True, help="Show the packet before trimming.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
-    """Print the Decision Packet of turn N's decision as JSON."""
+    """Print the Decision Packet of turn N as JSON."""
     from remora.memory.packet import packet_json
     from remora.runs.records.name_lookup import stream_named
 
@@ -47,10 +47,10 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
 @click.option("--to", "last", type=_TURN, metavar="M", required=True, help="Later turn.")
 @click.option("--full", is_flag=True, help="Compare the packets before trimming.")
 def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> int:
-    """Show what changed in the packet from turn N's decision to turn M's.
+    """Show how the packet changed between the decisions of turn N and turn M.
 
-    With --json: {"agent_id", "from", "to", "changes": [{"op", "path", "before", "after"}]}; op is
-    add, remove or change, and path is a JSON Pointer into the packet.
+    With --json, print {"agent_id", "from", "to", "changes": [{"op", "path", "before", "after"}]}.
+    op is add, remove or change, and path is a JSON Pointer into the packet.
     """
     import msgspec
 

@@ -1,4 +1,4 @@
-"""`trace replay`: rerun the scripts of recorded agents, using only the record."""
+"""The `trace replay` command, which reruns recorded scripts using only the records."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,12 +28,13 @@ _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown"
 @click.argument("agent", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="Replay all agents (default).")
 def replay(options: Options, agent: str | None, *, every: bool) -> int:
-    """Rerun each script of an agent and compare the results with the record.
+    """Rerun the scripts of an agent and compare the results with the record.
 
-    Scripts are tools, context, candidates, summarizers and checks. Inputs, packet, clock, seed and
-    host-function answers come from the stream and .agentfs/objects. Replay uses no model, no hub
-    and none of your files, and writes nothing. Exit 1 if a result differs from the record.
-    `unknown` means that the record is incomplete; the reason is shown.
+    Scripts are tools, context scripts, candidates scripts, summarizers and checks. The inputs,
+    packet, clock, seed and answers of host functions are read from the stream and from
+    .agentfs/objects. A replay does not use any model, the Hub or your files, and it does not write
+    anything. Exit with 1 if a result differs from the record. `unknown` means that the record is
+    incomplete. In this case, the reason is shown.
     """
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.trace_folder import stream_id
@@ -62,7 +63,7 @@ def _agent(name: str, agents: Sequence[str]) -> str:
 
 
 def _replay(folder: "TraceFolder", name: str) -> dict[str, Any]:
-    """Replay one agent's scripts, up to the first damaged line of its stream."""
+    """Replay the scripts of an agent, up to the first damaged line of its stream."""
     import msgspec
 
     from remora.agents.replay import replay_scripts

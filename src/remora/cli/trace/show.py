@@ -1,4 +1,4 @@
-"""`trace show`: a stream's events, its raw lines, or one turn with its packet."""
+"""The `trace show` command, which shows a stream's events, its raw lines, or a single turn."""
 
 import sys
 from collections.abc import Iterable
@@ -30,8 +30,8 @@ _TURN = click.IntRange(min=0)
 def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     """Show the events of an agent or a run, one per line.
 
-    With --turn N, show the packet of turn N's decision and the tool's raw output, side by side on
-    terminals with 160 or more columns.
+    With --turn N, show the packet of turn N and the raw output of its tool. They are shown side by
+    side if the terminal has at least 160 columns.
     """
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_lines

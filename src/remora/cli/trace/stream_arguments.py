@@ -1,4 +1,4 @@
-"""Streams, index and signing key used by the trace commands."""
+"""The streams, the index and the signing key that the trace commands use."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,10 @@ if TYPE_CHECKING:  # each trace command needs one or none of these
 
 
 def path_of(folder: "TraceFolder", name: str) -> Path:
-    """Return the path of an agent's or a run's stream, by its full ID. Raises NotFound."""
+    """Return the path of the stream of the agent or run with the full ID `name`.
+
+    Raises NotFound if there is no such stream.
+    """
     try:
         return folder.existing_agent(name)
     except NotFound:
@@ -26,7 +29,7 @@ def path_of(folder: "TraceFolder", name: str) -> Path:
 
 
 def queries_of(options: Options, folder: "TraceFolder") -> "TraceQueries":
-    """Return the query interface that the configuration selects."""
+    """Return the query interface selected by the configuration."""
     from remora.bootstrap.invocation import is_configured
     from remora.trace.index.queries import trace_queries
 
@@ -40,7 +43,7 @@ def queries_of(options: Options, folder: "TraceFolder") -> "TraceQueries":
 
 
 def reader_of(options: Options, folder: "TraceFolder") -> "PacketReader":
-    """Return a reader that finds the packet of any turn."""
+    """Return a reader for the packet of any turn."""
     from remora.bootstrap.invocation import is_configured
     from remora.trace.index.packet_reader import PacketReader
 
@@ -51,9 +54,9 @@ def reader_of(options: Options, folder: "TraceFolder") -> "PacketReader":
 
 
 def signer_of(options: Options) -> "Signer | None":
-    """Return the user's signing key. The project's configuration is not read: it must not choose
-    the key.
+    """Return the user's signing key, or None if there is no key.
 
+    The project's configuration is not read, because a project must not be able to choose the key.
     Raises ConfigError or DiskError if the configured key cannot be used.
     """
     from remora.config.loading import load_config
@@ -74,7 +77,7 @@ def signer_of(options: Options) -> "Signer | None":
 def _memory(options: Options, folder: "TraceFolder") -> "MemoryConfig | None":
     """Return the memory settings, or None if the configuration is invalid.
 
-    An invalid configuration must not prevent reading records.
+    Records must be readable even if the configuration is invalid.
     """
     from remora.bootstrap.invocation import open_config
 

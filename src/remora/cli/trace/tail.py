@@ -1,4 +1,4 @@
-"""`trace tail`: the end of a stream, and new events."""
+"""The `trace tail` command, which shows the end of a stream and new events."""
 
 import time
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
 
 
 class _TailedStreams:
-    """A stream and, when following a run, the streams of its running agents."""
+    """A stream and, if a run is followed, the streams of its running agents."""
 
     def __init__(self, folder: "TraceFolder", own: Path, number: int, *, follow: bool) -> None:
         from remora.trace.read.follow import StreamFollower
@@ -86,7 +86,7 @@ class _TailedStreams:
         self._agents = {name: StreamFollower(folder.agent_stream(name), number) for name in at_work}
 
     def show(self, shown: Show) -> None:
-        """Pass each line to `shown` as it is written."""
+        """Pass each line to `shown`. If streams are followed, wait for new lines."""
         while True:
             goes_on = self._follow and self._own.is_written  # checked before the last read
             for line in self._own.lines():
@@ -102,7 +102,7 @@ class _TailedStreams:
             time.sleep(_PAUSE_S)
 
     def _notice(self, event: "Event") -> None:
-        """Follow the stream of a job that starts."""
+        """If the event starts a job, follow the stream of its agent."""
         from remora.memory.events import JobStart
         from remora.trace.read.follow import StreamFollower
         from remora.trace.read.reader import typed_payload
@@ -114,7 +114,7 @@ class _TailedStreams:
 
 
 class _Printer:
-    """Print events in columns, with a heading when the stream changes."""
+    """Prints events in columns, with a heading whenever the stream changes."""
 
     def __init__(self, own: Path) -> None:
         from remora.cli.trace.event_lines import Columns
@@ -135,7 +135,7 @@ class _Printer:
 
 
 def _running_agents(path: Path) -> list[str]:
-    """Return the agents whose jobs have started and not ended."""
+    """Return the agents whose jobs have started but not ended."""
     from remora.memory.events import JobEnd, JobStart
     from remora.trace.read.reader import read_events, typed_payload
 

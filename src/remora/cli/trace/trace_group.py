@@ -1,4 +1,4 @@
-"""The `trace` commands, each imported on first use."""
+"""The `trace` command group. Each command is imported on first use."""
 
 from remora.cli.app.lazy_group import LazyGroup
 

@@ -1,4 +1,4 @@
-"""`trace transcript`: an agent's stream as readable text."""
+"""The `trace transcript` command, which prints an agent's stream as readable text."""
 
 import json
 from itertools import islice

@@ -1,4 +1,4 @@
-"""`trace verify` and `trace anchor`: check streams, and print heads for storage elsewhere."""
+"""The `trace verify` command, and `trace anchor`, which prints heads to store elsewhere."""
 
 import sys
 from pathlib import Path
@@ -38,10 +38,10 @@ _MAX_CHARACTERS = 100_000_000
 def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
 
-    Only reads files; uses no model, tool or hub. Exit 1 if anything differs from what was written;
-    the line is shown. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in
-    your own configuration) the anchors of signed runs are checked too. See
-    docs/reference/verify.md.
+    This command only reads files, and does not use any model, tool or the Hub. Exit with 1 if
+    anything differs from what was written. In this case, the affected line is shown. If you have a
+    signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own configuration),
+    the anchors of signed runs are also checked. See docs/reference/verify.md.
     """
     from remora.cli.views.verification_view import report_lines
     from remora.runs.records.name_lookup import stream_named
@@ -68,9 +68,10 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
 def anchor(options: Options, run: str | None) -> int:
     """Print the head of every stream: agent|run ID COUNT HASH.
 
-    Store this output where nobody with write access to this machine can change it: `trace verify
-    --anchors` then finds a stream that was cut, rewritten or removed. With a signing key each line
-    ends in its signature. Streams with invalid hashes are reported, not anchored; exit code 1.
+    Store the output where nobody with write access to this machine can change it. `trace verify
+    --anchors` can then detect if a stream was truncated, rewritten or removed. If you have a
+    signing key, each line ends with a signature. Streams with invalid hashes are reported instead
+    of anchored. In this case, the exit code is 1.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.trace.trace_folder import stream_id

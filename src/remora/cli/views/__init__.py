@@ -1,1 +1,1 @@
-"""Records rendered for a terminal."""
+"""Rendering of records for a terminal."""

@@ -1,4 +1,4 @@
-"""One-line event summaries."""
+"""One-line summaries of events."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ _Kind = TypeVar("_Kind")
 
 
 def summarize_event(event: Event) -> str:
-    """Return a one-line summary, or an empty string if the event type needs none."""
+    """Return a one-line summary, or an empty string if events of this type have no summary."""
     summarize = _SUMMARIZERS.get(event.type)
     if summarize is None:
         return ""
@@ -42,14 +42,14 @@ _DECODER = msgspec.json.Decoder(_SummaryFields)
 
 
 def call_text(data: dict[str, Any]) -> str:
-    """Return a call as text: `apply_fix(code="safe")`."""
+    """Return a call as text, such as `apply_fix(code="safe")`."""
     args = data.get("args")
     named = args.items() if isinstance(args, dict) else ()
     return f"{data.get('tool')}({', '.join(f'{key}={_json(value)}' for key, value in named)})"
 
 
 def decision_text(data: dict[str, Any]) -> str:
-    """Return the decider and, if there were candidates, the number of the chosen one."""
+    """Return the decider and, if there were candidates, the number of the chosen candidate."""
     scores, choice = data.get("scores"), data.get("choice")
     between = ""
     if isinstance(scores, list) and isinstance(choice, int) and scores:
@@ -90,7 +90,7 @@ def _run_start(data: dict[str, Any]) -> str:
 
 
 def _job(data: dict[str, Any]) -> str:
-    """Return agent, status and node: the longest part is last, because it may be cut."""
+    """Return the agent, status and node. The node comes last because it may be truncated."""
     fields = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
     return " ".join(fields).replace(" node:", " ", 1)
 

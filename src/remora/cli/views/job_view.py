@@ -1,4 +1,4 @@
-"""Job listing: by file, with status, fixed and remaining findings."""
+"""Lists jobs by file, with their status and their fixed and remaining findings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,10 +29,10 @@ _LONGEST = 32
 
 
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
-    """Yield a heading per file and a line per job, with the reason if it failed.
+    """Yield a heading for each file and a line for each job, with the reason if the job failed.
 
-    Unchanged jobs of a file share one line. With `verbose`, each job has its own line, followed by
-    its agent's ID, turns and deciders.
+    The unchanged jobs of a file share one line. If `verbose` is true, each job has its own line,
+    followed by its agent ID, number of turns and deciders.
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
     named = list(zip(jobs, _names(jobs), strict=True))
@@ -64,20 +64,20 @@ def status_word(status: str) -> str:
 
 
 def review_counts(jobs: Sequence[Document]) -> str:
-    """Count jobs by state, unchanged jobs last: `20 accepted, 2 conflict, 1 no change`."""
+    """Return the number of jobs in each state, such as `20 accepted, 2 conflict, 1 no change`."""
     words = [state_word(job) for job in jobs]
     known = sorted(set(words), key=lambda word: (word == _WORDS["no_change"], words.index(word)))
     return ", ".join(f"{words.count(word):,} {color_word(word)}" for word in known)
 
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
-    """Return fixed and remaining findings as text: `fixed F401 x2, UP045; left E501`."""
+    """Return fixed and remaining findings, such as `fixed F401 x2, UP045; left E501`."""
     parts = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
     return "; ".join(filter(None, parts))
 
 
 def turns_text(job: Document) -> str:
-    """Return a job's turns and deciders as text: `4 turns: rule 3, model 1`."""
+    """Return the number of turns and the deciders of a job, such as `4 turns: rule 3, model 1`."""
     deciders = _deciders(job["decided_by"])
     return count(job["turns"], "turn") + (f": {deciders}" if deciders else "")
 
@@ -136,7 +136,7 @@ def _remaining_codes(job: Document) -> Codes:
 
 
 def _wrap_after(begin: str, text: str, indent: str, width: int | None) -> list[str]:
-    """Wrap `text` after `begin`; start on the next line if too few columns are left."""
+    """Wrap `text` after `begin`, or on the next line if there is too little space after `begin`."""
     if not text:
         return [begin]
     space = _remaining_width(width, begin + "  ")
@@ -151,7 +151,7 @@ def _remaining_width(width: int | None, before: str) -> int | None:
 
 
 def _work_text(job: Document) -> str:
-    """Return the work done and the deciders; `rules` if only rules decided."""
+    """Return what a job did and who decided, or `rules` if all decisions were made by rules."""
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
@@ -177,7 +177,7 @@ def _deciders(decided_by: Mapping[str, int]) -> str:
 
 
 def _names(jobs: Sequence[Document]) -> list[str]:
-    """Return each node's name in its file, with its operation if there are several operations."""
+    """Return the name of each node, preceded by the operation if there are several operations."""
     names = [escape_line(split_node_key(job["node_id"])[1]) for job in jobs]
     if len({job["operation"] for job in jobs}) < 2:
         return names

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, drawn by rich."""
+"""Progress bars on a terminal, drawn with rich."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from remora.text import count, escape_line
 
 
 class LiveDisplay(RunCounts):
-    """Progress bar, counts and current nodes; redrawn several times a second."""
+    """A progress bar with counts and the current nodes, redrawn several times a second."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class LiveDisplay(RunCounts):
         self._task = self._bar.add_task("jobs", total=None)
 
     def planned(self, run_id: str, plan: Plan) -> None:
-        """Set the bar's length."""
+        """Set the length of the progress bar."""
         super().planned(run_id, plan)
         self._bar.update(self._task, total=self.jobs)
 
@@ -49,7 +49,7 @@ def _one_line(text: str, style: str = "") -> Text:
 
 
 def _console() -> Console:
-    """Return a console on stderr, without colors if they are disabled."""
+    """Return a console for stderr, without colors if they are disabled."""
     context = click.get_current_context(silent=True)
     return Console(stderr=True, no_color=context is not None and context.color is False)
 

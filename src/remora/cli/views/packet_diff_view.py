@@ -1,4 +1,4 @@
-"""Differences between two packets, as text."""
+"""Shows the differences between two packets as text."""
 
 from collections.abc import Iterator, Sequence
 from difflib import ndiff
@@ -19,7 +19,7 @@ _HIDDEN_SECTIONS = ("turn",)
 
 
 def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> Iterator[str]:
-    """Yield the lines of `trace diff`, grouped by section in the packet's order."""
+    """Yield the output lines of `trace diff`, grouped by section in the order of the packet."""
     shown = [change for change in changes if _section(change) not in _HIDDEN_SECTIONS]
     title = f"turn {between['from']} → turn {between['to']} of {between['agent_id']}"
     yield click.style(f"{title}: {count(len(shown), 'change')}", bold=True)
@@ -48,9 +48,9 @@ def _change(section: str, change: PacketChange) -> Iterator[str]:
 
 
 def _value_change(name: str, change: PacketChange) -> str:
-    """Return `key: before → after`, without the key if a whole field changed.
+    """Return a change as `key: before → after`.
 
-    The heading already names that field.
+    The key is left out if the whole field changed, because the heading already contains its name.
     """
     before, after = _text(change.before), _text(change.after)
     value = {"add": after, "remove": before}.get(change.op, f"{before} → {after}")
@@ -60,7 +60,7 @@ def _value_change(name: str, change: PacketChange) -> str:
 
 
 def _excerpt(before: Any, after: Any) -> Iterator[str]:
-    """Yield the files and line ranges of two excerpts, and the differences of their text."""
+    """Yield the files and line ranges of two excerpts, and the differences between their text."""
     for sign, excerpt in (("-", before), ("+", after)):
         if excerpt:
             first, last = excerpt["lines"]
@@ -81,7 +81,7 @@ def _candidate(item: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a fact's value as text: a string unchanged, anything else as JSON."""
+    """Return a string unchanged, and the value of any other fact as JSON."""
     if isinstance(value, dict) and set(value) == {"value", "source_turn"}:
         value = value["value"]
     if value is None or value == "":

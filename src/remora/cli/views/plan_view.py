@@ -1,4 +1,4 @@
-"""Plan view: jobs, size, time estimate, or why there is nothing to do."""
+"""Shows a plan: its jobs, its size and a time estimate, or why there is nothing to do."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _FILES = 10
 def plan_lines(
     prepared: PreparedRun, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
 ) -> Iterator[str]:
-    """Yield the lines of `--dry-run`; `paths` as given by the user."""
+    """Yield the output lines of `--dry-run`. `paths` are the paths given by the user."""
     plan, width = prepared.plan, terminal_width()
     yield from job_lines(document["jobs"], width, verbose=verbose)
     if plan.jobs:
@@ -42,7 +42,7 @@ def plan_lines(
 
 
 def plan_size(plan: Plan) -> str:
-    """Return a plan's size as text: `340 jobs (lint 340) in 42 files, 1,200 findings`."""
+    """Return the size of a plan, such as `340 jobs (lint 340) in 42 files, 1,200 findings`."""
     operations = Counter(job.operation for job in plan.jobs)
     named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
     files = len({job.path for job in plan.jobs})
@@ -60,7 +60,7 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
 
 
 def time_estimate(plan: Plan, provider: str) -> str:
-    """Return a time estimate for a model provider."""
+    """Return an estimate of how long the plan takes with a model provider."""
     if provider not in _SECONDS_A_JOB:
         return "the time depends on the model server"
     seconds = len(plan.jobs) * _SECONDS_A_JOB[provider]

@@ -1,4 +1,4 @@
-"""Progress of a run: a live display on a terminal, plain lines elsewhere."""
+"""Shows the progress of a run, as a live display on a terminal and as plain lines elsewhere."""
 
 import sys
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LineProgress(RunCounts):
-    """Print a line on stderr for each finished job."""
+    """Prints a line to stderr for each finished job."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
@@ -33,7 +33,10 @@ class LineProgress(RunCounts):
 
 @contextmanager
 def run_progress(options: Options) -> Iterator[RunCounts]:
-    """Yield the observer that suits stderr: silent, line by line, or a live display."""
+    """Yield an observer that shows a live display, prints lines, or is silent.
+
+    The choice depends on `--quiet`, and on whether stderr is a terminal.
+    """
     if options.quiet:
         yield RunCounts()
     elif not sys.stderr.isatty():
@@ -47,7 +50,7 @@ def run_progress(options: Options) -> Iterator[RunCounts]:
 
 @contextmanager
 def accept_progress(options: Options) -> Iterator["TrackProgress"]:
-    """Yield a progress tracker for accept: a bar on a terminal, otherwise silent."""
+    """Yield a progress tracker for `accept`: a bar on a terminal, and silent otherwise."""
     if options.quiet or options.json or not sys.stderr.isatty():
         yield iter
         return

@@ -1,4 +1,4 @@
-"""Counts of a run in progress: jobs, turns, tokens, findings."""
+"""Counts the jobs, turns, tokens and findings of a run in progress."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RunCounts:
-    """Observer that keeps the current counts of a run and prints nothing."""
+    """An observer that counts what happens in a run. It does not print anything."""
 
     def __init__(self) -> None:
         self.jobs = 0
@@ -31,7 +31,7 @@ class RunCounts:
         self.working[job.agent_id] = job
 
     def event(self, job: Job, event: Event) -> None:
-        """Count turns, tokens sent, and findings as the tools report them."""
+        """Count turns, tokens sent to the model, and findings reported by tools."""
         if event.type == "turn_start":
             self.turns += 1
         elif event.type == ModelRequest.type:
@@ -43,7 +43,7 @@ class RunCounts:
                 self._findings[job.agent_id] = first, left
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Count a finished job; only verified changes count as fixed."""
+        """Count a finished job. Findings count as fixed only if the changes are verified."""
         self.done += 1
         self.working.pop(job.agent_id, None)
         for code, number in self.fixed_by(job, result)[0].items():
@@ -51,6 +51,9 @@ class RunCounts:
             self.written += 0 if is_lint_code(code) else number
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
-        """Return fixed and remaining findings by code; only verified changes count as fixes."""
+        """Return the fixed and the remaining findings of a job, each with counts keyed by code.
+
+        Findings count as fixed only if the changes are verified.
+        """
         before, after = self._findings.get(job.agent_id, ({}, {}))
         return (fixed(before, after), after) if result.status == "submitted" else ({}, before)

@@ -1,4 +1,4 @@
-"""Run view: jobs, totals and the commands to run next."""
+"""Shows a run: its jobs, its totals and the commands to run next."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _WRONG = ("failed", "error")
 def run_lines(
     options: Options, project: Project, view: RunView, document: Document, *, heading: bool = True
 ) -> Iterator[str]:
-    """Yield the lines of a run's view."""
+    """Yield the lines that describe a run."""
     jobs, width = document["jobs"], terminal_width()
     if heading:
         began = str(view.started)[:16].replace("T", " ")
@@ -51,7 +51,7 @@ def run_lines(
 def attempt_lines(
     options: Options, project: Project, view: RunView, jobs: list[Document]
 ) -> Iterator[str]:
-    """Yield the results of some jobs, and the commands to run next."""
+    """Yield the results of the given jobs, and the commands to run next."""
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
     nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
     if nodes:
@@ -63,7 +63,7 @@ def attempt_lines(
 
 
 def totals_line(document: Document) -> str:
-    """Return a run's job totals: `12 jobs: 9 verified, 2 no change; 1 not started`."""
+    """Return the totals of a run, such as `12 jobs: 9 verified, 2 no change; 1 not started`."""
     jobs, totals = document["jobs"], document["totals"]
     parts = [count(totals["jobs"], "job") + (": " + review_counts(jobs) if jobs else "")]
     if len(jobs) < totals["jobs"]:
@@ -150,7 +150,7 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
 
 
 def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
-    """Yield a note on older runs with pending change sets."""
+    """Yield a note if older runs have pending change sets."""
     older = [
         run
         for run in list_run_lines(project.trace, skip=view.run_id)

@@ -1,4 +1,4 @@
-"""View of one turn: its packet, raw output and decider."""
+"""Shows a single turn: its packet, its raw output and its decider."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -19,7 +19,7 @@ _GAP = " │ "
 
 
 def turn_lines(document: dict[str, Any], width: int | None = None) -> Iterator[str]:
-    """Yield the lines of `trace show --turn N` for a terminal of `width` columns."""
+    """Yield the output lines of `trace show --turn N` for a terminal of `width` columns."""
     yield click.style(f"turn {document['turn']} of {document['agent_id']}", bold=True)
     for event in document["events"]:
         yield from _event(event)
@@ -80,7 +80,7 @@ def _styled(lines: list[str]) -> Iterator[str]:
 
 
 def _side_by_side(left: list[str], right: list[str], width: int) -> Iterator[str]:
-    """Yield two columns of `width` each, with long lines wrapped."""
+    """Yield the rows of two columns. Each column is `width` wide, and long lines are wrapped."""
     columns = [
         [part for line in lines for part in _fold_line(line, width)] for lines in (left, right)
     ]
@@ -102,5 +102,5 @@ def _fold_line(line: str, width: int) -> Iterator[str]:
 
 
 def _display_width(text: str) -> int:
-    """Return the display width; East Asian characters take two columns."""
+    """Return the number of columns that text occupies. East Asian characters occupy two columns."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)

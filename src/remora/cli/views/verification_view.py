@@ -1,4 +1,4 @@
-"""Verification report: problems by line, and what was checked."""
+"""Shows the result of a verification: the problems found, and what was checked."""
 
 from collections.abc import Iterator
 
@@ -15,9 +15,9 @@ _FEW = 3
 
 
 def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iterator[str]:
-    """Yield every problem; also list intact streams if there are few, or with `-v`.
+    """Yield all problems. Intact streams are also listed if there are few, or with `-v`.
 
-    `saved` is the number of heads stored elsewhere.
+    `saved` is the number of heads that were stored elsewhere.
     """
     each = verbose or len(report.streams) <= _FEW
     for stream in report.streams:
@@ -40,7 +40,7 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
 
 
 def _anchor_lines(report: VerifyReport, stored: int) -> Iterator[str]:
-    """Yield the results for stored heads and for signatures."""
+    """Yield the results of checking stored heads and signatures."""
     if stored:
         yield f"anchors: {count(stored - len(report.expired), 'stored head')} confirmed"
     for anchor in report.expired:
@@ -60,7 +60,7 @@ def _stream(stream: StreamReport) -> str:
 
 
 def _signature_line(counted: SignatureCounts) -> str:
-    """Return the number of anchors signed with the user's key, and of runs without such anchors."""
+    """Return a line with the numbers of signed anchors and of runs that were not checked."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:
         parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")
@@ -70,6 +70,6 @@ def _signature_line(counted: SignatureCounts) -> str:
 
 
 def _unanchored(report: VerifyReport) -> str:
-    """Return a note on streams without an anchored end, or an empty string."""
+    """Return a note about streams whose end is not anchored, or an empty string."""
     loose = sum(stream.anchored is False for stream in report.streams)
     return f"; {loose:,} without an end (running or interrupted)" if loose else ""

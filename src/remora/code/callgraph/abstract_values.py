@@ -1,8 +1,8 @@
-"""Abstract values of the points-to analysis, and the tiers that rank their certainty.
+"""Abstract values used by the points-to analysis, and the tiers that rank their certainty.
 
-A value is a tuple that starts with one of the kinds below. The other items are usually its place:
-the path of its file, and the number of its scope, call or container. `Values` pairs each value with
-a tier; a join keeps the smallest tier of each value.
+A value is a tuple whose first item is one of the kinds below. The other items usually identify
+where the value was defined: the path of the file, and the number of the scope, call or container.
+`Values` is a tuple of values, each paired with a tier.
 """
 
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ def exact_value(*value: Any) -> Values:
 
 
 def join(parts: Iterable[Values]) -> Values:
-    """Return the union of `parts`, each value with its smallest tier."""
+    """Return the union of `parts`. A value that occurs several times keeps its smallest tier."""
     known = [part for part in parts if part]
     if len(known) < 2:
         return known[0] if known else EMPTY

@@ -1,8 +1,8 @@
-"""Analysis context: gives the rules access to files, modules and the answers of other rules.
+"""The context through which rules access files, modules and the answers of other rules.
 
-All access to the program goes through this module and is recorded, so that the inputs of each
-answer are known. A rule that needs only part of a file depends only on that part. Values that are
-kept between questions must go through `memoize`.
+Every access to the program goes through this module, which records it as an input of the current
+answer. A rule that needs only part of a file depends only on that part. Values that are kept
+between questions must go through `memoize`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -21,9 +21,9 @@ from remora.code.ir.model import Call, unqualified_name
 
 
 class ProgramPoint(NamedTuple):
-    """The place where a term is evaluated.
+    """A point in the program at which a term is evaluated.
 
-    `level`: the number of call levels that may still be followed to resolve a parameter.
+    `level` is the number of call levels that may still be followed to resolve a parameter.
     """
 
     level: int
@@ -33,7 +33,7 @@ class ProgramPoint(NamedTuple):
 
 
 class Context(Solver):
-    """A solver for one program. With `track_inputs`, it takes about 50% longer."""
+    """A solver for one program. It is about 50% slower if `track_inputs` is True."""
 
     def __init__(
         self,
@@ -56,31 +56,39 @@ class Context(Solver):
         self._star_names: dict[str, frozenset[str]] = {}
 
     def file(self, path: str) -> IndexedFile | None:
-        """Return the indexed file, or None. The answer then depends on the whole file."""
+        """Return the indexed file, or None if it is missing or empty.
+
+        The current answer then depends on the whole file.
+        """
         self.inputs |= self._bit(incremental.BODY, path)
         return self._files.file(path)
 
     def interface_file(self, path: str) -> IndexedFile | None:
-        """Return the file for a rule that reads only its `interface`."""
+        """Return the indexed file. The calling rule must read only its `interface`."""
         self.inputs |= self._bit(incremental.INTERFACE, path)
         return self._files.file(path)
 
     def scope_file(self, path: str, scope: int) -> IndexedFile | None:
-        """Return the file for a rule that reads only one scope and its enclosing scopes."""
+        """Return the indexed file. The calling rule must read only one scope and its enclosing
+        scopes.
+        """
         file = self._files.file(path)
         in_interface = file is not None and file.is_module_level(scope)
         self._depend(path, in_interface=in_interface)
         return file
 
     def definition_file(self, path: str, scope: int) -> IndexedFile | None:
-        """Return the file for a rule that reads only the head of one definition, not its body."""
+        """Return the indexed file. The calling rule must read only the header of one definition."""
         file = self._files.file(path)
         in_interface = file is not None and file.is_module_level(file.scopes[scope].parent)
         self._depend(path, in_interface=in_interface)
         return file
 
     def call(self, path: str, number: int) -> Call | None:
-        """Return one call in a file. A call outside functions depends only on the interface."""
+        """Return call `number` of a file, or None if the file is missing or empty.
+
+        If the call is outside functions, the current answer depends only on the file's interface.
+        """
         file = self._files.file(path)
         call = None if file is None else file.lowered.calls[number]
         in_interface = file is not None and call is not None and file.is_module_level(call.scope)
@@ -120,7 +128,7 @@ class Context(Solver):
         return self._resolve_import(path, level, dotted)
 
     def submodule(self, value: Value, name: str) -> Value | None:
-        """Return the submodule `name` of a package or namespace."""
+        """Return the submodule `name` of a package or namespace, or None."""
         self._depend_on_module(name)
         return self._modules.submodule(value, name)
 
@@ -132,7 +140,7 @@ class Context(Solver):
         self.inputs |= self._bit(incremental.MODULE, unqualified_name(dotted))
 
     def star_sources(self, path: str, name: str) -> Collection[str]:
-        """Return the paths of the modules from which a file gets `name` through `import *`."""
+        """Return the paths of the modules from which a file imports `name` with `import *`."""
         self.inputs |= self._bit(incremental.STAR_NAME, name)
         self.inputs |= self._bit(incremental.STAR_MODULES)
         return self._all_star_sources(path).get(name, ())
@@ -157,7 +165,7 @@ class Context(Solver):
         return known
 
     def _names_by_star(self, path: str) -> Collection[str]:
-        """Return the names that `from path import *` binds; re-exports may form cycles."""
+        """Return the names that `from path import *` binds. Cyclic re-exports are handled."""
         if path not in self._star_names:
             sources: dict[str, list[str]] = {}
             pending = [path]
@@ -169,7 +177,7 @@ class Context(Solver):
         return self._star_names[path]
 
     def _spread_star_names(self, sources: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
-        """Return the exported names of each module.
+        """Return the exported names of each module, including names that it re-exports.
 
         `sources` maps each module to the modules that it re-exports.
         """

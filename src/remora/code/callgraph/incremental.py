@@ -1,8 +1,8 @@
-"""Incremental recomputation: the inputs of an answer, and the inputs that change with a file.
+"""Tracking of inputs, so that a change invalidates only the answers that depend on it.
 
-Everything the linker reads from a program is an input: a whole file, its interface, the files that
-mention a name, and so on. A set of inputs is an integer with one bit per input. Inputs may share a
-bit, which keeps the sets small: a collision costs time, never correctness.
+Everything that the linker reads from a program is an input, such as a whole file, its interface, or
+the set of files that mention a name. A set of inputs is an integer with one bit per input. To keep
+the sets small, inputs may share a bit. Such a collision costs time, but the results stay correct.
 """
 
 from collections import Counter
@@ -45,12 +45,12 @@ _MAX_CHANGED_FILES = 200
 
 @lru_cache(maxsize=1 << 16)
 def input_bit(kind: str, name: str = "") -> int:
-    """Return the set that contains only this input. It is the same in every process."""
+    """Return the set that contains only this input. The value is the same in every process."""
     return 1 << (crc32(f"{kind} {name}".encode("utf-8", "surrogatepass")) % INPUT_BITS)
 
 
 class AliasDigest(NamedTuple):
-    """Hash of all names that reach a node, with the inputs that the hash was computed from."""
+    """A hash of all names that may refer to a node, and the inputs from which it was computed."""
 
     names: bytes
     inputs: int
@@ -64,9 +64,9 @@ def invalidated(
 ) -> tuple[int, dict[str, AliasDigest]]:
     """Return the changed inputs and the recomputed digests.
 
-    `before` maps the changed files to their old state. `digests` are the digests computed in that
-    state. The links of a node stay valid if its file did not change and its inputs include none of
-    the returned inputs.
+    `before` maps the path of each changed file to its old state, or to None if the file is new.
+    `digests` contains the digests from before the change. The links of a node are still valid if
+    its file is unchanged and its inputs include none of the returned inputs.
     """
     changed = changed_inputs(program, before)
     recomputed: dict[str, AliasDigest] = {}
@@ -171,7 +171,7 @@ def _parent_folders(path: str) -> Iterator[str]:
 
 
 def _star_imports(lowered: LoweredFile | None) -> Any:
-    """Return the modules that a file imports with `*`, and the modules that it re-exports."""
+    """Return the modules that a file imports with `*` and the modules that it re-exports."""
     if lowered is None:
         return [], []
     return [tuple(star) for star in lowered.stars], [tuple(m) for m in reexported_modules(lowered)]

@@ -1,4 +1,4 @@
-"""Call graph queries: callees, callers, importers and subclasses of a node, answered on demand."""
+"""On-demand queries for the callees, callers, importers and subclasses of a node."""
 
 from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
@@ -30,7 +30,10 @@ EdgeLines = dict[str, tuple[int, set[int]]]
 
 
 class NodeLinks(NamedTuple):
-    """Callees of a node, its imports (without lines) if it is a module, and the inputs of both."""
+    """The callees and imports of a node, and the inputs that they depend on.
+
+    `imports` is empty unless the node is a module. Its edges have no line numbers.
+    """
 
     calls: tuple[Edge, ...]
     imports: tuple[Edge, ...]
@@ -38,7 +41,10 @@ class NodeLinks(NamedTuple):
 
 
 class Linker:
-    """Linker for one program state; `max_answers` limits the answers that the solver caches."""
+    """Answers call graph queries for one state of a program.
+
+    `max_answers` limits the number of answers that the solver caches.
+    """
 
     def __init__(
         self,
@@ -65,7 +71,7 @@ class Linker:
     def callers(self, key: str) -> tuple[Edge, ...]:
         """Return the nodes that call a node.
 
-        These are exactly the nodes whose callees include it.
+        These are exactly the nodes whose callees include the node.
         """
         self._limit_cache()
         return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
@@ -84,7 +90,7 @@ class Linker:
         return self._aliases.alias_dependent
 
     def alias_digest(self, key: str) -> AliasDigest:
-        """Return the digest of the names that reach a node; an unknown node has an empty digest."""
+        """Return the digest of the names that may refer to a node. It is empty for an unknown node."""
         self._ctx.inputs = 0
         file, qualname = self._node(key)
         names = b"" if file is None else self._aliases.digest(file, file.nodes[qualname])
@@ -124,7 +130,10 @@ class Linker:
         return self._first(self._ctx.solve(question), {FUNCTION})
 
     def resolve_export(self, dotted: str) -> str | None:
-        """Return the key of the function or class `pkg.Name`, following re-exports, or None."""
+        """Return the key of the function or class at a dotted path such as `pkg.Name`, or None.
+
+        Re-exports are followed.
+        """
         module, _, name = dotted.rpartition(".")
         found = self._ctx.resolve_import("", 0, module) if module else None
         if found is None or found[0] != MODULE:
@@ -164,7 +173,7 @@ class Linker:
         return _edges(found)
 
     def _is_caller_site(self, target: str, site: Site) -> bool:
-        """Return True if `callers` would consider the site for the target."""
+        """Return True if `callers` would consider the site when searching for callers of `target`."""
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True

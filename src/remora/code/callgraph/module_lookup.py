@@ -1,4 +1,4 @@
-"""Module lookup: finds the file that a dotted name refers to when another file imports it."""
+"""Lookup of the file that a dotted name refers to when another file imports it."""
 
 from collections.abc import Collection
 
@@ -8,7 +8,7 @@ _INIT = "__init__.py"
 
 
 class ModuleLookup:
-    """The modules of a project. Folders end with `/`; the root is the empty string."""
+    """The modules of a project. Folder paths end with `/`, and the root is an empty string."""
 
     def __init__(self, paths: Collection[str]) -> None:
         self._paths = frozenset(paths)
@@ -72,7 +72,7 @@ class ModuleLookup:
         return folder
 
     def _import_roots(self) -> tuple[str, ...]:
-        """Return the likely import roots: folders that contain packages, shallowest first."""
+        """Return the folders that are likely to be import roots, shallowest first."""
         inits = (path for path in self._paths if _is_init(path))
         tops = {self._import_root(_folder(path)) for path in inits} | {"", "src/", "lib/"}
         return tuple(sorted(tops, key=lambda top: (top.count("/"), top)))

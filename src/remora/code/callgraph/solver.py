@@ -1,10 +1,10 @@
-"""Least-fixpoint solver for questions that depend on each other, including in cycles.
+"""Least-fixpoint solver for questions that may depend on each other in cycles.
 
 A question is a tuple whose first item is the name of the rule that answers it. Rules read the
-answers to other questions. Answers only grow; when an answer grows, the rules that read it run
-again. Outside cycles, an answer is complete before it is read, so rules may check if it is empty.
-The order of questions does not matter. Recursion is bounded. The inputs of each answer are recorded
-(see `incremental`).
+answers to other questions. Answers only grow. When an answer grows, the rules that read it run
+again. Outside cycles, an answer is complete before it is read, so rules may check whether it is
+empty. The order of questions does not matter. Recursion is bounded. The inputs of each answer are
+recorded (see `incremental`).
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ MAX_ANSWERS = 60_000
 
 
 class _TooDeepError(Exception):
-    """Raised for a question that is nested too deeply; the solver must answer it first."""
+    """Raised if a question is nested too deeply. The solver must answer this question first."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question)
@@ -65,7 +65,7 @@ class Solver:
         return self.read(question)
 
     def read(self, question: Question) -> Values:
-        """Return the answer found so far. If it grows, the rule that reads it runs again."""
+        """Return the answer found so far. If it grows later, the rule that read it runs again."""
         if (answer := self._answers.get(question)) is None:
             if self._depth >= _MAX_DEPTH:
                 raise _TooDeepError(question)
@@ -114,7 +114,7 @@ class Solver:
         return known[0]
 
     def _intern(self, inputs: int) -> int:
-        """Return a shared object for equal sets: thousands of answers have the same inputs."""
+        """Return a shared object for equal sets, because thousands of answers have the same inputs."""
         return self._interned.setdefault(inputs, inputs)
 
     def _evaluate(self, question: Question) -> Values:
@@ -164,7 +164,7 @@ class Solver:
         return self._answers[question]
 
     def _next(self) -> Question | None:
-        """Return the next question to evaluate again."""
+        """Return the next question to evaluate again, or None if there are none left."""
         while self._queue or self._abandoned:
             if self._queue:
                 pending, _ = self._queue.popitem()

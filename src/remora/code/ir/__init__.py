@@ -1,1 +1,1 @@
-"""Intermediate representation (IR) of a file, the input of the call graph."""
+"""Intermediate representation (IR) of a file, which is the input to the call graph."""

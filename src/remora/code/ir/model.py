@@ -1,7 +1,8 @@
-"""Records of the IR: scopes, calls, attribute writes and container writes in one file.
+"""Records that make up the IR of a file, such as scopes, calls and bindings.
 
-A *term* describes where a value comes from. It is None if unknown, a string for a name, an integer
-for the result of the call with that number, or a sequence that starts with one of the tags below.
+A *term* describes where a value comes from. It is None if the origin is unknown, a string for a
+name, an integer for the result of the call with that number, or a sequence that starts with one of
+the tags below.
 """
 
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ LOOP, LEAVES_FUNCTION, IN_TRY = 1, 2, 4
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A parameter of a function; `kind` is POSITIONAL, ORDINARY, VARARGS, KEYWORD or KWARGS."""
+    """A parameter of a function. `kind` is POSITIONAL, ORDINARY, VARARGS, KEYWORD or KWARGS."""
 
     name: str
     kind: int
@@ -42,13 +43,17 @@ class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One binding of a name.
+    """A binding of a name.
 
     `at` is the number of its statement. Its terms are evaluated in `scope`. The other fields depend
-    on `kind`. VALUE and NARROWED: `term` is the value. DEFINITION: `term` is the scope number, and
-    `extra` the call of the outermost decorator. IMPORT: `term` is the dotted module, and `extra` a
-    submodule loaded with it. IMPORT_FROM: `term` is (level, module), and `extra` the name.
-    ANNOTATED: `term` is the annotation, and `extra` the value. DELETED: both are None.
+    on `kind`:
+
+    - VALUE and NARROWED: `term` is the value.
+    - DEFINITION: `term` is the scope number, and `extra` is the call of the outermost decorator.
+    - IMPORT: `term` is the dotted module, and `extra` is a submodule that is loaded with it.
+    - IMPORT_FROM: `term` is (level, module), and `extra` is the name.
+    - ANNOTATED: `term` is the annotation, and `extra` is the value.
+    - DELETED: both are None.
     """
 
     kind: int
@@ -84,7 +89,10 @@ class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A call; `at` is the number of its statement. Syntax such as `with` makes implicit calls."""
+    """A call.
+
+    `at` is the number of its statement. `implicit` is True if syntax such as `with` makes the call.
+    """
 
     scope: int
     at: int
@@ -96,7 +104,7 @@ class Call(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class AttributeRead(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A read of an attribute that is not called; it may be a property."""
+    """A read of an attribute that is not called. The attribute may be a property."""
 
     scope: int
     at: int
@@ -105,7 +113,7 @@ class AttributeRead(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An attribute assignment: `base.name = term`."""
+    """An attribute assignment of the form `base.name = term`."""
 
     scope: int
     at: int
@@ -117,7 +125,10 @@ class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A write to a container: `base[key] = term`, or `base.append(term)` (`key` is None)."""
+    """A write to a container, such as `base[key] = term`.
+
+    `key` is None if there is no constant key, as in `base.append(term)`.
+    """
 
     scope: int
     at: int
@@ -127,7 +138,7 @@ class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A list, tuple, set or dict literal, or a comprehension. `keys` is None except for dicts."""
+    """A list, tuple, set or dict literal, or a comprehension. `keys` is None unless it is a dict."""
 
     scope: int
     at: int
@@ -139,7 +150,7 @@ class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Statements that run together or not at all, such as one arm of an `if`.
 
-    `arms` is the number of arms in the group if one of them always runs, or else 0.
+    `arms` is the number of arms in the group, or 0 if it is possible that none of them runs.
     """
 
     parent: int
@@ -153,10 +164,11 @@ Export = str | tuple[int, str]
 
 
 class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """IR of one file; `statements` contains the block number of each statement.
+    """The IR of one file.
 
-    `names` contains all names that the file mentions. It also contains `def NAME`, `class (NAME`
-    for bases, `set NAME` for attributes set on anything except `self`, and `property NAME`.
+    `names` contains all names that the file mentions. It also contains `def NAME` for definitions,
+    `class (NAME` for base classes, `set NAME` for attributes assigned on anything except `self`,
+    and `property NAME` for properties. `statements` contains the block number of each statement.
     `exports` is None if `__all__` is missing or cannot be evaluated.
     """
 
@@ -175,7 +187,7 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def estimated_records(lowered: LoweredFile) -> int:
-    """Estimate the number of records in the indexes of a file; each takes about 1 KB."""
+    """Estimate the number of records in the indexes of a file. Each record takes about 1 KB."""
     return 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
 
 
@@ -208,10 +220,13 @@ def encode_lowered(lowered: LoweredFile) -> bytes:
 
 
 def decode_lowered(stored: bytes) -> LoweredFile:
-    """Reverse `encode_lowered`. Raises msgspec.DecodeError."""
+    """Decode the output of `encode_lowered`. Raises msgspec.DecodeError if it is invalid."""
     return _decoder.decode(stored)
 
 
 def decode_names(stored: bytes) -> tuple[str, ...]:
-    """Decode only `names`; this is twelve times as fast. Raises msgspec.DecodeError."""
+    """Decode only `names`, which is twelve times as fast as decoding the whole file.
+
+    Raises msgspec.DecodeError if `stored` is invalid.
+    """
     return _start_decoder.decode(stored).names

@@ -34,13 +34,13 @@ _REPEAT = re.compile(r"#\d+")
 
 
 def is_test_file(path: str) -> bool:
-    """True if pytest collects the file by default."""
+    """Return True if pytest collects the file by default."""
     name = path.rpartition("/")[2]
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 
 
 def is_conftest(path: str) -> bool:
-    """True if the file provides fixtures for its folder and subfolders."""
+    """Return True if the file provides fixtures for its folder and subfolders."""
     return path.rpartition("/")[2] == "conftest.py"
 
 
@@ -52,7 +52,9 @@ def pytest_id(path: str, qualname: str) -> str:
 
 
 class PytestFile:
-    """The tests and fixtures in one file. Path and qualnames are written as in node keys."""
+    """The tests and fixtures in one file. The path and qualnames have the same format as in node
+    keys.
+    """
 
     def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path
@@ -109,7 +111,7 @@ class PytestFile:
                 yield role[1]
 
     def uses_any(self, qualname: str, names: frozenset[str]) -> bool:
-        """True if the code or decorators of a node use one of the names."""
+        """Return True if the code or decorators of a node use at least one of `names`."""
         return any(qualname in self._used_names.get(name, ()) for name in names)
 
     @cached_property
@@ -117,14 +119,14 @@ class PytestFile:
         return name_usage(self._lowered)
 
     def is_unittest_case(self, qualname: str) -> bool:
-        """True if the name of a base class ends with `TestCase`."""
+        """Return True if the name of a base class ends with `TestCase`."""
         scope = self.classes.get(qualname)
         return scope is not None and any(
             _TEST_CASE.search(unqualified_name(base)) for base in scope.bases
         )
 
     def original_name(self, name: str) -> str:
-        """Return the name that `name` has in the module it is imported from, or else `name`."""
+        """Return the original name of an imported name, or `name` itself if it is not imported."""
         for bind in self._lowered.scopes[0].binds.get(name, ()):
             if bind.kind == IMPORT_FROM:
                 return str(bind.extra)

@@ -16,7 +16,7 @@ _MAX_CALL_FILES = 64  # maximum number of files with cached attribute calls
 
 
 class PytestProject:
-    """Cache of the pytest files for one state of the code."""
+    """Cache of parsed pytest files for one state of the code."""
 
     def __init__(self, linker: Linker, program: Program) -> None:
         self._linker = linker
@@ -60,7 +60,7 @@ class PytestProject:
         return self._classes[path]
 
     def decorated_at(self, edge: Edge) -> list[str]:
-        """Return the keys of the nodes whose decorators are called on the lines of a link."""
+        """Return the keys of the nodes whose decorators are called on the lines of an edge."""
         path, qualname = split_node_key(edge.key)
         if path not in self._decorated:
             self._decorated[path] = self._find_decorated(path)
@@ -115,7 +115,9 @@ class PytestProject:
                     pending.append(subclass)
 
     def tests_set_up_by(self, path: str, owner: str, name: str) -> Iterator[tuple[PytestFile, str]]:
-        """Yield all tests, including inherited ones, of the classes that run `owner.name`."""
+        """Yield all tests of the classes that run setup method `owner.name`, including inherited
+        tests.
+        """
         for file, runs in self.classes_running(path, owner, name):
             if (pytest_file := self.file(file)) is not None:
                 for test in dict.fromkeys(self._test_names(file, runs)):
@@ -134,7 +136,7 @@ class PytestProject:
             pending += bases
 
     def _bases(self, path: str, qualname: str) -> list[tuple[str, str]]:
-        """Return (path, class) for each project class with the same name as one of the bases."""
+        """Return (path, class) for each project class that has the same name as a base class."""
         pytest_file = self.file(path)
         scope = pytest_file.classes.get(qualname) if pytest_file is not None else None
         if pytest_file is None or scope is None:
@@ -149,7 +151,9 @@ class PytestProject:
         return found
 
     def _is_unittest_case(self, path: str, qualname: str, depth: int = 0) -> bool:
-        """True if a class derives from `unittest.TestCase`, judging by the names of its bases."""
+        """Return True if the names of its bases suggest that a class derives from
+        `unittest.TestCase`.
+        """
         pytest_file = self.file(path)
         if pytest_file is None or depth > _MAX_BASE_DEPTH:
             return False

@@ -14,7 +14,7 @@ DEPTH = 10
 
 
 class RelatedTests:
-    """Search for related tests in one state of the code; keeps caches between calls."""
+    """Finds tests related to a node in one state of the code. Keeps caches between calls."""
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
@@ -25,9 +25,9 @@ class RelatedTests:
     def of(self, key: str, *, depth: int = DEPTH) -> tuple[Related, ...]:
         """Return the tests related to a node, ordered by tier, then by distance.
 
-        A related test reaches the node through at most `depth` calls (including fixtures), uses a
-        name imported from it, or is named after it (tier `unique`). The tier of a test is the tier
-        of the weakest link on the path. Returns no tests for an unknown node.
+        A test is related if it reaches the node through at most `depth` calls (including fixtures),
+        imports and uses the node, or is named after the node (tier `unique`). The tier of a test is
+        the tier of the weakest link on the path. An unknown node has no related tests.
         """
         search = CallerSearch(
             self._linker, self._program, self._reverse_links, self._project, depth=depth

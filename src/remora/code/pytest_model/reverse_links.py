@@ -28,7 +28,7 @@ class KnownLinks(Protocol):
 
 
 class ReverseLinks:
-    """Callers and importers of nodes. They are computed and cached if no stored links are known."""
+    """The callers and importers of nodes. Links that are not stored are computed and cached."""
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
@@ -48,7 +48,10 @@ class ReverseLinks:
         return self._importers[key]
 
     def callers(self, key: str) -> Sequence[Edge]:
-        """Return callers in any order. After many queries, all links are reversed to save time."""
+        """Return the callers of a node in any order.
+
+        After many queries, the callers of all nodes are computed together to save time.
+        """
         known = None if self._known is None else self._known.callers(key)
         if known is not None:
             return known

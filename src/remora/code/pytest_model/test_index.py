@@ -1,4 +1,4 @@
-"""Tests found by a search, directly or through a fixture or setup function that they use."""
+"""Tests found by a search, either directly or through the fixtures and setup functions they use."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ class FoundTests:
             self._add_place(rank, depth, path, f"{runs}.{name}")
 
     def add_served(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
-        """Add all tests in the class, file or folder that a setup function or fixture covers."""
+        """Add all tests in the class, file or folder to which a setup function or fixture applies."""
         owner, _, name = qualname.rpartition(".")
         if owner:
             for test_file, test in self._project.tests_set_up_by(file.path, owner, name):
@@ -53,7 +53,7 @@ class FoundTests:
                     self.add(rank, depth, served_file, test)
 
     def fixture_users(self, file: PytestFile, fixture: str) -> Iterator[tuple[PytestFile, str]]:
-        """Yield the tests and fixtures that request a fixture, in files where pytest finds it."""
+        """Yield the tests and fixtures that request a fixture, in all files that can use it."""
         candidates = set(self._program.mentioning(fixture))
         for function in FIXTURE_REQUEST_FUNCTIONS:  # these take the fixture name as a string
             candidates.update(self._program.mentioning(function))
@@ -70,7 +70,7 @@ class FoundTests:
 
 
 def _can_use(path: str, fixture_path: str) -> bool:
-    """True if tests in `path` can use the fixtures that `fixture_path` defines."""
+    """Return True if tests in `path` can use the fixtures that `fixture_path` defines."""
     if is_conftest(fixture_path):
         folder = fixture_path.removesuffix("conftest.py")
         return path.startswith(folder)

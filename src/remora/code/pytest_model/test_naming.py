@@ -1,4 +1,4 @@
-"""Tests named after a node: `test_foo`, `TestFoo`, or all of `test_module.py`."""
+"""Search for tests named after a node, such as `test_foo`, `TestFoo` or all of `test_module.py`."""
 
 import re
 from collections.abc import Iterator

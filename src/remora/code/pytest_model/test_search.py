@@ -1,4 +1,4 @@
-"""Backward search from a node to its tests; the most certain and shortest paths come first."""
+"""Backward search from a node to its tests, following the most certain and shortest paths first."""
 
 import heapq
 import re
@@ -65,7 +65,7 @@ class CallerSearch:
         self.found = FoundTests(program, project, used_names)
 
     def from_node(self, key: str) -> None:
-        """Find tests that reach the node through calls, or that use a name imported from it."""
+        """Find tests that reach the node through calls, or that import and use it."""
         starts = list(self._starts(key))
         self._single_start = len(starts) == 1
         for start in starts:
@@ -133,7 +133,7 @@ class CallerSearch:
         return qualname != MODULE and qualname not in self._project.classes_in(path)
 
     def _follow_implicit_calls(self, rank: int, depth: int, key: str, *, uncalled: bool) -> None:
-        """Follow calls by operators and libraries.
+        """Follow calls made by operators and libraries.
 
         `uncalled` is True if the node has no known caller.
         """
@@ -155,14 +155,14 @@ class CallerSearch:
             self._follow_instances([(rank, parent)], depth)
 
     def _follow_method_name(self, depth: int, name: str) -> None:
-        """Follow calls of a method with this name on unknown objects."""
+        """Follow calls of a method with this name on objects of unknown type."""
         paths = self._program.mentioning(name)
         for path in paths if len(paths) <= _MAX_FILES_BY_NAME else ():
             for key in self._project.nodes_calling(path, name):
                 self._push(_UNIQUE, depth, key)
 
     def _add_explicit_users(self, rank: int, owner: str, used_names: frozenset[str]) -> None:
-        """Add tests that use an instance of class `owner` and one of the names."""
+        """Add tests that use both an instance of class `owner` and one of `used_names`."""
         search = CallerSearch(
             self._linker,
             self._program,
@@ -177,7 +177,7 @@ class CallerSearch:
             known[test] = min(place, known.get(test, place))
 
     def _follow_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
-        """Follow code that may use instances: tests, constructor calls, and subclasses."""
+        """Follow the code that may use instances of the classes or their subclasses."""
         pending = list(classes)
         while pending:  # iterative, because hundreds of classes may extend one another
             rank, key = pending.pop()
@@ -193,7 +193,7 @@ class CallerSearch:
             pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Push the nodes that `maker` decorates; return the classes whose bodies call `maker`."""
+        """Push the nodes that `maker` decorates, and return the classes whose bodies call `maker`."""
         found = []
         for edge in self._reverse_links.callers(maker):
             if self._runs_later(edge):
@@ -208,7 +208,7 @@ class CallerSearch:
         return found
 
     def _add_tests_using(self, rank: int, key: str) -> None:
-        """Add tests that use a class by name, in the file that defines it or after importing it."""
+        """Add tests that use a class by name, either where it is defined or after importing it."""
         path, qualname = split_node_key(key)
         if (file := self._project.file(path)) is not None:
             for test in file.functions_using(qualname):

@@ -1,1 +1,1 @@
-"""Syntax of Python source: nodes, spans, signatures, imports, references."""
+"""Syntactic analysis of Python source, including nodes, signatures, imports and references."""

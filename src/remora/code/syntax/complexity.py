@@ -1,4 +1,4 @@
-"""Cyclomatic complexity as radon counts it, from the branches of each body."""
+"""Cyclomatic complexity of functions and classes, counted in the same way as by radon."""
 
 import ast
 from collections.abc import Sequence
@@ -8,10 +8,12 @@ from remora.ids import NodeKey
 
 
 def complexities(definitions: Sequence[Definition], branches: Sequence[int]) -> list[int]:
-    """Return the complexity of each definition; `branches` excludes those in nested definitions.
+    """Return the complexity of each definition.
 
-    Function: branches + 1. Class: 1 + branches + the sum of its methods' complexities. If there are
-    methods, the sum is divided by their number and rounded down; 1 is added if there are several.
+    `branches` contains the number of branches in each definition, excluding nested definitions. The
+    complexity of a function is 1 plus its number of branches. The complexity of a class is 1 plus
+    its number of branches plus the complexities of its methods. If a class has methods, this sum is
+    divided by their number and rounded down, and 1 is added if there is more than one method.
     """
     methods: dict[NodeKey, list[int]] = {}
     for (node, _, _, parent), count in zip(definitions, branches, strict=True):

@@ -36,7 +36,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Definition(NamedTuple):
-    """A function or class; `parent` is the key of the enclosing node."""
+    """A function or class. `parent` is the key of the enclosing node."""
 
     node: DefinitionNode
     qualname: str
@@ -45,7 +45,7 @@ class Definition(NamedTuple):
 
 
 class _Scope(NamedTuple):
-    """Naming context of nested definitions; `seen` counts the uses of each name."""
+    """The scope in which nested definitions are named. `seen` counts the uses of each name."""
 
     prefix: str
     key: NodeKey
@@ -55,7 +55,8 @@ class _Scope(NamedTuple):
 def find_definitions(tree: ast.Module, spelled: str) -> list[Definition]:
     """Return all definitions, including nested ones, in source order.
 
-    Repeated names get `#2`, `#3`. Iterative, so deep nesting cannot hit the recursion limit.
+    Repeated names get `#2`, `#3` and so on. The search is iterative, so deep nesting cannot hit the
+    recursion limit.
     """
     definitions: list[Definition] = []
     # reserve the module's own key: a definition may also be called __module__

@@ -1,4 +1,4 @@
-"""Detects changes that affect only docstrings."""
+"""Detection of changes that affect only docstrings."""
 
 import ast
 
@@ -8,7 +8,7 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def only_docstrings_changed(before: bytes, after: bytes) -> bool:
-    """True if both sources parse and their syntax trees differ only in docstrings, if at all."""
+    """Return True if both sources parse and their syntax trees are the same except for docstrings."""
     old, new = _without_docstrings(before), _without_docstrings(after)
     return old is not None and old == new
 

@@ -40,7 +40,7 @@ class DocstringDrift(NamedTuple):
 
     `unknown_parameters` are documented but not in the signature. `undocumented_parameters` are
     missing from the docstring's parameter list. `no_value` is True if a result is documented, but
-    the code has none.
+    the function does not have one.
     """
 
     unknown_parameters: frozenset[str] = frozenset()
@@ -89,7 +89,7 @@ def _parameter_drift(
 def _init_drift(found: DocumentedItems, code: Sequence[ast.stmt]) -> frozenset[str]:
     """Return documented parameters that `__init__` does not accept.
 
-    If the class uses one of these names, for example as an attribute, nothing is returned.
+    Return an empty set if the class uses one of these names, for example as an attribute.
     """
     for statement in code:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
@@ -128,7 +128,9 @@ def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stm
 def _exception_drift(
     found: DocumentedItems, code: Sequence[ast.stmt]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return documented exceptions that are never raised, and raised ones that are undocumented."""
+    """Return documented exceptions that are never raised, and raised exceptions that are
+    undocumented.
+    """
     if found.raises is None:
         return frozenset(), frozenset()
     raised = raised_exceptions(code)

@@ -45,7 +45,10 @@ _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
 
 class DocumentedItems(NamedTuple):
-    """Items that a docstring documents. A field is None if its list is missing or ambiguous."""
+    """The items that a docstring documents.
+
+    `parameters` and `raises` are None if the list is missing or ambiguous.
+    """
 
     parameters: frozenset[str] | None
     raises: frozenset[str] | None
@@ -99,7 +102,7 @@ def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
 
 
 def _section_starts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line number that may start a section or field, and the first character found."""
+    """Yield (line number, first matched character) for each line that may start a section or field."""
     number = start = 0
     for mark in _SECTION_START.finditer(text):
         number += text.count("\n", start, mark.start())
@@ -135,7 +138,9 @@ def _google_entries(lines: Sequence[str], number: int) -> Iterator[_Entry]:
 
 
 def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
-    """Parse a NumPy section: title, underline, and lines up to the next title."""
+    """Parse a NumPy section. `lines` are its title, its underline and all lines up to the next
+    title.
+    """
     if (kind := SECTIONS.get(lines[0].strip().lower())) is None:
         return
     block = filter(str.strip, lines[2:])
@@ -146,7 +151,7 @@ def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
 
 
 def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
-    """Yield the non-blank lines before the first line not indented deeper than `margin`."""
+    """Yield non-blank lines as long as they are indented deeper than `margin`."""
     deeper = " " * (margin + 1)
     for line in lines:
         if line.strip():
@@ -156,7 +161,7 @@ def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
 
 
 def _list_items(kind: SectionKind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
-    """Yield the names at the margin of a block. More deeply indented lines are descriptions."""
+    """Yield the items at the margin of a block. Lines with a deeper indent are descriptions."""
     first = next(block, "")
     margin = indent_of(first)
     deeper = " " * (margin + 1)

@@ -1,4 +1,4 @@
-"""Effects of a function body: the exceptions it raises, the values it returns or yields."""
+"""Analysis of the exceptions that a function body raises and the values it returns or yields."""
 
 import ast
 import builtins
@@ -54,7 +54,7 @@ def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
 
 
 def may_propagate(body: Sequence[ast.stmt]) -> bool:
-    """True if a call, `await`, `with` or similar operation in the body may raise."""
+    """Return True if the body contains a call, `await`, `with` or similar operation that may raise."""
     raised: set[int] = set()  # calls that only construct the exception of a `raise`
     for node in own_nodes(body):
         if isinstance(node, ast.Raise):
@@ -65,7 +65,7 @@ def may_propagate(body: Sequence[ast.stmt]) -> bool:
 
 
 def may_be_subclass(name: str, base: str) -> bool:
-    """True if, judging by their names, exception `name` may be `base` or a subclass of it."""
+    """Return True if exception `name` may be `base` or a subclass of it, judging by their names."""
     if name == base or name not in _BUILTIN_EXCEPTIONS:
         return True
     return base in _BUILTIN_EXCEPTIONS and issubclass(
@@ -85,7 +85,7 @@ def returns_or_yields(body: Sequence[ast.stmt]) -> bool:
 
 
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
-    """True if a definition is abstract, an overload or empty. `body` excludes the docstring."""
+    """Return True if a definition is abstract, an overload or empty. `body` excludes the docstring."""
     if any(
         "abstract" in name or "overload" in name
         for name in map(unqualified_name, node.decorator_list)
@@ -113,7 +113,7 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes of a body, last statement first; skip nested definitions and lambdas."""
+    """Yield the nodes of a body in reverse order. Nested definitions and lambdas are skipped."""
     pending: list[ast.AST] = list(body)
     while pending:
         node = pending.pop()
@@ -145,5 +145,5 @@ def unqualified_name(node: ast.expr | None) -> str:
 
 
 def is_none_or_missing(value: ast.expr | None) -> bool:
-    """True if an expression is missing or the literal None."""
+    """Return True if an expression is missing or is the literal None."""
     return value is None or (isinstance(value, ast.Constant) and value.value is None)

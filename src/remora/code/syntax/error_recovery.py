@@ -1,4 +1,4 @@
-"""Error-tolerant parsing: builds a syntax tree from the parts of a broken file that parse."""
+"""Error-tolerant parser that builds a syntax tree from the valid parts of a broken file."""
 
 import ast
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def parse_with_recovery(utf8: bytes) -> ast.Module:
     """Return the definitions and statements of a broken file, at their original positions.
 
     Statements that parse are kept. A broken definition keeps its header, or at least its name, and
-    the parts of its body that parse. A broken compound statement becomes an `if`; anything else
+    the parts of its body that parse. A broken compound statement becomes an `if`. Anything else
     becomes `pass`.
     """
     recovery = _Recovery(StatementRows(utf8))
@@ -26,14 +26,14 @@ def parse_with_recovery(utf8: bytes) -> ast.Module:
 
 
 class _Piece(NamedTuple):
-    """Rows from `first` to `end` (exclusive); ideally one statement."""
+    """The rows from `first` to `end` (exclusive). Ideally, they contain one statement."""
 
     first: int
     end: int
 
 
 class _Recovery:
-    """Recovery of one file; counts the misplaced lines it has removed."""
+    """Recovers the statements of one file, and counts the misplaced lines that are removed."""
 
     def __init__(self, rows: StatementRows) -> None:
         self.rows = rows
@@ -74,7 +74,9 @@ class _Recovery:
             yield _Piece(start, end)
 
     def _parse_rows(self, first: int, end: int, tail: str = "") -> list[ast.stmt] | str:
-        """Return the statements in some rows, at their original positions, or the syntax error."""
+        """Return the statements in a range of rows, at their original positions, or the syntax
+        error.
+        """
         lines = self.rows.lines[first:end]
         nested = lines[0][:1].isspace()
         tree = parse_text("\n".join((*(("if 1:",) if nested else ()), *lines, tail)))
@@ -91,7 +93,7 @@ class _Recovery:
         return body
 
     def _remove_misplaced(self, piece: _Piece, before: _Piece) -> bool:
-        """Remove the first line if its indent is too small for its block.
+        """Remove the first line of `piece` if it is not indented far enough for its block.
 
         Return True if the line was removed.
         """
@@ -114,7 +116,7 @@ class _Recovery:
         return False
 
     def _definition_row(self, piece: _Piece) -> int | None:
-        """Return the row of the `def` or `class` keyword if the piece is a definition."""
+        """Return the row of the `def` or `class` keyword, or None if the piece is not a definition."""
         rows, first = self.rows, piece.first
         if rows.header(first):
             return first

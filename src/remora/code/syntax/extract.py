@@ -24,7 +24,10 @@ _MAX_CACHED_BYTES = 256 * 1024
 
 
 def parse_module(path: str, source: bytes) -> Module | Unreadable:
-    """Return the nodes of the file at `path` (relative, POSIX), cached. Never raises or warns."""
+    """Return the nodes of a file. Never raises or warns.
+
+    `path` is a relative POSIX path. Results are cached for small files.
+    """
     return _parse_cached(path, source) if len(source) <= _MAX_CACHED_BYTES else _parse(path, source)
 
 

@@ -1,4 +1,4 @@
-"""Fast replacement for `ast.unparse`, for headers and simple expressions."""
+"""Fast alternative to `ast.unparse` for headers and simple expressions."""
 
 import ast
 from collections.abc import Callable, Sequence

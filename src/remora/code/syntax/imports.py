@@ -1,4 +1,4 @@
-"""Absolute names of a file's imports, derived from its path."""
+"""Absolute names of the imports in a file, derived from the file's path."""
 
 import ast
 from collections.abc import Iterable
@@ -9,7 +9,11 @@ _SOURCE_FOLDER = "src"
 
 
 def package_of(path: str) -> tuple[str, ...]:
-    """Return the folders of a file after the last one that is `src` or not an identifier."""
+    """Return the names of the package folders that contain a file.
+
+    The outermost package folder follows the last folder that is called `src` or is not an
+    identifier.
+    """
     folders = path.split("/")[:-1]
     for index in range(len(folders) - 1, -1, -1):
         if folders[index] == _SOURCE_FOLDER or not folders[index].isidentifier():
@@ -18,7 +22,7 @@ def package_of(path: str) -> tuple[str, ...]:
 
 
 def imported_names(path: str, imports: Iterable[ImportNode]) -> tuple[str, ...]:
-    """Return unique names such as `os`, `typing.Optional`, `pkg.sub.*`, in source order."""
+    """Return the unique imported names, such as `os` or `pkg.sub.*`, in source order."""
     names: dict[str, None] = {}
     package = package_of(path)
     for node in imports:

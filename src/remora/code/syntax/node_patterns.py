@@ -13,8 +13,8 @@ _MIN_SIMILARITY = 0.5
 def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
     """Return the keys that match `pattern`, in the order of `keys`.
 
-    A pattern is a name or a case-sensitive glob, compared with `path:qualname` and with the
-    qualname; a leading `node:` is ignored. If the pattern is the exact name of a node, it is not
+    A pattern is a name or a case-sensitive glob. It is compared with `path:qualname` and with the
+    qualname. A leading `node:` is ignored. If the pattern is the exact name of a node, it is not
     used as a glob, because paths may contain brackets.
     """
     name = pattern.removeprefix("node:")
@@ -26,7 +26,7 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:
-    """Return at most `n` of `names` that are similar to `name`, best first.
+    """Return up to `n` of the names that are most similar to `name`, best match first.
 
     `names` may contain node keys.
     """

@@ -1,4 +1,4 @@
-"""Nodes of a Python file: its functions, its classes and the module itself."""
+"""Nodes of a Python file, which are its functions, its classes and the module itself."""
 
 from bisect import bisect_right
 from collections.abc import Container
@@ -13,14 +13,13 @@ SUMMARY_LIMIT = 300
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A function, a class or a module of one file.
+    """A function, a class or a module in a file.
 
-    `path` is the real path; `key` contains it in escaped form. Lines count from 1. The span starts
-    at the first decorator; an empty module has lines 1 to 0. Hashes are SHA-256. `source_hash` is
-    the hash of the span's raw lines without the last newline. `body_hash` is the hash of the
-    dedented body without the docstring, so that it does not change if the node is renamed or moved.
-    `parent` is None for modules. `skip` is True if the node or an enclosing node has a skip
-    comment.
+    `path` is the real path, and `key` contains it in escaped form. Lines count from 1 and include
+    decorators. An empty module has lines 1 to 0. Hashes are SHA-256. `source_hash` is the hash of
+    the node's raw lines without the last newline. `body_hash` is the hash of the dedented body
+    without the docstring, so it does not change if the node is renamed or moved. `parent` is None
+    for modules. `skip` is True if the node or an enclosing node has a skip comment.
     """
 
     key: NodeKey
@@ -41,7 +40,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """A file without syntax errors. `nodes` are in source order, the module first."""
+    """A file without syntax errors. `nodes` are in source order and start with the module."""
 
     path: str
     key: NodeKey
@@ -58,9 +57,10 @@ def find_node(module: Module, key: str) -> Node | None:
 def own_lines(
     module: Module, key: NodeKey, known: Container[NodeKey] | None = None
 ) -> frozenset[int]:
-    """Return the lines of node `key` that are outside its nested nodes. Raises NotFound.
+    """Return the lines of node `key`, excluding the lines of its nested nodes.
 
-    If `known` is given, only nested nodes in `known` are excluded.
+    If `known` is given, only nested nodes in `known` are excluded. Raises NotFound if the module
+    does not contain the node.
     """
     if (node := find_node(module, key)) is None:
         raise NotFound(f"{module.path} has no node {key}")
@@ -72,7 +72,10 @@ def own_lines(
 
 
 def node_at_line(module: Module, line: int) -> NodeKey:
-    """Return the key of the innermost node whose span contains `line`, or else the module's key."""
+    """Return the key of the innermost node whose span contains `line`.
+
+    If there is no such node, return the module's key.
+    """
     before = bisect_right(module.nodes, line, key=lambda node: node.line_start)
     # outer nodes come first in source order, so the first match from the end is the innermost
     for node in reversed(module.nodes[:before]):

@@ -1,4 +1,4 @@
-"""Uses of a name in a file, found by syntax only; scopes and imports are not resolved."""
+"""Syntactic search for the uses of a name in a file. Scopes and imports are not resolved."""
 
 import ast
 import re
@@ -34,10 +34,12 @@ _TEXT_NAMES = {
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """A use of a name: the line number (from 1), the text of the line, and the kind of use.
+    """A use of a name.
 
-    Kind `declaration` is `global` or `nonlocal`; `string` is a literal equal to the name (as in
-    `__all__`); `text` is the name as a whole word in a file that does not parse.
+    `line` is the line number (from 1), `text` is the source of the line, and `kind` is the kind of
+    use. `declaration` means `global` or `nonlocal`. `string` means a literal that is equal to the
+    name, as in `__all__`. In a file that does not parse, every whole-word match has the
+    kind `text`.
     """
 
     line: int
@@ -46,7 +48,10 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_name_references(name: str, source: bytes) -> list[Reference]:
-    """Return the uses of `name` in a file, ordered by line; at most one per line and kind."""
+    """Return the uses of `name` in a file, ordered by line.
+
+    There is at most one result per line and kind.
+    """
     if name.encode("utf-8", "surrogatepass") not in source and source.isascii():
         return []
     read = read_source("", source)

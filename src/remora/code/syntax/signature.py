@@ -18,7 +18,9 @@ _UNANNOTATED = ("self", "cls")
 
 
 def signature(node: DefinitionNode) -> str:
-    """Return one line such as `def foo(x: int) -> str` or `class A(B)`, without a colon."""
+    """Return a one-line signature such as `def foo(x: int) -> str` or `class A(B)`, without a
+    colon.
+    """
     return printable(unparse_header(node) or _header(node))
 
 
@@ -34,7 +36,10 @@ def _header(node: DefinitionNode) -> str:
 
 
 def has_type_hints(node: FunctionNode) -> bool:
-    """True if the return and all parameters except a first `self` or `cls` are annotated."""
+    """Return True if the return value and all parameters are annotated.
+
+    A leading `self` or `cls` needs no annotation.
+    """
     if node.returns is None:
         return False
     args = node.args
@@ -81,7 +86,7 @@ def source_segment(node: ast.expr, source: Source) -> str:
 
 
 def start_line(node: ast.stmt, source: Source) -> int:
-    """Return the first line (from 1) of `node`, including decorators."""
+    """Return the first line of `node`, including its decorators. Lines count from 1."""
     found: list[ast.expr] | None = getattr(node, "decorator_list", None)
     if not found:
         return node.lineno

@@ -1,4 +1,4 @@
-"""`# remora: skip` comments in a file."""
+"""Detection of `# remora: skip` comments in a file."""
 
 import contextlib
 import io
@@ -13,14 +13,18 @@ _IGNORED_TOKENS = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCOD
 
 
 class SkipComments(NamedTuple):
-    """First lines of statements with a skip comment, and lines that contain only such a comment."""
+    """The lines of a file that are affected by skip comments.
+
+    `statements` contains the first lines of statements that have a skip comment. `standalone`
+    contains the lines that consist only of a skip comment.
+    """
 
     statements: frozenset[int] = frozenset()
     standalone: frozenset[int] = frozenset()
 
 
 def find_skip_comments(utf8: bytes) -> SkipComments:
-    """Return the skip comments of a file that parses. Strings with the same text are ignored."""
+    """Return the skip comments of a valid file. Strings that contain the same text are ignored."""
     if _QUICK_TEST not in utf8:  # tokenizing takes ten times as long as parsing
         return SkipComments()
     text = utf8.decode()

@@ -19,7 +19,10 @@ _NEWLINE, _RETURN = b"\n\r"
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that cannot be decoded or parsed; `detail` is one line, `line` counts from 1."""
+    """A file that cannot be decoded or parsed.
+
+    `detail` is a one-line error message. `line` counts from 1.
+    """
 
     path: str
     detail: str
@@ -27,11 +30,11 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    r"""A file with its syntax tree.
+    """A source file and its syntax tree.
 
-    `utf8` is the text in UTF-8, without byte order mark and with `\n` line endings. Columns of
-    `tree` count its bytes. `raw_starts` and `starts` contain the offset of each line in `raw` and
-    `utf8`, and the offset of the end.
+    `utf8` is the source in UTF-8, without a byte order mark and with LF line endings. Columns in
+    `tree` count bytes of `utf8`. `raw_starts` and `starts` contain the offset of each line in `raw`
+    and `utf8`, followed by the offset of the end.
     """
 
     raw: bytes
@@ -42,7 +45,7 @@ class Source(msgspec.Struct, frozen=True):
     tree: ast.Module
 
     def raw_lines(self, first: int, last: int) -> bytes:
-        """Return the raw lines `first` to `last` (from 1), without the last newline."""
+        """Return lines `first` to `last` of `raw` (counted from 1), without the last newline."""
         raw, end = self.raw, self.raw_starts[last]
         start = self.raw_starts[first - 1]
         if end > start and raw[end - 1] == _NEWLINE:
@@ -52,16 +55,18 @@ class Source(msgspec.Struct, frozen=True):
         return raw[start:end]
 
     def line(self, number: int) -> bytes:
-        """Return one line (from 1), including its line ending."""
+        """Return a line (counted from 1), including its line ending."""
         return self.utf8[self.starts[number - 1] : self.starts[number]]
 
     def offset(self, line: int, column: int) -> int:
-        """Return the offset in `utf8` of a tree position; lines count from 1, columns from 0."""
+        """Return the offset in `utf8` of a position in the tree. Lines count from 1, and columns
+        from 0.
+        """
         return self.starts[line - 1] + column
 
 
 class _RefusedError(Exception):
-    """Raised if the file cannot be decoded or parsed; converted to an `Unreadable`."""
+    """Raised if a file cannot be decoded or parsed, and converted to an `Unreadable`."""
 
     def __init__(self, detail: str, line: int | None = None) -> None:
         super().__init__(detail)
@@ -70,7 +75,10 @@ class _RefusedError(Exception):
 
 
 def read_source(path: str, source: bytes) -> Source | Unreadable:
-    """Decode (PEP 263, byte order mark) and parse a file. Never raises or warns."""
+    """Decode and parse a file. Never raises or warns.
+
+    The encoding is given by a byte order mark or a PEP 263 declaration. The default is UTF-8.
+    """
     try:
         return _read(source)
     except _RefusedError as refused:
@@ -88,7 +96,7 @@ def _read(source: bytes) -> Source:
 def read_with_recovery(source: bytes, recover: Callable[[bytes], ast.Module]) -> Source:
     """Read as much as possible of a file that `read_source` rejects.
 
-    NUL bytes and undecodable bytes are escaped. `recover` builds the tree if the text does not
+    NUL bytes and undecodable bytes are escaped. `recover` builds the tree if the source does not
     parse.
     """
     escaped = source.replace(b"\0", b"\\x00")
@@ -121,7 +129,7 @@ def _line_starts(lines: bytes) -> list[int]:
 
 
 def parse_text(text: str) -> ast.Module | str:
-    """Return the syntax tree, or the error as one line."""
+    """Return the syntax tree of `text`, or a one-line error message."""
     try:
         return _parse(text)
     except _RefusedError as refused:
@@ -129,13 +137,13 @@ def parse_text(text: str) -> ast.Module | str:
 
 
 def parse_error(source: bytes) -> str | None:
-    """Return the decoding or syntax error of `source` as one line, or None if it parses."""
+    """Return the decoding or syntax error of `source` as one line, or None if there is no error."""
     outcome = read_source("", source)
     return outcome.detail if isinstance(outcome, Unreadable) else None
 
 
 def printable(text: str) -> str:
-    r"""Return `text` as one line of valid UTF-8: lone surrogates become `\udXXX`."""
+    """Return `text` as one line of valid UTF-8. Lone surrogates are escaped."""
     if text.isprintable():
         return text
     return " ".join(text.encode("utf-8", "backslashreplace").decode().splitlines())

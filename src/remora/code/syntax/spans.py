@@ -16,7 +16,10 @@ _MAY_HAVE_DECORATORS = frozenset(DEFINITIONS)
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """Lines of a node, counted from 1, including decorators. An empty module has lines 1 to 0."""
+    """The lines of a node, including decorators, and the hashes of its source and body.
+
+    Lines count from 1. An empty module has lines 1 to 0.
+    """
 
     line_start: int
     line_end: int
@@ -29,7 +32,10 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 def span_of(node: DefinitionNode, source: Source, code: Sequence[ast.stmt] | None = None) -> Span:
-    """Return the span of a definition. `code` is its body without the docstring, if known."""
+    """Return the span of a definition.
+
+    `code` is the body without the docstring. If it is not given, it is taken from `node`.
+    """
     if code is None:
         code = without_docstring(node.body)
     start = start_line(node, source) if node.decorator_list else node.lineno
@@ -52,7 +58,7 @@ def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
 
 
 def _body_hash(source: Source, code: Sequence[ast.stmt]) -> str:
-    """Return the hash of a body after dedenting it; `code` does not include the docstring."""
+    """Return the hash of a dedented body. `code` does not include the docstring."""
     if not code:
         return _EMPTY_HASH
     first, last = code[0], code[-1]

@@ -1,4 +1,4 @@
-"""Statement starts in a file that does not parse, found with tree-sitter."""
+"""Search for the starts of statements in a file that does not parse, using tree-sitter."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _BRACKETS = frozenset(
 
 
 class StatementRows:
-    """Lines of a file, numbered from 0.
+    """The lines of a file, numbered from 0.
 
     `indents` contains the column where each line starts, or -1 for blank lines and comments.
     """
@@ -37,7 +37,7 @@ class StatementRows:
             found.update(range(node.start_point.row + 1, node.end_point.row + 1))
 
     def header(self, row: int) -> tuple[str, str] | None:
-        """Return the keyword and name if a `def`, `async def` or `class` starts in this row."""
+        """Return the keyword and name of the function or class that starts in this row, or None."""
         found = _HEADER.match(self.lines[row])
         if found is None or iskeyword(found[2]) or not found[2].isidentifier():
             return None
@@ -51,13 +51,13 @@ class StatementRows:
         return self.lines[row].lstrip().startswith("@")
 
     def is_compound(self, row: int) -> bool:
-        """True if the row starts with the keyword of a compound statement or clause."""
+        """Return True if the row starts with the keyword of a compound statement or clause."""
         return _COMPOUND.match(self.lines[row]) is not None
 
     def starts_statement(self, row: int, *, strings: bool) -> bool:
-        """True if a statement may start in this row.
+        """Return True if a statement may start in this row.
 
-        A definition may start even inside brackets, because a bracket may not have been closed.
+        A definition may even start inside brackets, because an earlier bracket may be unclosed.
         """
         line = self.lines[row]
         if self.indents[row] < 0 or (strings and row in self._in_string):

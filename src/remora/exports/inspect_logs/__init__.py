@@ -1,1 +1,1 @@
-"""Runs as Inspect evaluation logs."""
+"""Export of runs as Inspect evaluation logs."""

@@ -1,4 +1,4 @@
-"""A run as an Inspect log (`.eval`), written with the optional dependency `inspect_ai`."""
+"""Export of a run as an Inspect log (`.eval`), using the optional dependency `inspect_ai`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ _TASK = "remora"
 
 
 def check_inspect() -> None:
-    """Raise UsageError, with a hint on what to install, if `inspect_ai` is missing."""
+    """Raise UsageError with an installation hint if `inspect_ai` is missing."""
     from importlib.util import find_spec
 
     if find_spec("inspect_ai") is None:
@@ -25,7 +25,7 @@ def check_inspect() -> None:
 
 
 def log_name(group: RunBundle) -> str:
-    """Return the file name of a run's log in a folder of logs."""
+    """Return the file name of a run's log, for use in a folder of logs."""
     name = group.run_id if group.whole and group.path else group.agents[0]
     return f"{name}{SUFFIX}"
 
@@ -33,7 +33,7 @@ def log_name(group: RunBundle) -> str:
 def eval_log(
     group: RunBundle, surveys: Sequence[AgentSummary], samples: Sequence[Json], version: str
 ) -> Json:
-    """Return the log as JSON: the run as the evaluation, each agent as a sample."""
+    """Return the log as JSON, with the run as the evaluation and its agents as samples."""
     models = sorted({model_name(survey) for survey in surveys})
     began = group.began or min((s.began for s in surveys), default="")
     ended = max((survey.ended for survey in surveys), default=began)
@@ -71,10 +71,10 @@ def eval_log(
 
 
 def write_log(log: Json, path: Path) -> None:
-    """Write a log to a new file, which must end in `.eval`.
+    """Write a log to a new file, whose name must end in `.eval`.
 
-    Raises StreamDamaged for values that Inspect rejects. For example, a run killed at its start has
-    no start time.
+    Raises StreamDamaged if Inspect rejects a value. For example, a run that was killed at its start
+    has no start time.
     """
     from inspect_ai.log import EvalLog, write_eval_log
 

@@ -1,4 +1,4 @@
-"""An agent's stream as a sample of an Inspect log, in JSON."""
+"""Conversion of an agent's stream to a JSON sample of an Inspect log."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -33,7 +33,7 @@ _REFUSED = frozenset({"rejected", "retried", "reverted"})
 
 
 def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) -> Json:
-    """Return the sample; events and messages are in the stream's order."""
+    """Return the sample for an agent, with events and messages in stream order."""
     builder = _SampleBuilder(folder, survey)
     for event in read_events(folder.existing_agent(survey.agent_id)):
         builder.take(event)
@@ -68,7 +68,7 @@ def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) 
 
 
 def model_name(survey: AgentSummary) -> str:
-    """Return `PROVIDER/MODEL`, the format of model names in Inspect."""
+    """Return the model's name in the format that Inspect uses, `PROVIDER/MODEL`."""
     return f"{survey.start.model.get('provider') or 'remora'}/{survey.model}"
 
 
@@ -155,7 +155,10 @@ class _SampleBuilder:
         self.events[-1]["metadata"] |= _pick(request, "renderer", "packet_sha256", "decoding")
 
     def _calling(self, event: Event, call: Mapping[str, Any]) -> Json:
-        """Return the decision as a message, and whether a rule or the model made it."""
+        """Return the call as an assistant message.
+
+        The metadata contains whether the model or a rule decided on the call.
+        """
         decided = {
             "id": f"{event.agent_id}.{event.seq}",
             "function": str(call.get("tool")),
@@ -206,7 +209,7 @@ class _SampleBuilder:
 
 
 def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]]:
-    """Yield `verified` (the checks) and `review` (a person's verdict) if they exist."""
+    """Yield the scores `verified` (from the checks) and `review` (from a person's verdict), if any."""
     if survey.verified is not None:
         why = ", ".join(survey.failed_checks)
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}

@@ -1,1 +1,1 @@
-"""OpenTelemetry spans of runs and agents."""
+"""Export of runs and agents as OpenTelemetry spans."""

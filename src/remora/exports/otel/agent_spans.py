@@ -1,4 +1,4 @@
-"""An agent's stream as spans of the OpenTelemetry conventions for generative AI.
+"""Conversion of an agent's stream to spans, as in the OpenTelemetry conventions for GenAI.
 
     invoke_workflow remora          the run, if the run itself was requested
     └── invoke_agent NAME           an agent
@@ -6,7 +6,7 @@
         └── execute_tool TOOL       a call and its result
 
 A run is one trace. Every ID is derived from names and numbers in the streams, so repeated exports
-give the same spans.
+produce the same spans.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,10 +41,10 @@ from remora.trace.trace_folder import TraceFolder
 def agent_spans(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str = ""
 ) -> Iterator[Span]:
-    """Yield the spans of an agent's requests and calls in order, then the agent's span.
+    """Yield the spans of an agent's requests and calls in order, and finally the agent's span.
 
-    With `content`, they include prompts, answers, arguments and outputs, which are opt-in in the
-    conventions. `parent` is the run's span.
+    If `content` is True, the spans include prompts, answers, arguments and outputs, which the
+    conventions make opt-in. `parent` is the ID of the run's span.
     """
     reader = _SpanBuilder(folder.blobs, survey, content=content)
     for event in read_events(folder.existing_agent(survey.agent_id)):
@@ -66,7 +66,7 @@ def agent_spans(
 
 
 def run_span(group: RunBundle, ended: str) -> Span:
-    """Return the run's span, from its first event to `ended`."""
+    """Return the span of a run, from its first event to `ended`."""
     return Span(
         run_id=group.run_id,
         span_id=run_span_id(group.run_id),
@@ -89,7 +89,7 @@ def run_span_id(run_id: str) -> str:
 
 
 class _SpanBuilder:
-    """Pairs requests with answers and calls with results."""
+    """Builds spans by matching requests with answers and calls with results."""
 
     def __init__(self, blobs: ObjectStore, survey: AgentSummary, *, content: bool) -> None:
         self._blobs = blobs
@@ -102,7 +102,7 @@ class _SpanBuilder:
         self.errors: list[dict[str, Any]] = []
 
     def take(self, event: Event) -> Iterator[Span]:
-        """Yield the spans that end with this event."""
+        """Yield the spans that are complete after this event."""
         if event.type == ModelRequest.type:
             yield from self.unfinished()
             self._request = event
@@ -119,7 +119,7 @@ class _SpanBuilder:
             self._fail(event)
 
     def unfinished(self) -> Iterator[Span]:
-        """Yield unfinished spans with zero duration."""
+        """Yield the unfinished spans, with a duration of zero."""
         if self._request is not None:
             yield self._chat(self._request, None)
         if self._call is not None:

@@ -1,8 +1,8 @@
-"""Span attributes of the OpenTelemetry conventions for generative AI.
+"""Span attributes according to the OpenTelemetry conventions for generative AI.
 
-Based on `open-telemetry/semantic-conventions-genai` as of 2026, where everything has the status
-"development". Attributes that are not in the conventions begin with `remora.`. Null values are left
-out.
+They are based on `open-telemetry/semantic-conventions-genai` as of 2026, where everything has the
+status "development". Attributes that are not in the conventions start with `remora.`. Null values
+are omitted.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ PROVIDER = "remora"
 
 
 def provider(survey: AgentSummary) -> str:
-    """Return `openai` for a server with the OpenAI protocol, else `remora`."""
+    """Return `openai` if the server uses the OpenAI protocol, otherwise `remora`."""
     return "openai" if survey.start.model.get("provider") == "openai" else PROVIDER
 
 
 def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -> Attributes:
-    """Return an agent's attributes: name, model, and how it ended."""
+    """Return the attributes of an agent's span, such as its name, model and status."""
     packet = survey.start.packet
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
@@ -83,7 +83,7 @@ def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
 
 
 def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Attributes:
-    """Return prompts and answers as JSON text in the format of the conventions."""
+    """Return the prompts and answers as JSON strings in the format of the conventions."""
     messages = request.get("messages")
     if messages is None:
         messages = [{"role": "user", "content": request.get("prompt")}]

@@ -1,4 +1,4 @@
-"""OTLP requests as JSON and as protobuf."""
+"""OTLP requests in JSON and protobuf format."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,10 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
 
 
 def request_documents(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield each `ExportTraceServiceRequest` as JSON, with its number of spans (at most 512)."""
+    """Yield each `ExportTraceServiceRequest` as JSON, with its number of spans.
+
+    A request contains at most 512 spans.
+    """
     for batch in _batches(spans):
         resource = {"service.name": "remora", "service.version": version}
         scope = {"name": "remora.trace", "version": version}
@@ -90,10 +93,9 @@ def protobuf(document: dict[str, Any]) -> bytes:
 
 
 def rejected_spans(answer: bytes) -> int:
-    """Return the number of spans that a receiver rejected (`partial_success` in its protobuf
-    response).
+    """Return the number of rejected spans in a receiver's protobuf response (`partial_success`).
 
-    Raises ValueError for an invalid response.
+    Raises ValueError if the response is invalid.
     """
     for number, value in _fields(answer):
         if number == 1 and isinstance(value, bytes):

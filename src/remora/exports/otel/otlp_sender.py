@@ -1,4 +1,4 @@
-"""OTLP sender: sends spans to an OpenTelemetry receiver over HTTP, as protobuf."""
+"""Sends spans to an OpenTelemetry receiver over HTTP, encoded as protobuf."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,9 +18,9 @@ _TIMEOUT_S = 30.0
 
 
 def traces_url(endpoint: str) -> str:
-    """Return the URL for spans. Add `/v1/traces` if it is missing.
+    """Return the URL for sending spans. `/v1/traces` is appended if it is missing.
 
-    Raises UsageError if `endpoint` is not an http(s) URL or contains a password.
+    Raises UsageError if `endpoint` is not an http(s) URL or contains a user name or password.
     """
     try:
         parts = urlsplit(endpoint)
@@ -55,10 +55,10 @@ def headers_from(text: str) -> dict[str, str]:
 def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
 ) -> Iterator[int]:
-    """Post each request, and yield its number of spans once the receiver has accepted all of them.
+    """Send each request, and yield its number of spans once the receiver has accepted all of them.
 
-    Tries up to four times if the receiver is busy (429, 502, 503, 504) or unreachable. Raises
-    OutsideError if it stays unreachable or rejects any spans.
+    A request is tried up to four times if the receiver is busy (status 429, 502, 503 or 504) or
+    unreachable. Raises OutsideError if the receiver stays unreachable or rejects any spans.
     """
     import httpx2
 

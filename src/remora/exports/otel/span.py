@@ -1,4 +1,4 @@
-"""Spans and their JSON for OTLP. Their IDs are derived from names and numbers in the stream."""
+"""Spans and their OTLP JSON. Span IDs are derived from names and numbers in the stream."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,9 +13,9 @@ _ERROR = 2
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """A span of a run's trace, with times as in streams (RFC 3339).
+    """A span of a run's trace. Times have the same format as in streams (RFC 3339).
 
-    `error` contains an error class and a message; `events` are in OTLP's JSON format.
+    `error` contains an error class and a message. `events` are in OTLP's JSON format.
     """
 
     run_id: str
@@ -31,12 +31,15 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trace_id(run_id: str) -> str:
-    """Return the trace ID of a run: 32 hex digits."""
+    """Return the trace ID of a run, as 32 hex digits."""
     return sha256(f"remora trace {run_id}".encode()).hexdigest()[:32]
 
 
 def span_id(run_id: str, agent_id: str, place: str | int) -> str:
-    """Return the span ID of an event (its `seq`), an `agent` or the `run`: 16 hex digits."""
+    """Return the span ID of an event, an agent or a run, as 16 hex digits.
+
+    `place` is the `seq` of the event, or the string `agent` or `run`.
+    """
     return sha256(f"remora span {run_id} {agent_id} {place}".encode()).hexdigest()[:16]
 
 
@@ -62,7 +65,7 @@ def span_json(span: Span) -> dict[str, Any]:
 
 
 def nanoseconds(timestamp: str) -> str:
-    """Return nanoseconds since 1970 as a string, or `0` for an invalid time."""
+    """Return the nanoseconds since 1970 as a string, or `0` if the timestamp is invalid."""
     try:
         when = msgspec.convert(timestamp, datetime)
     except msgspec.ValidationError:
@@ -75,13 +78,15 @@ _INT64 = 2**63
 
 
 def otlp_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return an attribute for each value that is not null, in order."""
+    """Return an OTLP attribute for each value that is not None, in the same order."""
     return [{"key": key, "value": any_value(v)} for key, v in attributes.items() if v is not None]
 
 
 def any_value(value: Any) -> dict[str, Any]:
-    """Return a value in OTLP's JSON format. A value of an unsupported type is converted with
-    `str`."""
+    """Return a value in OTLP's JSON format.
+
+    Values of unsupported types are converted with `str`.
+    """
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64 <= value < _INT64:

@@ -1,1 +1,1 @@
-"""Training rows made from recorded decisions."""
+"""Training rows generated from recorded decisions."""

@@ -1,4 +1,4 @@
-"""Model decisions of a stream: request, response, tool call and result."""
+"""Model decisions in a stream, with their requests, responses, tool calls and results."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -33,7 +33,7 @@ _KEPT = frozenset(
 
 
 class Result(msgspec.Struct, frozen=True):
-    """Outcome of a tool call, without its output."""
+    """The outcome of a tool call, without its output."""
 
     outcome: str = "success"
     error: Any = None
@@ -42,7 +42,7 @@ class Result(msgspec.Struct, frozen=True):
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A model request, its event, and the packet at that point.
 
-    The other fields are None if the model did not answer, or if its answer did not lead to a call.
+    The other fields are None if the model did not answer or its answer did not lead to a call.
     """
 
     event: Event
@@ -55,16 +55,16 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def strategy(self) -> str:
-        """The decoding strategy: `rank`, `grammar`, `tool_call` or `completion`."""
+        """The decoding strategy, which is `rank`, `grammar`, `tool_call` or `completion`."""
         return str(self.request.decoding.get("strategy", ""))
 
     @property
     def form(self) -> AnswerForm:
-        """The answer form of the decoding strategy."""
+        """The form of answers for the decoding strategy."""
         return answer_form(self.strategy)
 
     def shown(self) -> DecisionPacket:
-        """Return the packet as shown in the request.
+        """Return the packet that the request showed.
 
         Raises StreamDamaged if its hash differs from the recorded one.
         """
@@ -80,8 +80,8 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
     """Yield the decisions of a stream in order, each when its result is known.
 
-    A turn that was interrupted and repeated yields two decisions. Holds one turn in memory. Raises
-    StreamDamaged.
+    If a turn was interrupted and repeated, it yields two decisions. Only one turn is held in
+    memory. Raises StreamDamaged if the stream cannot be read.
     """
     packet = DecisionPacket()
     current: ModelDecision | None = None

@@ -1,4 +1,4 @@
-"""Rows for FunctionGemma: plain prompts and calls in the model's format."""
+"""Training rows for FunctionGemma, with plain prompts and calls in the model's format."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,10 +22,10 @@ def functiongemma_rows(
 ) -> Iterator[Row]:
     """Yield one row for each answered request, with the strings `prompt` and `completion`.
 
-    For a FunctionGemma request, these are the exact strings that were sent and received. For
-    another renderer, `prompt` is rendered again from the packet, `completion` is the executed call,
-    and `rendered` is true. In that case, an answer without a call has no row. `<bos>` is not
-    included, because tokenizers and servers add it.
+    For a FunctionGemma request, these are the exact strings that were sent and received. For other
+    renderers, `prompt` is rendered again from the packet, `completion` is the executed call, and
+    `rendered` is True. In this case, answers that did not lead to a call are left out. `<bos>` is
+    not included, because tokenizers and servers add it.
     """
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)
@@ -39,7 +39,7 @@ def functiongemma_rows(
 
 
 def written_call(tool: str, args: dict[str, Any]) -> str:
-    """Return a call in FunctionGemma's format, without control tokens in its strings."""
+    """Return a call in FunctionGemma's format. Control tokens in its strings are neutralized."""
     inner = ",".join(f"{name}:{_value(args[name])}" for name in sorted(args, key=str.lower))
     return f"<start_function_call>call:{tool}{{{inner}}}<end_function_call>"
 

@@ -1,15 +1,16 @@
-"""Preference pairs: two answers to one packet, one of which a person or the model preferred.
+"""Pairs of answers to the same packet, of which a person or the model preferred one.
 
 Each row has one of three sources:
 
 - `verdict`: two attempts on one node gave different answers to the same prompt. A person accepted
   the result of one attempt and rejected the other.
-- `retry`: the same, but the accepted attempt also had the person's feedback. `prompt` is the prompt
-  without the feedback; `chosen_prompt` is the accepted attempt's prompt.
-- `scores`: the model ranked candidates, and its choice was used. The pair is its best and second
-  best candidate, `margin` nats apart. This is the model's preference: no person rejected the second.
+- `retry`: the same, but the accepted attempt also received the person's feedback. `prompt` is the
+  prompt without the feedback, and `chosen_prompt` is the prompt of the accepted attempt.
+- `scores`: the model ranked candidates, and its choice was used. The pair consists of the best and
+  second-best candidates, whose scores differ by `margin` nats. This is the model's preference. No
+  person rejected the second candidate.
 
-An answer that failed is not a preference.
+An answer does not count as rejected just because it failed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,10 +74,10 @@ def score_rows(
 
 
 def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[Row]:
-    """Yield pairs of answers from an accepted and a rejected attempt of one node of a run.
+    """Yield pairs of answers from accepted and rejected attempts on the same node of a run.
 
-    Holds the requests of one node in memory. If a single agent was requested, yields only the pairs
-    that include it. An unreadable attempt is counted as damaged.
+    Only the requests of one node are held in memory. If a single agent was requested, only pairs
+    that include the agent are returned. An unreadable attempt is counted as damaged.
     """
     jobs: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in group.attempts.values():
@@ -94,7 +95,7 @@ def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> 
 def _sides(
     folder: TraceFolder, attempts: Sequence[Attempt], tally: ExportCounts
 ) -> list[_AnswerSide]:
-    """Return every answer of these attempts that led to a call."""
+    """Return all answers from these attempts that led to a call."""
     found: list[_AnswerSide] = []
     for attempt in attempts:
         try:
@@ -128,7 +129,7 @@ def _pairs(
 
 
 def _situation_hash(shown: DecisionPacket) -> str:
-    """Hash the packet on which a decision was based, without IDs, hub freshness and feedback."""
+    """Hash the packet that a decision was based on, without IDs, hub freshness and feedback."""
     knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
     bare = msgspec.structs.replace(
         shown, agent_id="", run_id="", hub_freshness={}, knowledge=knowledge
@@ -162,8 +163,10 @@ def _prompt(one: ModelDecision) -> Any:
 
 
 def _answer(one: ModelDecision) -> Any:
-    """Return the answer that led to the call; for ranked candidates, the chosen candidate's
-    label."""
+    """Return the answer that led to the call.
+
+    For ranked candidates, this is the label of the chosen candidate.
+    """
     label = taken_label(one)
     message = answer_message(one) if label is None else _message(label)
     return message["content"] if one.request.messages is None else [message]

@@ -1,4 +1,4 @@
-"""Training rows (`sft`): the exact request, and the result of its answer."""
+"""Rows of the `sft` training export: each has a request, the model's answer and its result."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,9 +22,10 @@ OTHER_KIND = "asked by plain prompt, which cannot be mixed with conversations"
 def sft_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
-    """Yield one row for each answered request of an agent, in order; all rows have the same keys.
+    """Yield a row for each answered request of an agent, in order.
 
-    All rows of a file are of one kind (`tally.plain`): conversations, or plain prompts.
+    All rows have the same keys. They contain either conversations or plain prompts, as selected by
+    `tally.plain`.
     """
     for one in answered_decisions(folder, survey, tally):
         if (one.request.prompt is not None) != tally.plain:
@@ -36,7 +37,7 @@ def sft_rows(
 def answered_decisions(
     folder: TraceFolder, survey: AgentSummary, tally: ExportCounts
 ) -> Iterator[ModelDecision]:
-    """Yield the decisions whose request was answered. All others are counted as left out."""
+    """Yield the decisions whose request was answered, and count all others as left out."""
     events = read_events(folder.existing_agent(survey.agent_id))
     for one in model_decisions(events, folder.blobs):
         if one.answer is None:
@@ -48,7 +49,7 @@ def answered_decisions(
 def conversation(one: ModelDecision) -> Row:
     """Return `prompt` and `completion` in the form that trainers expect.
 
-    These are lists of messages, or strings for a plain prompt.
+    Both are lists of messages, or strings for a plain prompt.
     """
     message = answer_message(one)
     if one.request.messages is None:
@@ -57,7 +58,7 @@ def conversation(one: ModelDecision) -> Row:
 
 
 def answer_message(one: ModelDecision) -> Row:
-    """Return the answer as the assistant's message; a native call is in `tool_calls`."""
+    """Return the answer as an assistant message, with a native call in `tool_calls`."""
     answer = one.answer
     message: Row = {"role": "assistant", "content": answer.text if answer else ""}
     if answer is not None and one.form.declares_tools:
@@ -66,11 +67,11 @@ def answer_message(one: ModelDecision) -> Row:
 
 
 def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
-    """Return the origin and result of a row.
+    """Return the columns that describe the origin and the result of a row.
 
-    Each column has one type; values of varying type are JSON text. No column has a name with
-    a special meaning to trainers, such as `label`, or `messages`, which TRL rejects next to
-    `prompt`.
+    Each column has a single type, and values of varying type are encoded as JSON. Names with a
+    special meaning to trainers are avoided, such as `label`, or `messages`, which TRL rejects next
+    to `prompt`.
     """
     call, result = one.call, one.result
     return {
@@ -104,8 +105,10 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
 
 
 def candidates(one: ModelDecision) -> list[Row]:
-    """Return the label, tool, arguments and score (in nats) of each candidate of a ranked
-    decision."""
+    """Return the label, tool, arguments and score (in nats) of each candidate.
+
+    Only ranked decisions have candidates.
+    """
     if not one.form.ranks or one.answer is None:
         return []
     scores: Mapping[str, float] = one.answer.scores or {}
@@ -122,7 +125,7 @@ def candidates(one: ModelDecision) -> list[Row]:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON text, with its keys in their recorded order."""
+    """Return a value as a JSON string, without reordering its keys."""
     return msgspec.json.encode(value).decode()
 
 

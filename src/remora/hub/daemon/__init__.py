@@ -1,1 +1,1 @@
-"""The daemon of one root. It follows changes and answers requests over its servers."""
+"""The daemon of a project, which follows file changes and answers requests."""

@@ -1,9 +1,9 @@
-"""Child process that analyses large files while the daemon answers requests.
+"""Child process that analyzes large files while the daemon answers requests.
 
-Its argument is its address-space limit in bytes. Standard input holds framed MessagePack pairs of
-path and source. For each pair, the child writes the FileFacts without nodes, then the nodes in
-portions, then an empty portion: decoding 100,000 nodes at once would block the daemon. The child
-exits at end-of-file, or when its parent exits.
+Its argument is its address-space limit in bytes. It reads framed MessagePack pairs of path and
+source from standard input. For each pair, it writes the FileFacts without nodes, then the nodes in
+portions, and then an empty portion. The nodes are split because decoding 100,000 nodes at once
+would block the daemon. The child exits at the end of its input, or when its parent exits.
 """
 
 import os

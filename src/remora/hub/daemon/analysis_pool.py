@@ -1,4 +1,7 @@
-"""Analysis of large files in a child process, one at a time, so that requests are not delayed."""
+"""Analysis of large files in a child process, so that requests are not delayed.
+
+Files are analyzed one at a time.
+"""
 
 import asyncio
 import logging
@@ -26,7 +29,7 @@ _log = logging.getLogger("remora.hub")
 
 
 class AnalysisPool:
-    """Starts the child on demand and stops it when idle."""
+    """Runs the analysis child, which is started on demand and stopped when idle."""
 
     def __init__(self, environment: Mapping[str, str], *, memory: int = MEMORY_LIMIT) -> None:
         self._environment = environment
@@ -40,7 +43,10 @@ class AnalysisPool:
         return None if self._child is None else self._child.pid
 
     async def analyse(self, path: str, source: bytes) -> FileFacts:
-        """Return the facts of a file (raw path), without nodes if the child fails or times out."""
+        """Return the facts of the file at a raw path.
+
+        If the child fails or times out, the facts contain no nodes.
+        """
         async with self._turn:
             if self._end is not None:
                 self._end.cancel()
@@ -90,7 +96,7 @@ class AnalysisPool:
         return self._child
 
     def _release_child(self) -> None:
-        """Close the child's input, so that it exits. The next file starts a new child."""
+        """Close the child's input, so that it exits. The next file will start a new child."""
         child, self._child = self._child, None
         if child is not None and child.stdin is not None:
             child.stdin.close()

@@ -1,11 +1,14 @@
-"""Queue of numbered file changes, so that a request can wait for all earlier changes."""
+"""Queue of numbered file changes, which lets a request wait for all earlier changes."""
 
 from collections.abc import Iterable
 from itertools import chain, islice
 
 
 class ChangeQueue:
-    """Numbered changes to raw paths. Each path is queued once, under its first number."""
+    """Numbered changes to raw paths.
+
+    Each path is queued only once, with the number of its first change.
+    """
 
     def __init__(self) -> None:
         self._number = 0
@@ -16,9 +19,9 @@ class ChangeQueue:
         self._owed = 0
 
     def __bool__(self) -> bool:
-        """True if this process must read files or sweep.
+        """Return True if this process still has to read files or to sweep.
 
-        Files that the child is reading do not count.
+        Files that the child process is reading do not count.
         """
         return bool(self._paths) or self._sweep is not None
 
@@ -27,26 +30,29 @@ class ChangeQueue:
 
     @property
     def sweep_wanted(self) -> bool:
-        """True if a sweep is next. Files found by the last sweep are read before the next sweep."""
+        """True if a sweep is next.
+
+        Files found by the last sweep are read before the next sweep starts.
+        """
         if self._sweep is None:
             return False
         return all(number > self._owed for number in self._paths.values())
 
     def ticket(self) -> int:
-        """Return the number of the newest change."""
+        """Return the number of the latest change."""
         return self._number
 
     def reached(self, ticket: int) -> bool:
-        """True if all changes up to `ticket` have been read."""
+        """Return True if all changes up to `ticket` have been read."""
         if not self._paths and not self._elsewhere and self._sweep is None:
             return True
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """Return the time when the child received the last unread file up to `ticket`.
+        """Return the time at which the child received its last unread file up to `ticket`.
 
-        Return None if this process still has a change up to `ticket` to read, or if the child has
-        no such file.
+        Returns None if the child has no such file, or if this process still has a change up to
+        `ticket` to read.
         """
         if self._sweep is not None and self._sweep <= ticket:
             return None
@@ -64,7 +70,7 @@ class ChangeQueue:
                 self._paths[path] = self._number
 
     def want_sweep(self) -> None:
-        """Queue a sweep, because anything may have changed."""
+        """Queue a sweep, because any file may have changed."""
         self._number += 1
         if self._sweep is None:
             self._sweep = self._number
@@ -74,7 +80,10 @@ class ChangeQueue:
         self._sweep = 0
 
     def swept(self, paths: Iterable[str]) -> None:
-        """Queue the changed files found by a sweep that started after the last `want_sweep`."""
+        """Queue the changed files that a sweep found.
+
+        The sweep must have started after the last call of `want_sweep`.
+        """
         if self._sweep is None:
             self.add(paths)
             return
@@ -95,9 +104,9 @@ class ChangeQueue:
             self._paths[path] = min(number, self._paths.get(path, number))
 
     def send_away(self, path: str, number: int, now: float) -> int:
-        """Record that the child started reading a file at `now`.
+        """Record that a file was sent to the child at the time `now`.
 
-        Return the number to pass to `came_back`.
+        Returns the number to pass to `came_back`.
         """
         self._errand += 1
         before = self._elsewhere.get(path, (number, now, 0))
@@ -105,7 +114,10 @@ class ChangeQueue:
         return self._errand
 
     def came_back(self, path: str, errand: int) -> None:
-        """Record that the child has read a file, unless the file was sent again after `errand`."""
+        """Record that the child has read a file.
+
+        Does nothing if the file was sent again after `errand`.
+        """
         if self._elsewhere.get(path, (0, 0.0, 0))[2] == errand:
             del self._elsewhere[path]
 

@@ -1,4 +1,4 @@
-"""Startup and message framing of the daemon's child processes."""
+"""Startup of the daemon's child processes, and framing of their messages."""
 
 import ctypes
 import os
@@ -11,9 +11,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def begin() -> BinaryIO | None:
-    """Set up a child process; return the stream for its messages, or None if the parent exited.
+    """Set up a child process and return the stream for its messages.
 
-    Call this first. From then on, Linux kills the child when its parent exits.
+    Returns None if the parent has exited. A child must call this first. From then on, Linux kills
+    the child when its parent exits.
     """
     parent = os.getppid()
     if sys.platform == "linux":  # a busy child would not notice the end of its input

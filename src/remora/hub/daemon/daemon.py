@@ -1,4 +1,4 @@
-"""The daemon of one project: startup, periodic work and shutdown."""
+"""Startup, periodic work and shutdown of the daemon of a project."""
 
 import asyncio
 import logging
@@ -38,17 +38,20 @@ _log = logging.getLogger("remora.hub")
 
 
 class DaemonParts(NamedTuple):
-    """Parts of a daemon that its caller creates."""
+    """Components of a daemon that its caller creates."""
 
     store: HubStore
     indexer: Indexer
     open_watcher: Callable[[], Watcher]
     newest_changes: Callable[[], Callable[[NodeQueries], tuple[str, ...]]]
-    """Called after each change. Returns a function that finds the other nodes it affects."""
+    """Called after each change.
+
+    Returns a function that finds the other nodes that the change affects.
+    """
 
 
 class DaemonSettings(NamedTuple):
-    """Settings of a daemon. `http` is a loopback address and a port; port 0 picks a free port."""
+    """Settings of a daemon. `http` is a loopback address and a port. Port 0 selects a free port."""
 
     sweep_seconds: int
     idle_stop_minutes: int
@@ -57,13 +60,13 @@ class DaemonSettings(NamedTuple):
     environment: Mapping[str, str]
     """Environment of the child processes."""
     restarted: float | None = None
-    """Monotonic time of the daemon's last self-restart in seconds, or None."""
+    """Monotonic time in seconds at which the daemon last restarted itself, or None."""
     quiet_s: float = QUIET_S
-    """Seconds without a change before links are precomputed."""
+    """Number of seconds without changes after which links are precomputed."""
 
 
 class Daemon:
-    """One run of the daemon. The caller holds the database lock."""
+    """A single run of the daemon. The caller must hold the database lock."""
 
     def __init__(self, places: HubPaths, settings: DaemonSettings, ownership: OwnerLock) -> None:
         self._places = places
@@ -78,7 +81,10 @@ class Daemon:
         self._released = False
 
     async def run(self, parts: DaemonParts, ready: Callable[[StatusResult], None]) -> Outcome:
-        """Answer requests until the daemon stops or should be restarted. Raises OutsideError."""
+        """Answer requests until the daemon has to stop or restart.
+
+        Raises OutsideError if it cannot listen for requests.
+        """
         loop = asyncio.get_running_loop()
         self._outcome = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -127,7 +133,10 @@ class Daemon:
         )
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
-        """Announce a new generation. Sometimes only a file hash changed, and no node."""
+        """Announce a new generation.
+
+        `changed` may be empty, for example if only a file hash changed.
+        """
         if generation == self._status.generation:
             return
         self._status.generation = generation
@@ -141,7 +150,10 @@ class Daemon:
             await (await self._events.get())
 
     def _collect_observations(self) -> None:
-        """Store queued observations of test runs. Only the daemon writes to the database."""
+        """Store queued observations of test runs.
+
+        The daemon stores them because no other process writes to the database.
+        """
 
         def record(observation: Observation) -> None:
             done = self._parts.store.record_observed(observation)
@@ -205,13 +217,16 @@ class Daemon:
             self._check_health()
 
     def _release_memory(self) -> None:
-        """Return memory to the system once, after the initial scan."""
+        """Return memory to the system once the initial scan is complete. Runs only once."""
         if self._updater.ready and not self._released:
             self._released = True
             release_memory()
 
     def _watch_again(self, now: float) -> None:
-        """Replace a watcher that gave up. The root or free watches may be available again."""
+        """Replace a watcher that gave up.
+
+        This may succeed now if the root has reappeared or watches have become available.
+        """
         watcher = self._updater.watcher
         if watcher.healthy or now - self._watched_at < _WATCH_AGAIN_S:
             return
@@ -220,7 +235,10 @@ class Daemon:
             self._updater.replace_watcher(self._parts.open_watcher())
 
     def _follow_watcher(self) -> None:
-        """Read the watcher's events as they arrive; its descriptor may have changed."""
+        """Register the watcher's descriptor with the event loop.
+
+        The descriptor changes when the watcher is replaced.
+        """
         loop, watched = asyncio.get_running_loop(), self._updater.watcher.fileno()
         if watched == self._reader:
             return
@@ -231,7 +249,7 @@ class Daemon:
         self._reader = watched
 
     async def _repair(self) -> None:
-        """Restart if the database was removed; listen again if the socket was removed."""
+        """Restart if the database was removed. Listen again if the socket was removed."""
         if self._ownership.lost() or not self._places.db.exists():
             _log.warning("the database was removed: restarting")
             self._end("restart")
@@ -282,7 +300,7 @@ class Daemon:
             self._outcome.set_result(outcome)
 
     def _begin_empty(self) -> None:
-        """Restart with an empty database, because a reader found damage."""
+        """Restart with an empty database, because the current database is damaged."""
         self._damaged = True
         self._end("restart")
 
@@ -293,7 +311,7 @@ class Daemon:
         store.close()
 
     def _broken(self, task: asyncio.Task[None]) -> None:
-        """Restart if `task` failed, which is a bug."""
+        """Restart if `task` failed, which indicates a bug."""
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of the daemon failed", exc_info=error)
             self._end("restart")

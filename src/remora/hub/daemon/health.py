@@ -1,4 +1,4 @@
-"""Health check of the daemon: its memory use, and whether its root exists."""
+"""Health check of the daemon. It checks the memory use and that the root exists."""
 
 import ctypes
 import gc
@@ -18,7 +18,7 @@ Verdict = tuple[Literal["stopped", "restart"], str]
 
 
 class HealthCheck:
-    """Periodic check of the root and of memory use. Times are monotonic, in seconds."""
+    """Periodic check of the root and of memory use. Times are monotonic and in seconds."""
 
     def __init__(self, root: Path, *, memory_mb: int, restarted: float | None) -> None:
         self._root = root
@@ -30,12 +30,12 @@ class HealthCheck:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Current problems, one sentence each."""
+        """Messages about current problems."""
         root_note = "the root no longer exists" if self._gone_since is not None else ""
         return tuple(note for note in (root_note, self._memory_note) if note)
 
     def verdict(self, now: float, *, settled: bool) -> Verdict | None:
-        """Return `stopped` or `restart` with the reason, or None if the daemon can continue.
+        """Return `stopped` or `restart` and the reason, or None if the daemon can continue.
 
         `settled` is True once all files have been read.
         """
@@ -57,7 +57,10 @@ class HealthCheck:
         return "restart", self._memory_note
 
     def _used_memory(self, now: float) -> int | None:
-        """Return the memory in use in MiB. Above the limit, release free memory first."""
+        """Return the memory use in MiB.
+
+        If it exceeds the limit, first return unused memory to the system.
+        """
         used = memory_mb()
         if used is None or used <= self._limit:
             return used
@@ -76,7 +79,7 @@ class HealthCheck:
 
 
 def release_memory() -> None:
-    """Return free memory to the system, which the C library would otherwise keep."""
+    """Return unused memory to the system. The C library would otherwise keep it."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc

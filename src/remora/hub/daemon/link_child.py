@@ -1,9 +1,9 @@
 """Child process that runs one round of precomputing links.
 
-Its argument is the database, which it only reads. It writes framed MessagePack to standard output:
-a RoundStart, then, after `GO` on standard input, every Portion, and finally an empty message. It
-runs at the lowest priority. If it uses too much memory, it exits early and the next child
-continues.
+Its argument is the path of the database, which it only reads. It writes framed MessagePack to
+standard output. The first message is a RoundStart. After reading `GO` from standard input, the
+child writes every Portion, and finally an empty message. It runs at the lowest priority. If it uses
+too much memory, it exits early and the next child continues.
 """
 
 import os

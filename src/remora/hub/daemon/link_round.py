@@ -1,4 +1,4 @@
-"""One round of precomputing links, which finds the links that are missing."""
+"""A round of precomputing links, which computes the links that are missing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -17,17 +17,17 @@ _AT_ONCE = 200  # maximum nodes per portion; requests wait while a portion is wr
 
 
 class LinkRound(NamedTuple):
-    """A round: its first message, and the nodes whose links are missing, grouped by path."""
+    """A round: its first message, and the nodes without stored links, grouped by path."""
 
     beginning: RoundStart
     todo: Mapping[str, list[str]]
     new_linker: Callable[[], Linker]
     carried: set[str]
-    """Keys of the nodes whose carried row is stored."""
+    """Keys of the nodes that have a stored carried row."""
 
 
 def begin_round(db: Path) -> LinkRound:
-    """Find the nodes whose links are missing. Raises DiskError if the database is unreadable."""
+    """Find the nodes without stored links. Raises DiskError if the database cannot be read."""
     with link_state(db) as state:  # close early: the log grows while it is open
         base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
@@ -56,9 +56,9 @@ def begin_round(db: Path) -> LinkRound:
 
 
 def find_links(about: LinkRound) -> Iterator[Portion]:
-    """Yield links in portions, each for nodes of one file.
+    """Compute links and yield them in portions. Each portion contains nodes of one file.
 
-    Nodes that the linker fails on are reported in `Portion.failed`.
+    If the linker fails for a node, the node is reported in `Portion.failed`.
     """
     linker, known = about.new_linker(), about.carried
     for keys in _parts(about.todo.values()):
@@ -75,7 +75,7 @@ def find_links(about: LinkRound) -> Iterator[Portion]:
 
 
 def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
-    """Return the links of all these nodes, or mark all of them as failed."""
+    """Return the links of these nodes. If any of them fails, report all of them as failed."""
     try:
         links = tuple(_link_row(linker, key) for key in keys)
         carried: dict[str, CarriedRow] = {}

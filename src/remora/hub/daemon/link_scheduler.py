@@ -1,4 +1,7 @@
-"""Scheduler that precomputes links in a child process while no files change, and stores them."""
+"""Scheduler that precomputes links while no files change, and stores the links.
+
+The links are computed in a child process.
+"""
 
 import asyncio
 import logging
@@ -34,11 +37,11 @@ _T = TypeVar("_T")
 
 
 class _EndedError(Exception):
-    """The round was not completed."""
+    """A round failed before it was complete."""
 
 
 class LinkScheduler:
-    """Precomputes links and retries after failures. Calls `damaged` if the database is damaged."""
+    """Precomputes links, and retries after failures. Calls `damaged` if the database is damaged."""
 
     def __init__(
         self,
@@ -66,16 +69,16 @@ class LinkScheduler:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, or None if there is no child."""
+        """Process id of the child, or None if no child is running."""
         return None if self._child is None else self._child.pid
 
     def changed(self) -> None:
-        """Record that something was stored."""
+        """Record that the stored state changed."""
         self._changed_at = time.monotonic()
         self._changes.set()
 
     async def work(self) -> None:
-        """Run rounds until cancelled. Cancelling also stops the child."""
+        """Run rounds until cancelled. Cancellation also stops the child."""
         while True:
             await self._changes.wait()
             await self._wait_for_quiet()
@@ -93,7 +96,7 @@ class LinkScheduler:
                 self._changes.set()
 
     async def _wait_for_quiet(self) -> None:
-        """Wait until all files are read and nothing has changed for a while."""
+        """Wait until all files have been read and nothing has changed for a while."""
         while not self._updater.ready or self._updater.pending or self._remaining_quiet() > 0:  # noqa: ASYNC110
             await asyncio.sleep(max(self._remaining_quiet(), _PAUSE_S))
 
@@ -101,7 +104,10 @@ class LinkScheduler:
         return self._changed_at + self._quiet_s - time.monotonic()
 
     async def _round(self) -> None:
-        """Run one round. Always stop its child, which may use a lot of memory."""
+        """Run one round in a new child.
+
+        The child is always stopped afterwards, because it may use a lot of memory.
+        """
         child = self._child = await self._start_child()
         try:
             await self._store_results(child)
@@ -109,8 +115,10 @@ class LinkScheduler:
             await self._kill()
 
     async def _store_results(self, child: asyncio.subprocess.Process) -> None:
-        """Store the child's results, which are valid only for the state at the start of the
-        round."""
+        """Store the child's results.
+
+        They are valid only if the stored state has not changed since the start of the round.
+        """
         assert child.stdin is not None
         beginning = _beginning.decode(await self._next(child))
         if not await self._write_in_thread(lambda: self._store.links().begin(beginning)):
@@ -149,7 +157,7 @@ class LinkScheduler:
         return child
 
     async def _next(self, child: asyncio.subprocess.Process) -> bytes:
-        """Return the next message, once no changed files are waiting to be read."""
+        """Return the child's next message. Wait until no changed files are waiting to be read."""
         assert child.stdout is not None
         try:
             head = await child.stdout.readexactly(4)
@@ -168,7 +176,7 @@ class LinkScheduler:
         return body
 
     async def _write_in_thread(self, write: Callable[[], _T]) -> _T:
-        """Run `write` in another thread, so that this thread can answer requests."""
+        """Run `write` in another thread, so that requests are not blocked."""
         async with self._updater.storing:
             work = asyncio.ensure_future(asyncio.to_thread(write))
             try:
@@ -215,9 +223,9 @@ def _summary(failed: list[Unlinked]) -> str:
 
 
 async def _stderr_tail(errors: asyncio.StreamReader) -> str:
-    """Read a child's standard error as it arrives, so that the child never blocks.
+    """Read a child's standard error as it arrives, and return the end of it.
 
-    Return the end of the output.
+    Reading keeps the child from blocking on a full pipe.
     """
     output = b""
     while part := await errors.read(_MAX_STDERR):

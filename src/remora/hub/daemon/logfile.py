@@ -1,4 +1,7 @@
-"""The daemon's log: standard error in the foreground, otherwise a small rotating file."""
+"""The daemon's log.
+
+It is written to standard error in the foreground, and otherwise to a small rotating file.
+"""
 
 import io
 import logging
@@ -12,9 +15,9 @@ _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Private log file, never opened through a link.
+    """Private log file that is never opened through a symbolic link.
 
-    If the disk is full, only log lines are lost.
+    If the disk is full, log lines are lost, but nothing fails.
     """
 
     def _open(self) -> io.TextIOWrapper:
@@ -23,7 +26,7 @@ class _PrivateFile(RotatingFileHandler):
         return io.TextIOWrapper(io.FileIO(file, "ab"), encoding="utf-8", errors="backslashreplace")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (inherited name)
-        """Ignore the error: there is no place to report it."""
+        """Ignore the error, because there is no place to report it."""
 
 
 def log_to(path: Path | None) -> None:

@@ -1,7 +1,7 @@
-"""Threads that compute answers, so that a slow answer does not delay others.
+"""Threads that compute answers, so that a slow answer does not delay other answers.
 
-Only one thread runs at a time, but the interpreter switches between them, so the daemon's main
-thread is never blocked.
+Only one thread runs at a time, but the interpreter switches between threads, so the daemon's main
+thread is never blocked for long.
 """
 
 import asyncio
@@ -50,7 +50,10 @@ class ReadFiles(NamedTuple):
 
 
 class QueryThreads:
-    """At most `MAX_THREADS` threads, each with its own database connection, started on demand."""
+    """Pool of at most `MAX_THREADS` threads, started on demand.
+
+    Each thread has its own database connection.
+    """
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self._db = db
@@ -60,10 +63,11 @@ class QueryThreads:
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def ask(self, question: Callable[[NodeQueries], _T], same: Hashable = None) -> _T:
-        """Return the result of `question` on the newest state.
+        """Return the result of `question` for the latest state.
 
-        Questions with an equal `same` share one computation. Raises whatever `question` raises, and
-        Refused if the answer takes too long or too many other questions are being answered.
+        Questions with an equal `same` share one computation. Raises whatever `question` raises.
+        Raises Refused if the answer takes too long or if too many other questions are being
+        answered.
         """
         work: asyncio.Future[_T] = self._running.get(same) or await self._begin(question, same)
         done, _ = await asyncio.wait({work}, timeout=ANSWER_LIMIT_S)
@@ -72,7 +76,7 @@ class QueryThreads:
         return work.result()
 
     def close(self) -> None:
-        """Start no further work."""
+        """Cancel queued work. Running work is not stopped."""
         for thread in self._threads:
             thread.executor.shutdown(wait=False, cancel_futures=True)
 
@@ -112,11 +116,11 @@ class QueryThreads:
 
 
 class _TornError(Exception):
-    """The database changed while an answer was computed, and computing it failed."""
+    """Computing an answer failed because the database changed in the meantime."""
 
 
 class NewestQueries:
-    """Queries on the newest stored state, for one thread."""
+    """Queries on the latest stored state. Each instance may be used by one thread only."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self._newest = NewestView(db, read.lowered)
@@ -126,7 +130,8 @@ class NewestQueries:
     def ask(self, question: Callable[[NodeQueries], _T]) -> _T:
         """Return the result of `question`. Retry if the state changes during the computation.
 
-        Raises whatever `question` raises, and Refused if it takes too long.
+        Raises whatever `question` raises. Raises Refused if the computation takes too long or the
+        state keeps changing.
         """
         until = time.monotonic() + GIVE_UP_S
         try:
@@ -150,17 +155,17 @@ class NewestQueries:
             raise
 
     def read(self, question: Callable[[NodeQueries], _T]) -> _T:
-        """Answer a question that only reads, within one read transaction."""
+        """Answer a read-only question within a single read transaction."""
         with self._view(time.monotonic() + GIVE_UP_S).one_moment():
             return self.ask(question)
 
     def _answer_consistently(
         self, question: Callable[[NodeQueries], _T], until: float
     ) -> tuple[_T, bool]:
-        """Return the result of `question`, and True if all of it is from one state.
+        """Return the result of `question`, and True if it is based on a single state.
 
-        Raises _TornError if it fails because the state changed: numbers that refer to one version
-        of a file are invalid in another version.
+        Raises _TornError if the question failed because the state changed. Numbers that refer to
+        one version of a file are invalid in another version.
         """
         answers = self._newest_queries(until)
         try:
@@ -180,19 +185,19 @@ class NewestQueries:
         return answers
 
     def _view(self, until: float) -> StoredSnapshot:
-        """Return the newest snapshot, with the deadline of this question."""
+        """Return the latest snapshot, with `until` as its deadline."""
         view = self._newest.view()
         view.deadline = until
         return view
 
     def close(self) -> None:
-        """Close the database; the next question opens it again."""
+        """Close the database. The next question opens it again."""
         self._newest.close()
         self._answers = None
 
 
 class _QueryThread:
-    """A thread, and the queries that no other thread uses."""
+    """A thread and its queries, which no other thread uses."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)

@@ -1,4 +1,7 @@
-"""Request handler: waits until all changes made before a request are known, then answers it."""
+"""Request handler of the daemon.
+
+It waits until all changes made before a request have been read, and then answers the request.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -39,21 +42,21 @@ _REQUEST_FIELDS = {
 
 
 class StoredState(Protocol):
-    """The part of the stored state that requests need."""
+    """The part of the stored state that is needed to answer requests."""
 
     @property
     def generation(self) -> int:
-        """The newest generation."""
+        """The latest generation."""
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
-        """Return the keys that changed after a generation, and True if the list is complete."""
+        """Return the keys that changed after a generation, and whether the list is complete."""
 
     def status(self) -> Any:
         """Return the status that `hub status` prints."""
 
 
 class RequestHandler:
-    """Implements `Handler`. Calls `damaged` when the database turns out to be damaged."""
+    """Implements `Handler`. Calls `damaged` if the database is found to be damaged."""
 
     def __init__(
         self, places: HubPaths, known: StoredState, updater: Updater, *, damaged: Callable[[], None]
@@ -76,7 +79,10 @@ class RequestHandler:
         return len(self._subscribers)
 
     def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
-        """Call `send` with a line for each generation until the returned function is called."""
+        """Call `send` with a line for each new generation.
+
+        Call the returned function to unsubscribe.
+        """
         self._subscribers[send] = None
         return lambda: self._subscribers.pop(send, None)
 
@@ -90,7 +96,7 @@ class RequestHandler:
         changed: Sequence[str],
         reached: Callable[[NodeQueries], Sequence[str]],
     ) -> None:
-        """Send the changed and affected nodes to all subscribers."""
+        """Send the keys of changed and affected nodes to all subscribers."""
         further: Sequence[str] = ()
         with suppress(RemoraError, Refused):
             further = await self._threads.ask(reached)
@@ -100,7 +106,10 @@ class RequestHandler:
                 send(line)
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """Return the answer line, immediately if every change is known. Raises Refused."""
+        """Return the answer line, or an awaitable if the answer is not available immediately.
+
+        Raises Refused if the request cannot be answered.
+        """
         if is_immediate(request):
             return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
@@ -112,7 +121,10 @@ class RequestHandler:
         return self._answer_later(request, ticket) if line is None else line
 
     def _answer_now(self, request: Request) -> bytes | None:
-        """Return an answer that is cached or quick to read, or None. Avoids switching threads."""
+        """Return an answer that is cached or quick to compute, or None if there is none.
+
+        This avoids a switch to another thread.
+        """
         if (cached := self._cached_result(request)) is not None:
             return self._line(request, cached)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
@@ -132,7 +144,7 @@ class RequestHandler:
         return None if found is None else self._cache_answer(request, *found)
 
     def _cache_answer(self, request: Request, generation: int, result: Raw) -> bytes:
-        """Cache an answer if it is from the newest state; return its line."""
+        """Return the answer line, and cache the answer if it is for the latest state."""
         if generation == self._kept_in == self._stored.generation:
             self._cache[_subject(request)] = result
             self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _CACHE_OVERHEAD
@@ -175,9 +187,9 @@ class RequestHandler:
         }
 
     def invalidate(self, path: str) -> None:
-        """Queue a reread of a file, or a sweep for a folder.
+        """Schedule a read of a file, or a sweep if the path is a folder.
 
-        Raises Refused for a path outside the root.
+        Raises Refused if the path is outside the root.
         """
         raw = path if path.startswith("/") else unescape_path(path)
         place = self._root / raw
@@ -194,13 +206,13 @@ class RequestHandler:
 
 
 def _subject(request: Request) -> tuple[Any, ...]:
-    """Return the request without its id."""
+    """Return the type and fields of a request, except its id."""
     return (type(request), *(getattr(request, name) for name in _REQUEST_FIELDS[type(request)]))
 
 
 @contextmanager
 def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
-    """Convert errors in the block to Refused."""
+    """Convert errors raised in the block to Refused."""
     try:
         yield
     except NotFound as error:
@@ -213,7 +225,7 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
 
 
 def _portions(keys: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
-    """Split keys into portions of at most `size`. Without keys, yield one empty portion."""
+    """Split keys into portions of at most `size`. If there are no keys, yield an empty portion."""
     remaining = iter(keys)
     portion = tuple(islice(remaining, size))
     while True:

@@ -11,7 +11,7 @@ from remora.hub.store.hub_store import HubStore
 
 
 class DaemonStatus:
-    """Provides the daemon's status. The daemon updates `generation` after each write."""
+    """Status of the daemon. `generation` must be updated after each write."""
 
     def __init__(self, store: HubStore, places: HubPaths) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Updater of the store: reads changed files in short slices, so that answers are not delayed."""
+"""Updater of the store. It reads changed files in short slices to keep requests fast."""
 
 import asyncio
 import logging
@@ -35,9 +35,9 @@ _log = logging.getLogger("remora.hub")
 
 
 class Updater:
-    """Updates the store in steps.
+    """Updates the store in small steps.
 
-    After each step, `report` is called with the generation and the changed keys.
+    After each step, it calls `report` with the generation and the changed keys.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Updater:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Current problems, one sentence each."""
+        """Messages about current problems."""
         return tuple(note for note in (self.watcher.note, self._trouble) if note)
 
     def see(self) -> None:
-        """Queue everything that has changed until now, without reading it."""
+        """Queue all changes up to now, without reading the files."""
         watcher = self.watcher
         # inotify queues an event before the changing call returns; other watchers must prove it
         settled = watcher.kind == "inotify" or watcher.settled(_SETTLE_S)
@@ -87,17 +87,20 @@ class Updater:
             self._wake.set()
 
     def want_sweep(self) -> None:
-        """Schedule a sweep over all files."""
+        """Schedule a sweep of all files."""
         self.pending.want_sweep()
         self._wake.set()
 
     def invalidate(self, path: str) -> None:
-        """Schedule a read of a file (raw path), regardless of its stamp."""
+        """Schedule a read of the file at a raw path, even if its Stamp is unchanged."""
         self.pending.add([path])
         self._wake.set()
 
     async def caught_up(self, ticket: int, patience: float) -> bool:
-        """Wait until changes up to `ticket` are stored. Return False after `patience` seconds."""
+        """Wait until all changes up to `ticket` are stored.
+
+        Returns False if this takes longer than `patience` seconds.
+        """
         until = time.monotonic() + (_TROUBLED_PATIENCE_S if self._trouble else patience)
         while not self.pending.reached(ticket):
             self._urgent.set()
@@ -146,7 +149,7 @@ class Updater:
     async def _pause_for_edits(self) -> None:
         """Pause briefly unless a request is waiting.
 
-        Files are often emptied before being written.
+        Editors often truncate a file before they write to it.
         """
         self._urgent.clear()
         with suppress(TimeoutError):
@@ -154,19 +157,22 @@ class Updater:
                 await self._urgent.wait()
 
     def _removed_first(self, paths: Collection[str]) -> Collection[str]:
-        """Sort removed paths first. A move is recognised only if the removal is stored first."""
+        """Sort removed paths first. A move is recognized only if the removal is stored first."""
         if len(paths) < 2:
             return paths
         return sorted(paths, key=lambda path: (lexists(self._root / path), path))
 
     def replace_watcher(self, watcher: Watcher) -> None:
-        """Switch to another watcher, and sweep for changes made in between."""
+        """Switch to another watcher.
+
+        Schedule a sweep, because changes may have been missed in between.
+        """
         self.watcher.close()
         self.watcher = watcher
         self.want_sweep()
 
     def _step(self) -> None:
-        """Do one slice of work."""
+        """Process one slice of work."""
         if self.pending.sweep_wanted:
             self.last_sweep = time.time()
             look = self._indexer.look()
@@ -195,7 +201,8 @@ class Updater:
     def _put_back(self, taken: dict[str, int], error: BaseException) -> None:
         """Requeue paths after an error.
 
-        If a single file triggers a bug, it is not requeued, and is read again when it changes.
+        If reading a single file triggers a bug, the file is not requeued. It is read again when it
+        changes.
         """
         if isinstance(error, RemoraError | OSError) or len(taken) > 1:
             self.pending.put_back(taken)
@@ -264,7 +271,10 @@ class Updater:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return a one-line description of an error. Log a bug with its traceback."""
+    """Return a one-line description of an error.
+
+    An unexpected error is a bug and is logged with its traceback.
+    """
     if isinstance(error, RemoraError | OSError):
         return str(error)
     _log.error("updating the index failed", exc_info=error)

@@ -1,4 +1,4 @@
-"""Cached snapshot of a database whose file may be replaced."""
+"""Cached snapshot of a database. The database file may be replaced at any time."""
 
 from pathlib import Path
 
@@ -8,7 +8,10 @@ from remora.hub.store.reader import StoredSnapshot, open_snapshot
 
 
 class NewestView:
-    """Opens the snapshot on demand. For one thread only; `lowered` may be shared by threads."""
+    """Opens the snapshot on demand.
+
+    An instance may be used by one thread only, but `lowered` may be shared by threads.
+    """
 
     def __init__(self, db: Path, lowered: IrCache) -> None:
         self._db = db
@@ -17,8 +20,10 @@ class NewestView:
         self._place = (0, 0)
 
     def view(self) -> StoredSnapshot:
-        """Return the snapshot of the current file. Raises DiskError if there is no readable
-        file."""
+        """Return the snapshot of the current file.
+
+        Raises DiskError if the file is missing or cannot be read.
+        """
         try:
             found = self._db.stat()
         except OSError as error:

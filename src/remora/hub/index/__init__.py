@@ -1,1 +1,1 @@
-"""Indexer: updates the store from changed files."""
+"""Indexer, which updates the store from changed files."""

@@ -1,4 +1,4 @@
-"""Nodes that a change affects without changing them: callers and tests."""
+"""Nodes that are affected by a change elsewhere, namely callers and tests."""
 
 import logging
 import time
@@ -20,7 +20,7 @@ _log = logging.getLogger("remora.hub")
 
 
 def affected_nodes(actions: Iterable[UpdateAction], now: NodeQueries) -> tuple[str, ...]:
-    """Return the sorted keys in `now` that the `FindCallers` and `FindTests` actions reach."""
+    """Return the sorted keys that the `FindCallers` and `FindTests` actions find in `now`."""
     search = _Search(now)
     found: set[str] = set()
     for action in actions:
@@ -35,7 +35,7 @@ def affected_nodes(actions: Iterable[UpdateAction], now: NodeQueries) -> tuple[s
 
 
 class _Search:
-    """Host functions of the scripts, with a time limit."""
+    """Host functions for the scripts, with a time limit."""
 
     def __init__(self, now: NodeQueries) -> None:
         self._now = now

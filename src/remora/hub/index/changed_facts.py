@@ -1,4 +1,4 @@
-"""Analysis of a changed file, in which the built-in scripts report the changed facts."""
+"""Analysis of a changed file. The built-in scripts report the changed facts."""
 
 import logging
 from collections import deque
@@ -33,10 +33,10 @@ _log = logging.getLogger("remora.hub")
 
 
 class ScriptedAnalysis:
-    """An `Analyse` for edited files. Rules select the actions, and scripts run them.
+    """An `Analyse` implementation for edited files. Rules select actions, and scripts run them.
 
-    New files, files with syntax errors and completely changed files need no scripts. A failing
-    script is logged.
+    Scripts are not run for new files, files with syntax errors, and files in which too many nodes
+    changed. If a script fails, the error is logged.
     """
 
     def __init__(self, *, most_nodes: int = MAX_NODES) -> None:
@@ -45,7 +45,7 @@ class ScriptedAnalysis:
         self._taken: deque[UpdateAction] = deque(maxlen=MAX_ACTIONS)
 
     def __call__(self, path: str, source: bytes, known: KnownFile) -> FileFacts:
-        """Return the facts of a file (raw path), given its stored state. Never raises."""
+        """Return the facts of the file at a raw path, given its stored state. Never raises."""
         facts = read_facts(path, source)
         actions = self._actions(facts, known)
         if not known.nodes:
@@ -60,7 +60,10 @@ class ScriptedAnalysis:
             return facts
 
     def taken(self) -> tuple[UpdateAction, ...]:
-        """Return and clear the queued actions. Only files that were already stored have actions."""
+        """Return and clear the queued actions.
+
+        Only files that were already stored produce actions.
+        """
         taken = tuple(self._taken)
         self._taken.clear()
         return taken
@@ -77,7 +80,10 @@ def _most_nodes_of_action(actions: Iterable[UpdateAction]) -> int:
 
 
 def run_actions(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFacts) -> FileFacts:
-    """Return `into` with the scripts' results for the actions' nodes. Raises ScriptError."""
+    """Return a copy of `into`, updated with the results of the actions' scripts.
+
+    Raises ScriptError if a script fails.
+    """
     hosts = _Hosts(facts)
     nodes = {node.qualname: node for node in into.nodes}
     for action in actions:
@@ -87,7 +93,7 @@ def run_actions(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFac
 
 
 def _run_script(action: UpdateAction, hosts: "_Hosts") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each qualname with the facts that the action's script reported for the node."""
+    """Run the action's script. Yield each node's qualname and the facts reported for it."""
     if isinstance(action, ScanImports):
         yield MODULE, {"imports": script_runner.scan_imports({"imports": hosts.imports})}
     elif isinstance(action, ExtractSignatures):
@@ -108,15 +114,15 @@ class _Hosts:
         self._nodes = {node.qualname: node for node in facts.nodes}
 
     def definitions(self, nodes: list[str]) -> list[dict[str, Any]]:
-        """Return the heads of the given nodes, which may include the module."""
+        """Return the heads of the given nodes. The module may be one of them."""
         return [_pick_fields(self._nodes[name], NodeHead) for name in nodes]
 
     def branches(self, nodes: list[str]) -> list[dict[str, Any]]:
-        """Return the complexity of functions and classes."""
+        """Return the complexity of the given functions and classes."""
         return [_pick_fields(self._nodes[name], NodeComplexity) for name in nodes]
 
     def imports(self) -> list[str]:
-        """Return the absolute names that the module imports."""
+        """Return the absolute names of the module's imports."""
         return list(self._nodes[MODULE].imports or ())
 
 

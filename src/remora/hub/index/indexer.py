@@ -1,4 +1,4 @@
-"""Indexer: updates the store from the files, reading only what changed."""
+"""Indexer, which updates the store from the files. It reads only files that changed."""
 
 import gc
 import time
@@ -27,13 +27,18 @@ _BATCH_FILES = 1024
 
 
 class ScriptValues(Protocol):
-    """User scripts. `state` changes whenever a script changes; `extras` runs the scripts."""
+    """Values computed by user scripts.
+
+    `state` changes whenever a script changes. `extras` runs the scripts.
+    """
 
     def state(self) -> str:
-        """Return the state of the scripts, or an empty string if there are no scripts."""
+        """Return a string that identifies the current scripts, or an empty string if there are
+        none.
+        """
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """Return the script values by node key and script name."""
+        """Return the script values, keyed by node key and then by script name."""
 
 
 class ChangedPaths(NamedTuple):
@@ -44,7 +49,7 @@ class ChangedPaths(NamedTuple):
 
 
 class FileError(NamedTuple):
-    """Reason why a file could not be read, or was read only partially. `path` is raw."""
+    """Reason why a file could not be read, or only partially. `path` is a raw path."""
 
     path: str
     detail: str
@@ -53,8 +58,8 @@ class FileError(NamedTuple):
 class Refreshed(NamedTuple):
     """Outcome of a refresh.
 
-    `changed` holds node keys, and `deferred` the raw paths of files that were too large to read
-    now. If `rebuilt` is True, all other files must be stored again.
+    `changed` contains node keys. `deferred` contains the raw paths of files that were too large to
+    read now. If `rebuilt` is True, all other files must be stored again.
     """
 
     generation: int
@@ -65,12 +70,12 @@ class Refreshed(NamedTuple):
 
 
 def read_directly(path: str, source: bytes, known: KnownFile) -> FileFacts:  # noqa: ARG001
-    """Analyse a file without using its stored state (the simplest `Analyse`)."""
+    """Analyze a file without using its stored state. This is the simplest `Analyse`."""
     return read_facts(path, source)
 
 
 class NoScriptValues:
-    """Script values of a project without user scripts."""
+    """Script values for a project without user scripts."""
 
     def state(self) -> str:
         return ""
@@ -80,7 +85,7 @@ class NoScriptValues:
 
 
 class Indexer:
-    """Indexer of one root. All methods raise DiskError if the root or the database is unusable."""
+    """Indexer for one root. All methods raise DiskError if the root or the database is unusable."""
 
     def __init__(
         self,
@@ -104,7 +109,10 @@ class Indexer:
         return self._members.file_limit
 
     def look(self) -> ChangedPaths:
-        """Return the changed files. Compare Stamps, and content if a Stamp differs or is recent."""
+        """Return the changed files.
+
+        A file's content is compared only if its Stamp differs or is recent.
+        """
         began = time.time_ns()
         with self._open() as reader:
             now = self._members.sweep()
@@ -129,10 +137,11 @@ class Indexer:
         defer_over: int | None = None,
         analyse: Analyse | None = None,
     ) -> Refreshed:
-        """Read files by raw path and store changes; remove non-members and unreadable files.
+        """Read the files at the given raw paths and store their changes.
 
-        Files of more than `defer_over` bytes are returned in `deferred`, to be stored by `supply`.
-        `analyse` replaces the default.
+        Files that cannot be read, or that do not belong to the project, are removed from the store.
+        Files of more than `defer_over` bytes are returned in `deferred`, to be stored with `supply`
+        later. `analyse` overrides the default analysis.
         """
         requested = set(paths)
         there = self._members.belonging(requested)
@@ -155,7 +164,7 @@ class Indexer:
     def supply(
         self, path: str, file_hash: str, facts: FileFacts, *, source: UpdateSource = "file_change"
     ) -> Refreshed:
-        """Store the facts of a deferred file, if its content is unchanged."""
+        """Store the facts of a deferred file if its content has not changed in the meantime."""
         work = self._work(source)
         with self._open() as reader:
             content = work.read(reader, path) if self._members.belonging([path]) else None
@@ -167,9 +176,9 @@ class Indexer:
         return _Work(self._store, source, self._extras)
 
     def _differs(self, reader: Reader, path: str, row: FileRow) -> bool:
-        """True if a file's content differs from the stored content.
+        """Return True if a file's content differs from the stored content.
 
-        If not, record its new Stamp.
+        If it does not differ, store the file's new Stamp.
         """
         try:
             content = reader.read(path)
@@ -190,7 +199,7 @@ class Indexer:
 
 
 class _Work:
-    """State of one refresh: files that are read but not yet stored, and the results."""
+    """State of a refresh: the results, and the files that are read but not yet stored."""
 
     def __init__(self, store: HubStore, source: UpdateSource, extras: ScriptValues) -> None:
         self.deferred: list[str] = []
@@ -206,11 +215,14 @@ class _Work:
         self._rebuilt = False
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove these paths if they are stored."""
+        """Remove the paths that are stored."""
         self._removed += [path for path in sorted(paths) if path in self._store.files()]
 
     def read(self, reader: Reader, path: str) -> Content | None:
-        """Return the content of a file to analyse, or None if it is unchanged or unreadable."""
+        """Return the content of a file that has to be analyzed.
+
+        Returns None if the file is unchanged or cannot be read.
+        """
         row = self._store.files().get(path)
         try:
             content = reader.read(path)
@@ -258,7 +270,10 @@ class _Work:
 
 @contextmanager
 def _collecting_nothing() -> Iterator[None]:
-    """Disable garbage collection, which takes up to half the time. Facts have no cycles."""
+    """Disable garbage collection, which would take up to half of the time.
+
+    This is safe because facts contain no reference cycles.
+    """
     if not gc.isenabled():
         yield
         return

@@ -1,4 +1,4 @@
-"""Runner of the built-in scripts: sets limits and checks results."""
+"""Runner for the built-in scripts. It sets their limits and checks their results."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -43,32 +43,50 @@ class NodeComplexity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def extract_signatures(nodes: tuple[str, ...], hosts: Hosts) -> list[NodeHead]:
-    """Return the heads of nodes, from the host's `definitions`. Raises ScriptError."""
+    """Return the heads of nodes, using the host function `definitions`.
+
+    Raises ScriptError if the script fails.
+    """
     return _run("extract_signatures", {"nodes": nodes}, hosts, list[NodeHead])
 
 
 def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[NodeComplexity]:
-    """Return the complexity of nodes, from the host's `branches`. Raises ScriptError."""
+    """Return the complexity of nodes, using the host function `branches`.
+
+    Raises ScriptError if the script fails.
+    """
     return _run("compute_complexity", {"nodes": nodes}, hosts, list[NodeComplexity])
 
 
 def scan_imports(hosts: Hosts) -> tuple[str, ...]:
-    """Return the imported names, from the host's `imports`. Raises ScriptError."""
+    """Return the imported names, using the host function `imports`.
+
+    Raises ScriptError if the script fails.
+    """
     return _run("scan_imports", {}, hosts, tuple[str, ...])
 
 
 def find_callers(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
-    """Return the keys of callers, from the host's `callers`. Raises ScriptError."""
+    """Return the keys of at most `limit` callers, using the host function `callers`.
+
+    Raises ScriptError if the script fails.
+    """
     return _run("find_callers", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
 
 
 def find_tests(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
-    """Return the keys of test nodes, from the host's `tests`. Raises ScriptError."""
+    """Return the keys of at most `limit` test nodes, using the host function `tests`.
+
+    Raises ScriptError if the script fails.
+    """
     return _run("find_tests", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
 
 
 def load_all() -> None:
-    """Load every script in advance, so that the first edit is not delayed. Raises ScriptError."""
+    """Load all scripts in advance, so that the first edit is not delayed.
+
+    Raises ScriptError if a script cannot be loaded.
+    """
     for name in _NAMES:
         _script(name)
 

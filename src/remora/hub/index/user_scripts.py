@@ -1,4 +1,4 @@
-"""User scripts: each `.remora/hub/NAME.pym` computes `extra.NAME` from a node's facts."""
+"""User scripts. Each `.remora/hub/NAME.pym` computes `extra.NAME` from a node's facts."""
 
 import hashlib
 import os
@@ -39,10 +39,10 @@ _PATIENCE_PER_RUN_S = 0.008
 
 
 class UserScripts:
-    """The project's user scripts. If a script fails, only its value is missing.
+    """The project's user scripts.
 
-    Scripts have no host functions. A script that exceeds its limits, or is slow, is disabled until
-    it changes.
+    If a script fails, only its own value is affected. Scripts have no host functions. A script that
+    is slow or exceeds its limits is disabled until it changes.
     """
 
     def __init__(self, root: Path) -> None:
@@ -53,9 +53,9 @@ class UserScripts:
         self._state = ""
 
     def state(self) -> str:
-        """Return the hash of all script names and contents.
+        """Return a hash of the names and contents of all scripts.
 
-        If it changes, stored values are outdated.
+        When it changes, stored values are outdated.
         """
         if (stamps := self._stamped()) != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
@@ -69,9 +69,9 @@ class UserScripts:
         return self._state
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """Return values by node key and script name.
+        """Return the script values, keyed by node key and then by script name.
 
-        A value is up to 4 KB of JSON, or `{"error": MESSAGE}`.
+        A value is at most 4 KB of JSON, or `{"error": MESSAGE}`.
         """
         return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
 
@@ -105,7 +105,7 @@ class UserScripts:
 
 
 class _Usage:
-    """Run time and number of exceeded limits, of one script or of all scripts together."""
+    """Run time and number of limit violations, for one script or for all scripts together."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -124,7 +124,7 @@ class _Usage:
 
 
 class _UserScript:
-    """One script, with its cached values and costs."""
+    """A script with its cached values and its resource usage."""
 
     def __init__(self, name: str, source: bytes | HostError, together: _Usage) -> None:
         self.name = name
@@ -135,7 +135,7 @@ class _UserScript:
         self._values: dict[bytes, Any] = {}
 
     def value(self, facts: dict[str, Any], digest: bytes) -> Any:
-        """Return the script's value; `digest` covers all its inputs."""
+        """Return the script's value for a node. `digest` is a hash of all inputs."""
         if digest not in self._values:
             if len(self._values) >= _MAX_KEPT:
                 self._values.clear()
@@ -162,8 +162,8 @@ class _UserScript:
     def _why_disabled(self) -> str | None:
         """Return the reason to disable the script, or None.
 
-        Once the scripts together have exceeded limits too often, a single failure disables a
-        script.
+        Once all scripts together have exceeded their limits too often, a script is disabled after
+        it exceeds a limit once.
         """
         own, together = self._spent, self._together
         limit = 1 if together.exhausted > _MAX_EXHAUSTED_TOGETHER else _MAX_EXHAUSTED

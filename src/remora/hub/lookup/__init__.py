@@ -1,1 +1,1 @@
-"""Name lookup: finds the node for a name that a user typed, or suggests names."""
+"""Name lookup, which finds the node for a name that a user typed, or suggests similar names."""

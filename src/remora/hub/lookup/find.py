@@ -1,4 +1,4 @@
-"""Find the node that a name refers to, for `HubClient.find` and the commands."""
+"""Lookup of the node that a name refers to, for `HubClient.find` and the commands."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -19,13 +19,16 @@ class FoundNode(NamedTuple):
 
     key: str
     node_type: NodeType | None = None
-    """None without an index."""
+    """None if there is no index."""
     further: tuple[str, ...] = ()
-    """Keys of other definitions with this name (`#2`, ...). Calls go to the last one, or to all."""
+    """Keys of later definitions with the same name (`#2`, ...).
+
+    Calls are linked to the last definition or to all of them.
+    """
 
 
 class Hub(Protocol):
-    """Queries that the lookup needs; implemented by `HubClient`."""
+    """Queries that the lookup uses. `HubClient` implements them."""
 
     async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None: ...
 
@@ -33,20 +36,23 @@ class Hub(Protocol):
 
 
 class CurrentFiles(Protocol):
-    """Nodes of the current files."""
+    """Queries for the nodes of the current files."""
 
     @property
     def file_limit(self) -> int:
-        """File size in bytes above which a file is skipped."""
+        """Size in bytes above which a file is skipped."""
 
     def keys(self) -> Sequence[str]:
         """Return all node keys."""
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """Return the key of the innermost node around a line of the first path that exists."""
+        """Return the key of the innermost node that contains a line.
+
+        The line refers to the first of the paths that exists.
+        """
 
     def imported(self, dotted: str) -> str | None:
-        """Return the key of the node that an import of `dotted` refers to."""
+        """Return the key of the node to which an import of `dotted` refers."""
 
 
 Aside = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
@@ -54,7 +60,7 @@ Aside = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
 
 
 class NameQuery(NamedTuple):
-    """A name, with the project root and the user's current folder."""
+    """A name to look up, with the project root and the user's current folder."""
 
     name: str
     root: Path
@@ -64,8 +70,8 @@ class NameQuery(NamedTuple):
 async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
     """Return the node that a name refers to.
 
-    Raises NotFound with the nearest names, UsageError if several nodes match, and OutsideError if
-    no source answers.
+    Raises NotFound with similar names if no node matches, UsageError if several nodes match, and
+    OutsideError if no source answers.
     """
     lookup = lookup._replace(name=as_key(lookup.name))
     name, root, folder = lookup
@@ -91,7 +97,7 @@ async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
 
 
 def no_answer_error() -> OutsideError:
-    """Return the error for a query that no source answers."""
+    """Return the error to raise when no source answers a query."""
     return OutsideError(
         "no daemon is running and there is no index",
         hint="a full `path:qualname` needs only its file; `remora hub status` shows where the index "
@@ -100,7 +106,7 @@ def no_answer_error() -> OutsideError:
 
 
 def _find_outside_search(query: NameQuery, current: CurrentFiles) -> str | None:
-    """Return the key for a line of a file, or for an imported name."""
+    """Return the key of the node at `path.py:LINE`, or of an imported name."""
     if (place := line_named(query.name)) is not None:
         keys = full_keys(place.path, query.root, query.folder)
         return current.at_line([split_node_key(key)[0] for key in keys], place.line)

@@ -1,4 +1,8 @@
-"""Parser for names: a key, a path, a dotted name or its end, a pytest id, a call, a line."""
+"""Parsing of names that users type.
+
+A name may be a key, a path, a dotted name or its last parts, a pytest id, a call, or a line of a
+file.
+"""
 
 import os
 import re
@@ -16,14 +20,17 @@ _LINE = re.compile(r"(?P<path>.+\.pyi?):(?P<line>[1-9]\d{0,8})(?::\d+)?:?")
 
 
 class AtLine(NamedTuple):
-    """A line of a file, as written in error messages and editors."""
+    """A line of a file, in the notation of error messages and editors."""
 
     path: str
     line: int
 
 
 def as_key(name: str) -> str:
-    """Convert a pytest id or a call: `a.py::TestX::test_y[1-2]` becomes `a.py:TestX.test_y`."""
+    """Convert a pytest id or a call to the form of a key.
+
+    For example, `a.py::TestX::test_y[1-2]` becomes `a.py:TestX.test_y`.
+    """
     path, separator, inside = name.partition(".py::")
     if separator:
         return f"{path}.py:{inside.partition('[')[0].replace('::', '.')}"
@@ -31,14 +38,16 @@ def as_key(name: str) -> str:
 
 
 def line_named(name: str) -> AtLine | None:
-    """Parse `path.py:116` (with or without a column). Return None for any other name."""
+    """Parse `path.py:116`, with an optional column. Return None for any other name."""
     found = _LINE.fullmatch(name.removeprefix("node:"))
     return None if found is None else AtLine(found["path"], int(found["line"]))
 
 
 def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
-    """Return the possible keys for `name`, most likely first. A path may be relative to
-    `folder`."""
+    """Return the possible keys for `name`, most likely first.
+
+    `name` may contain a path relative to `folder`.
+    """
     path, qualname = split_name(name)
     relative = _path_below_root(path, root, folder)
     paths = [path, escape_path(path)] if relative is None else [path, escape_path(path), relative]
@@ -48,7 +57,10 @@ def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
 
 
 def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
-    """Return search queries for the nodes that `name` may refer to; `keys` are its full keys."""
+    """Return search queries for the nodes to which `name` may refer.
+
+    `keys` contains the possible full keys for `name`.
+    """
     plain = name.removeprefix("node:")
     names = (plain, *(key.removeprefix("node:") for key in keys))
     words = (" ".join(_BETWEEN.split(each.removesuffix(f":{MODULE}"))).strip() for each in names)
@@ -56,7 +68,11 @@ def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
 
 
 def matching_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the best matches for `name`: by qualname, else by dotted name, else by its end."""
+    """Return the keys that best match `name`.
+
+    The keys are compared by qualname, then by dotted name, then by the last parts of the dotted
+    name.
+    """
     plain = name.removeprefix("node:")
     known = list(keys)
     path, _, qualname = plain.rpartition(":")
@@ -73,13 +89,16 @@ def matching_keys(name: str, keys: Iterable[str]) -> list[str]:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Split a name into path and qualname; without `:` it is a path."""
+    """Split a name into path and qualname. A name without `:` is a path."""
     path, _, qualname = name.removeprefix("node:").rpartition(":")
     return (path, qualname) if path else (qualname, MODULE)
 
 
 def _path_below_root(path: str, root: Path, folder: Path) -> str | None:
-    """Return a path typed in `folder` as spelled in keys, or None if it is outside the root."""
+    """Convert a path typed in `folder` to the spelling in keys.
+
+    Returns None if the path is outside the root.
+    """
     try:
         typed = os.path.abspath(folder / path)  # noqa: PTH100 (the path may be missing, or a link)
         for place in (typed, os.path.realpath(typed)):

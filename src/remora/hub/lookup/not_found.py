@@ -1,4 +1,4 @@
-"""Errors for unknown names: the nearest names, or the problem with a path."""
+"""Errors for unknown names. They suggest similar names or explain what is wrong with a path."""
 
 import heapq
 import os
@@ -20,9 +20,10 @@ _TEST_FOLDERS = {"tests", "test", "examples", "example", "docs", "bench", "bench
 def path_error(
     name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int = FILE_LIMIT
 ) -> RemoraError | None:
-    """Return the error for a path typed in `folder`, or None for project files and other names.
+    """Return the error for a path typed in `folder`.
 
-    `paths` holds all files as spelled in keys, or is empty if they are unknown.
+    Returns None for the path of a project file, and for a name that is not a path. `paths` contains
+    all files as spelled in keys, or is empty if the files are unknown.
     """
     path, _ = split_name(name)
     if "\0" in path or not path:
@@ -53,7 +54,7 @@ def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> Remo
 
 
 def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) -> RemoraError | None:
-    """Return the error for a path that exists."""
+    """Return the error for an existing path, or None if it belongs to the project."""
     real = Path(os.path.realpath(place))
     if not (place.is_relative_to(root) or real.is_relative_to(root)):
         return _outside_error(path, root)
@@ -86,7 +87,7 @@ def _outside_error(path: str, root: Path) -> NotFound:
 
 
 def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
-    """Return the error for a name or key that is not among `keys`."""
+    """Return the error for a name or key that is not in `keys`."""
     near = _nearest_keys(name, similar_keys(name, keys))
     listed = ", ".join(key.removeprefix("node:") for key in near)
     hint = f"did you mean {listed}?" if near else "use `remora hub search WORD` to find nodes"
@@ -94,7 +95,10 @@ def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
 
 
 def _nearest_keys(name: str, pool: Iterable[str]) -> list[str]:
-    """Return the nearest keys, tests and examples last unless the name contains either word."""
+    """Return the keys most similar to `name`.
+
+    Tests and examples come last unless the name contains one of these words.
+    """
     near = nearest(name, pool, _LOOKED_AT)
     wants_tests = any(word in name.casefold() for word in ("test", "example"))
     return sorted(near, key=lambda key: not wants_tests and _is_test_or_example(key))[:_MAX_LISTED]
@@ -105,9 +109,10 @@ def _is_test_or_example(key: str) -> bool:
 
 
 def similar_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys that share the most letter pairs with `name`, or all keys if there are few.
+    """Return the keys that share the most letter pairs with `name`.
 
-    This limits the number of keys in the slow comparison that follows.
+    Returns all keys if there are few. This limits the number of keys in the slow comparison that
+    follows.
     """
     known = list(keys)
     if len(known) <= _POOL_SIZE:

@@ -8,7 +8,7 @@ from remora.ids import MODULE, split_node_key
 
 
 class Rank(NamedTuple):
-    """Rank of a match; the smallest is best. The key makes the order total."""
+    """Rank of a match; lower is better. `key` breaks ties."""
 
     place: int
     length: int
@@ -16,7 +16,7 @@ class Rank(NamedTuple):
 
 
 def split_words(query: str) -> list[bytes]:
-    """Return the words of a query, with A to Z in lower case; their order does not matter."""
+    """Return the words of a query, with A to Z in lowercase."""
     return query.removeprefix("node:").encode("utf-8", "surrogatepass").lower().split()
 
 

@@ -1,1 +1,1 @@
-"""Membership: which Python files belong to a project."""
+"""Members of a project, which are the Python files that belong to it."""

@@ -1,4 +1,4 @@
-"""Exclusion rules: git's ignore rules and index if git is usable, else rules for a plain walk."""
+"""Exclusion rules, based on git if it is usable, and otherwise on a plain directory walk."""
 
 import math
 import time
@@ -20,7 +20,7 @@ _FOREIGN_MARKS = frozenset({".git", "pyvenv.cfg"})
 
 
 class Reindexed(NamedTuple):
-    """Difference between two states of git's index."""
+    """Difference between two states of the git index."""
 
     added: set[str]
     removed: set[str]
@@ -31,41 +31,47 @@ class Reindexed(NamedTuple):
 class Rules(Protocol):
     """Ignore rules and tracked files of one root.
 
-    Queried only for paths without a cached decision.
+    They are queried only for paths without a cached decision.
     """
 
     tracked: Mapping[str, frozenset[str]]
-    """Tracked Python files by folder. They belong to the project even if they are ignored."""
+    """Tracked Python files, keyed by folder.
+
+    They belong to the project even if they are ignored.
+    """
     around: frozenset[str]
-    """Every folder with a tracked file at any depth."""
+    """All folders that contain a tracked file at any depth."""
 
     def moved(self) -> bool:
-        """True if something outside the tree changed and these rules are outdated."""
+        """Return True if something outside the tree changed, so that these rules are outdated."""
 
     def indexed(self) -> Reindexed | None:
-        """Return the index changes since the last call, or None. Raises OutsideError."""
+        """Return the changes of the git index since the last call, or None if there are none.
+
+        Raises OutsideError if git fails.
+        """
 
     def read(self, folder: str) -> None:
         """Read the `.gitignore` of `folder`."""
 
     def forget(self) -> None:
-        """Drop cached ignore files, which may have changed."""
+        """Discard cached ignore files, because they may have changed."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        """Return the paths that the rules ignore. Raises OutsideError."""
+        """Return the paths that the rules ignore. Raises OutsideError if git fails."""
 
     def rest(self) -> None:
-        """Release processes at the end of a walk."""
+        """Stop helper processes at the end of a walk."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        """True if a folder holds only other projects' code.
+        """Return True if a folder contains only code of other projects.
 
-        None means that it does not, and that a watcher reports when this changes.
+        False and None mean that it does not. With None, a watcher reports when this changes.
         """
 
 
 def open_rules(root: Path) -> Rules:
-    """Return git's rules if git can list `root`, else the rules for a plain walk."""
+    """Return the git rules if git can list `root`, or otherwise the rules for a plain walk."""
     began = time.monotonic()
     try:
         return GitRules(root, git_paths(root))
@@ -76,7 +82,7 @@ def open_rules(root: Path) -> Rules:
 
 
 class GitRules:
-    """Git's ignore rules and index."""
+    """Ignore rules and index of git."""
 
     def __init__(self, root: Path, places: GitPaths) -> None:
         self._root = root
@@ -119,10 +125,10 @@ class GitRules:
         return set().union(*self.tracked.values())
 
     def read(self, folder: str) -> None:
-        """Do nothing: git reads the file itself."""
+        """Do nothing, because git reads the file itself."""
 
     def forget(self) -> None:
-        """Do nothing: no file is cached."""
+        """Do nothing, because no files are cached."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
         unknown = [p for p in files if p not in self.tracked.get(p.rpartition("/")[0], ())]
@@ -130,7 +136,10 @@ class GitRules:
         return modules | self._ask([f for f in folders if f not in modules] + unknown)
 
     def _ask(self, paths: Sequence[str]) -> set[str]:
-        """Return the ignored paths, and paths that git refuses because they have just changed."""
+        """Return the ignored paths.
+
+        The result includes paths that git refuses because they have just changed.
+        """
         found: set[str] = set()
         remaining = paths
         while remaining:
@@ -157,13 +166,13 @@ class GitRules:
 
 
 class WalkRules:
-    """Rules without git: names of tool output folders, and `.gitignore` files below the root."""
+    """Rules without git. They use names of tool output folders, and `.gitignore` files."""
 
     tracked: Mapping[str, frozenset[str]] = {}
     around: frozenset[str] = frozenset()
 
     def __init__(self, root: Path, again_s: float = _AGAIN_S) -> None:
-        """Retry git after `again_s` seconds if the root is in a repository."""
+        """If the root is in a repository, the rules expire after `again_s` seconds to retry git."""
         self._root = root
         places = (root.resolve(), *root.resolve().parents)
         self._levels = {place: repository_at(place) for place in places}

@@ -1,4 +1,4 @@
-"""Change detection for membership inputs outside the watched tree."""
+"""Change detection for files outside the watched tree that affect membership."""
 
 import errno
 import os
@@ -20,7 +20,11 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file. Never blocks on a pipe or reads a device. Raises OSError."""
+    """Open a regular file for reading.
+
+    Never blocks on a pipe, and never reads from a device. Raises OSError if the file cannot be
+    opened or is not a regular file.
+    """
     file = os.open(path, _READ)
     if not st.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
@@ -29,7 +33,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 class RememberedFile:
-    """Remembered content of a file, or its absence."""
+    """Remembers the content of a file, or that the file does not exist."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -37,7 +41,7 @@ class RememberedFile:
         self._digest = self._read(self._stamp)
 
     def moved(self) -> bool:
-        """True if the content changed since the last call, or since creation."""
+        """Return True if the content has changed since the last call or since creation."""
         stamp, young = self._look()
         if stamp == self._stamp and not self._racy:
             return False
@@ -65,7 +69,7 @@ class RememberedFile:
 
 
 def is_repository(folder: Path) -> bool:
-    """True if git treats `folder` as the work tree of another repository."""
+    """Return True if git treats `folder` as the work tree of another repository."""
     git = folder / ".git"
     try:
         mode = git.stat().st_mode
@@ -104,7 +108,7 @@ def _is_head(head: Path) -> bool:
 
 
 def dot_git(place: Path) -> tuple[int, int, int] | None:
-    """Return mode, inode and owner of a folder's `.git`, or None if it does not exist."""
+    """Return the mode, inode and owner of a folder's `.git`, or None if it does not exist."""
     try:
         about = os.lstat(f"{place}/.git")
     except OSError:
@@ -113,9 +117,9 @@ def dot_git(place: Path) -> tuple[int, int, int] | None:
 
 
 def repository_at(place: Path) -> tuple[tuple[int, int, int], bool] | None:
-    """Return `dot_git` of a folder, and True if git accepts it as a repository.
+    """Return a folder's `dot_git`, and whether git accepts it as a repository.
 
-    Return None if the folder has no `.git`.
+    Returns None if the folder has no `.git`.
     """
     found = dot_git(place)
     return None if found is None else (found, is_repository(place))

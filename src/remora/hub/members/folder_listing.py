@@ -1,4 +1,4 @@
-"""Directory listing for membership."""
+"""Listing of folders, to find the files that belong to a project."""
 
 import os
 import stat as st
@@ -9,17 +9,17 @@ MARKS = frozenset({".gitignore", ".git", "pyvenv.cfg"})
 
 
 class Listing(NamedTuple):
-    """Entries of one folder as paths below the root, without symbolic links."""
+    """Entries of a folder, as paths below the root. Symbolic links are left out."""
 
     folder: str
     folders: list[str]
     files: list[tuple[str, "os.DirEntry[str]"]]
-    """Regular files with a name that ends in `.py`."""
+    """Regular files whose names end in `.py`."""
     marks: frozenset[str]
 
 
 def list_folder(top: str, folder: str) -> Listing | None:
-    """List a folder below `top`. Return None if it cannot be read."""
+    """List a folder below `top`, or return None if it cannot be read."""
     prefix = f"{folder}/" if folder else ""
     folders: list[str] = []
     files: list[tuple[str, os.DirEntry[str]]] = []
@@ -39,7 +39,7 @@ def list_folder(top: str, folder: str) -> Listing | None:
 
 
 def lstat_below(top: str, path: str) -> os.stat_result | None:
-    """Return the lstat of `path`, or None if it is missing or inaccessible."""
+    """Return the lstat result of `path`, or None if it is missing or inaccessible."""
     try:
         return os.lstat(f"{top}/{path}")
     except (OSError, ValueError):  # ValueError: NUL in the path
@@ -47,19 +47,19 @@ def lstat_below(top: str, path: str) -> os.stat_result | None:
 
 
 def is_folder(top: str, path: str) -> bool:
-    """True if `path` is a folder and not a symbolic link."""
+    """Return True if `path` is a folder and not a symbolic link."""
     about = lstat_below(top, path)
     return about is not None and st.S_ISDIR(about.st_mode)
 
 
 def marks_in(top: str, folder: str) -> frozenset[str]:
-    """Return the `MARKS` that exist in a folder, without listing it."""
+    """Return the `MARKS` that exist in a folder. The folder is not listed."""
     prefix = f"{folder}/" if folder else ""
     return frozenset(name for name in MARKS if lstat_below(top, prefix + name) is not None)
 
 
 def with_ancestors(folder: str) -> list[str]:
-    """Return the ancestors of `folder` from the root (`""`) down, and `folder` itself."""
+    """Return the ancestors of `folder`, from the root (`""`) down, followed by `folder` itself."""
     chain = [folder]
     while folder:
         folder = folder.rpartition("/")[0]

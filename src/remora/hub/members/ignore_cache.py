@@ -1,4 +1,4 @@
-"""Cache of ignore decisions, valid until the ignore rules change."""
+"""Cache of ignore decisions. They are valid until the ignore rules change."""
 
 import stat as st
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,11 +16,11 @@ _MAX_BYTES = 100 << 20  # bytes of an ignore file; git has the same limit
 
 
 class RulesChanged(Exception):
-    """An ignore file changed: all cached decisions are invalid."""
+    """An ignore file changed, so all cached decisions are invalid."""
 
 
 class IgnoreCache:
-    """Caches the ignore decision of each folder and file."""
+    """Cache of the ignore decision for each folder and file."""
 
     def __init__(self, root: Path, exclude: Sequence[str]) -> None:
         self._root = root
@@ -45,14 +45,17 @@ class IgnoreCache:
         return self.rules.tracked
 
     def moved(self) -> bool:
-        """True if something outside the tree changed, so that all decisions are invalid."""
+        """Return True if something outside the tree changed, so that all decisions are invalid."""
         if not self.rules.moved():
             return False
         self._rules = None
         return True
 
     def indexed(self) -> bool:
-        """True if tracked paths changed without a file event. Raises RulesChanged if git fails."""
+        """Return True if the git index changed and members may have changed without a file event.
+
+        Raises RulesChanged if git fails.
+        """
         try:
             index = self.rules.indexed()
         except OutsideError:
@@ -85,19 +88,22 @@ class IgnoreCache:
             self._rules.forget()
 
     def trim(self) -> None:
-        """Drop the decisions when there are too many."""
+        """Discard all decisions if there are too many."""
         if len(self._decisions) > _MAX_DECISIONS:
             self._decisions.clear()
 
     def settle(self) -> None:
-        """Record that all ignore files were seen.
+        """Record that all ignore files have been seen.
 
         From now on, a new ignore file counts as a change.
         """
         self._settled = True
 
     def note(self, folder: str, marks: Iterable[str]) -> None:
-        """Compare a folder's ignore file with its last known state. Raises RulesChanged."""
+        """Compare a folder's ignore file with its last known state.
+
+        Raises RulesChanged if the file was created, changed or deleted.
+        """
         witness = self._ignore_files.get(folder)
         if ".gitignore" in marks:
             if witness is None and not self._settled:
@@ -111,11 +117,14 @@ class IgnoreCache:
             raise RulesChanged
 
     def ignore_file_vanished(self, listed: set[str]) -> bool:
-        """True if a folder with a known ignore file is not in `listed`."""
+        """Return True if a folder with a known ignore file is not in `listed`."""
         return not self._ignore_files.keys() <= listed
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool:
-        """True if a folder holds only other projects' code, such as a virtual environment."""
+        """Return True if a folder contains only code of other projects.
+
+        An example is a virtual environment.
+        """
         if (verdict := self.rules.closed(folder, marks)) is None:
             self.doors.pop(folder, None)
             return False
@@ -123,14 +132,20 @@ class IgnoreCache:
         return verdict
 
     def doors_moved(self) -> bool:
-        """True if a change without a watcher event made a folder closed, or no longer closed."""
+        """Return True if a folder has become closed, or is no longer closed.
+
+        This detects changes that cause no watcher event.
+        """
         return any(
             bool(self.rules.closed(folder, MARKS)) != closed
             for folder, closed in self.doors.items()
         )
 
     def learn(self, folders: Iterable[str], files: Iterable[str]) -> None:
-        """Query the rules for unknown paths. Raises RulesChanged if git is no longer usable."""
+        """Query the rules for paths that have no decision yet.
+
+        Raises RulesChanged if git is no longer usable.
+        """
         new_folders = self._undecided(folders, "/")
         new_files = self._undecided(files, "")
         if not new_folders and not new_files:
@@ -154,7 +169,10 @@ class IgnoreCache:
             self._rules.rest()
 
     def _undecided(self, paths: Iterable[str], end: str) -> list[str]:
-        """Return the paths that have no decision yet and are not excluded by their names."""
+        """Return the paths that have no decision yet.
+
+        Private paths and paths that match `exclude` are decided here and left out.
+        """
         unknown: list[str] = []
         for path in paths:
             key = path + end
@@ -167,21 +185,27 @@ class IgnoreCache:
         return unknown
 
     def folder_is_out(self, folder: str) -> bool:
-        """True if a folder is excluded or unknown."""
+        """Return True if a folder is excluded or unknown."""
         return folder != "" and self._decisions.get(folder + "/", True)
 
     def file_is_out(self, path: str) -> bool:
-        """True if a file is excluded or unknown. Its folder is checked separately."""
+        """Return True if a file is excluded or unknown. Its folder is checked separately."""
         return self._decisions.get(path, True)
 
     def is_kept(self, path: str) -> bool:
-        """True if a file belongs to the project because git tracks it, even if it is ignored."""
+        """Return True if a file belongs to the project because git tracks it.
+
+        Such a file belongs to the project even if it is ignored.
+        """
         tracked = self.tracked.get(path.rpartition("/")[0], ())
         return path in tracked and not is_private(path) and not self._excluded.ignores(path)
 
 
 def _check_ignore_file(path: Path) -> None:
-    """Raise OutsideError for a pipe, a device or a huge file, which git might read forever."""
+    """Raise OutsideError for a pipe, a device or a huge file.
+
+    Git might never finish reading such a file.
+    """
     about = lstat_below(str(path.parent), path.name)
     if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
         return

@@ -1,4 +1,4 @@
-"""Members: the Python files that `project_files` lists for a project, found in milliseconds."""
+"""Members: fast lookup of the Python files that `project_files` lists for a project."""
 
 import stat as st
 import threading
@@ -20,10 +20,12 @@ _TRIES = 50
 class Members:
     """The Python files of the project at `root`.
 
-    The same files as in `files.project_files`, without tracked files in virtual environments and
-    `node_modules`. Each call checks the ignore files and git's index and configuration, and queries
-    git only about new paths. Thread-safe. Methods raise OutsideError if ignore files change too
-    fast.
+    These are the files that `files.project_files` returns, except tracked files in virtual
+    environments and `node_modules`. Each call checks the ignore files and git's index and
+    configuration. Git is queried only about new paths.
+
+    Instances are thread-safe. Methods raise OutsideError if ignore files change faster than they
+    can be read.
     """
 
     def __init__(
@@ -41,27 +43,30 @@ class Members:
         """Increases whenever the set of folders to watch may have changed."""
 
     def sweep(self) -> dict[str, Stamp]:
-        """Return every member with its current Stamp; symbolic links are not followed."""
+        """Return every member with its current Stamp. Symbolic links are not followed."""
         return self.survey().files
 
     def folders(self) -> frozenset[str]:
-        """Return every folder to watch: those that are not ignored or have tracked files."""
+        """Return the folders to watch: all that are not ignored or contain tracked files."""
         return frozenset(self.survey().folders)
 
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
-        """Walk the tree from the folders `starts`. Call `before` before listing each folder."""
+        """Walk the tree from the folders in `starts`. Call `before` before listing each folder."""
         folders = sorted(set(starts))
         with self._lock:
             return self._while_rules_hold(lambda: self._survey(folders, before))
 
     def belonging(self, paths: Iterable[str]) -> set[str]:
-        """Return the paths in `paths` that are members now."""
+        """Return those of `paths` that are currently members."""
         modules = [path for path in paths if path.endswith(".py")]
         with self._lock:
             return self._while_rules_hold(lambda: self._surveyor.belonging(modules))
 
     def moved(self) -> bool:
-        """True if git's index or configuration, or a nested environment or repository, changed."""
+        """Return True if the set of folders to watch may have changed.
+
+        This checks git's index and configuration, and nested environments and repositories.
+        """
         with self._lock:
             version = self.version
             self._while_rules_hold(lambda: None)
@@ -70,12 +75,15 @@ class Members:
             return self.version != version
 
     def restless(self) -> frozenset[str]:
-        """Return members that change without an event: hard-linked, or in unreadable folders."""
+        """Return the members that can change without a watcher event.
+
+        These are hard-linked files and files in unreadable folders.
+        """
         with self._lock:
             return frozenset(self._restless)
 
     def has_other_names(self, path: str) -> bool:
-        """True if a file has other hard links that may not be known yet."""
+        """Return True if a file has other hard links that may not be known yet."""
         about = lstat_below(self._top, path)
         if about is None or not st.S_ISREG(about.st_mode) or about.st_nlink == 1:
             return False
@@ -88,7 +96,7 @@ class Members:
             self.version += 1
 
     def _while_rules_hold(self, ask: Callable[[], _T]) -> _T:
-        """Return the result of `ask`, computed while the rules did not change."""
+        """Return the result of `ask`. Call it again if the rules change in the meantime."""
         for _ in range(_TRIES):
             try:
                 if self._verdicts.moved():

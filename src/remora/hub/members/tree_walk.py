@@ -1,4 +1,4 @@
-"""Walk through the folders of a project."""
+"""Walk through the folders of a project to find its Python files."""
 
 import stat as st
 from collections.abc import Callable
@@ -19,27 +19,33 @@ Before = Callable[[str], object]
 
 
 class WalkResult(NamedTuple):
-    """Files and folders found by one walk; paths are raw, the root is `""`."""
+    """Files and folders found by a walk. Paths are raw, and the root is `""`."""
 
     files: dict[str, Stamp]
     """Every Python file that belongs to the project."""
     folders: set[str]
-    """Every folder that can contain a member, or contains a tracked file."""
+    """Every folder that can contain a member or contains a tracked file."""
     listed: set[str]
-    """Those of `folders` in which every file belongs unless it is ignored."""
+    """The subset of `folders` in which every file is a member unless it is ignored."""
     restless: dict[str, int]
-    """Inodes of those `files` that can change without an event in their folder."""
+    """Inodes of the files that can change without a watcher event in their folder."""
 
 
 class Walker:
-    """Walks level by level, with one git query per level and one git process for all levels."""
+    """Walks the tree level by level.
+
+    Each level needs one git query, and all levels share one git process.
+    """
 
     def __init__(self, top: str, verdicts: IgnoreCache) -> None:
         self._top = top
         self._verdicts = verdicts
 
     def within(self, starts: list[str], before: Before | None) -> WalkResult:
-        """Walk the folders `starts`; for `before` see `Members.survey`. Raises RulesChanged."""
+        """Walk the folders in `starts`. For `before`, see `Members.survey`.
+
+        Raises RulesChanged if the ignore rules change during the walk.
+        """
         found = WalkResult({}, set(), set(), {})
         try:
             level = self._open(starts)
@@ -54,7 +60,10 @@ class Walker:
         return found
 
     def belonging(self, paths: list[str]) -> set[str]:
-        """Return the paths in `paths` that are files of the project. Raises RulesChanged."""
+        """Return those of `paths` that are files of the project.
+
+        Raises RulesChanged if the ignore rules change in the meantime.
+        """
         reachable: dict[str, bool] = {}
         candidates = [path for path in paths if self._is_file(path, reachable)]
         folders = {place for path in candidates for place in with_ancestors(_folder_of(path))}
@@ -92,7 +101,7 @@ class Walker:
         return listing
 
     def _add_level(self, listings: list[Listing], found: WalkResult) -> list[str]:
-        """Add the files of one level, and return the folders of the next level."""
+        """Add the files of a level, and return the folders of the next level."""
         verdicts = self._verdicts
         verdicts.learn(
             (folder for listing in listings for folder in listing.folders),
@@ -118,7 +127,7 @@ class Walker:
         ]
 
     def _take_tracked(self, folder: str, found: WalkResult, before: Before | None) -> None:
-        """Add tracked files of a folder that is ignored or unreadable."""
+        """Add the tracked files of a folder that is ignored or cannot be read."""
         if not self._is_reachable(folder, {}):
             return
         paths = [path for path in self._verdicts.tracked[folder] if self._verdicts.is_kept(path)]
@@ -141,7 +150,7 @@ class Walker:
         return is_file and self._is_reachable(_folder_of(path), reachable)
 
     def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
-        """True if neither `folder` nor a folder above it is a symbolic link or closed."""
+        """Return True if neither `folder` nor any parent folder is closed or a symbolic link."""
         # top-down, not recursive: a path can have two thousand folders
         for place in with_ancestors(folder) if folder not in known else ():
             if place not in known:

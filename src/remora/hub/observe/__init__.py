@@ -1,1 +1,1 @@
-"""Observation of test runs: which node calls which, and which test enters which node."""
+"""Observation of test runs, which records calls between nodes and the nodes that each test enters."""

@@ -1,4 +1,7 @@
-"""Spool: observations stored next to the database until its writer collects them."""
+"""Spool of observations.
+
+Observations are stored next to the database until the database's writer collects them.
+"""
 
 import os
 import time
@@ -22,7 +25,7 @@ def spool_folder(db: Path) -> Path:
 
 
 def leave(folder: Path, observation: Observation) -> None:
-    """Write an observation to the spool atomically. Raises DiskError."""
+    """Write an observation to the spool atomically. Raises DiskError on failure."""
     name = f"{time.time_ns():020d}-{os.getpid()}"
     try:
         make_private(folder)
@@ -35,9 +38,10 @@ def leave(folder: Path, observation: Observation) -> None:
 
 
 def collect(folder: Path, record: Callable[[Observation], object]) -> int:
-    """Pass waiting observations to `record`, oldest first, and remove them; return their number.
+    """Pass waiting observations to `record`, oldest first, and remove them.
 
-    Only for the database's writer. If `record` raises, this and later observations are kept.
+    Returns the number of recorded observations. If `record` raises an exception, the current and
+    later observations are kept. Only the database's writer may call this.
     """
     waiting = sorted(folder.glob("*.msgpack")) if folder.is_dir() else []
     count = 0

@@ -1,7 +1,7 @@
-"""Reader for observations: maps records to nodes of unchanged files.
+"""Reader for observations, which maps records to the nodes of unchanged files.
 
 The records come from a process that ran project code, and are not trusted. Invalid lines are
-dropped, and so are records of files that have changed after the run.
+dropped. Records of files that have changed since the run are dropped, too.
 """
 
 import re
@@ -63,7 +63,10 @@ _KINDS: dict[str, msgspec.json.Decoder[_File | _Code | _Call | _Test]] = {
 
 
 class ReadResult(NamedTuple):
-    """Result of reading. `left_out` lists the raw paths of files that changed after the run."""
+    """Result of reading observations.
+
+    `left_out` contains the raw paths of files that have changed since the run.
+    """
 
     observation: Observation
     complete: bool
@@ -71,7 +74,7 @@ class ReadResult(NamedTuple):
 
 
 def read_records(folder: Path, view: Snapshot) -> ReadResult:
-    """Read all records of one run from `folder`."""
+    """Read all records of a run from `folder`."""
     calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     tests: dict[tuple[str, str], ObservedTest] = {}
     ran: set[str] = set()
@@ -95,12 +98,12 @@ def read_records(folder: Path, view: Snapshot) -> ReadResult:
 
 
 def recordings(folder: Path) -> list[Path]:
-    """Return the record files, without symbolic links and pipes."""
+    """Return the paths of the record files, excluding symbolic links and pipes."""
     return [folder / name for name in RootedFiles(folder).glob("*.jsonl")]
 
 
 def recorded_paths(folder: Path) -> frozenset[str]:
-    """Return the recorded raw paths, relative to the root. They are untrusted."""
+    """Return the raw paths in the records, relative to the root. The paths are untrusted."""
     found: set[str] = set()
     for path in recordings(folder):
         if path.stat().st_size <= _FILE_LIMIT:
@@ -111,7 +114,7 @@ def recorded_paths(folder: Path) -> frozenset[str]:
 
 
 def _decode_record(line: bytes) -> _File | _Code | _Call | _Test | None:
-    """Decode a record. Return None if it is invalid."""
+    """Decode a record, or return None if it is invalid."""
     try:
         return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
     except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -137,7 +140,7 @@ def _facts(view: Snapshot, key: str) -> NodeFacts:
 
 
 class _Process:
-    """Records of one process, with numbers resolved to nodes."""
+    """Records of one process, with record numbers resolved to nodes."""
 
     def __init__(self, view: Snapshot, path: Path) -> None:
         self._view = view
@@ -158,7 +161,10 @@ class _Process:
             keep[type(record)](record)
 
     def calls(self) -> Iterator[tuple[str, int, str]]:
-        """Yield caller, line and callee. Entering a lambda or comprehension is not a call."""
+        """Yield the caller, line and callee of each call.
+
+        Entering a lambda or comprehension does not count as a call.
+        """
         for call in self._calls:
             caller, callee = self._nodes.get(call.caller), self._nodes.get(call.callee)
             if caller is None or callee is None or call.callee in self._inner:
@@ -168,7 +174,7 @@ class _Process:
                 yield caller.key, call.line, callee.key
 
     def tests(self) -> Iterator[ObservedTest]:
-        """Yield a record per node that a test entered, except the test function."""
+        """Yield a record for each node that a test entered, except the test function itself."""
         for test in self._tests:
             own = self._test_node(test)
             if own is None or not test.done:
@@ -180,11 +186,14 @@ class _Process:
                     )
 
     def ran(self) -> set[str]:
-        """Return the ids of completed tests that are nodes."""
+        """Return the ids of completed tests that have a node."""
         return {_id(test) for test in self._tests if test.done and self._test_node(test)}
 
     def _test_node(self, test: _Test) -> NodeFacts | None:
-        """Return the node of a test function; its class may inherit the function."""
+        """Return the node of a test function, or None if it is not found.
+
+        The function may be inherited by the test's class.
+        """
         name = _names(test)[-1] if test.names else ""
         direct = self._view.node(node_key(escape_path(test.path), ".".join(_names(test))))
         if direct is not None:
@@ -232,7 +241,10 @@ def _node_defined_at(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | Non
 
 
 def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
-    """Return the node around a lambda or comprehension, by its qualified name."""
+    """Return the node that contains a lambda or comprehension, or None if it is not found.
+
+    It is found by the qualified name of the code object.
+    """
     holding = [n for n in nodes if n.line_start <= code.line < n.line_start + n.line_count]
     if code.qualname is None:
         return holding[-1] if holding else None
@@ -246,7 +258,7 @@ def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None
 
 
 def _names(test: _Test) -> list[str]:
-    """Return the parts of the test's id after the path, without parameters."""
+    """Return the parts of the test id after the path, without parameters."""
     return [*test.names[:-1], _PARAMETERS.sub("", test.names[-1])] if test.names else []
 
 

@@ -1,6 +1,6 @@
-"""Run a project's tests with Remora's pytest plugin in the project's interpreter.
+"""Test runs with Remora's pytest plugin in the project's interpreter.
 
-Consent and interpreter are checked before any project code runs.
+The user's consent and the interpreter are checked before any project code runs.
 """
 
 import shutil
@@ -32,9 +32,10 @@ _USAGE_ERROR = 4  # pytest's exit code
 
 @dataclass(frozen=True, kw_only=True)
 class PytestOptions:
-    """The tests to run. `words` begin with `pytest` or `python -m pytest`.
+    """The tests to run.
 
-    `stdout` is a descriptor for the tests' output. `trusted` turns isolation off.
+    `words` starts with `pytest` or `python -m pytest`. `stdout` is a file descriptor for the tests'
+    output. `trusted` turns isolation off.
     """
 
     words: Sequence[str]
@@ -47,7 +48,7 @@ class PytestOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ObservedRun:
-    """Outcome of the tests: pytest's exit code, timeout, and the records."""
+    """Outcome of a test run: the exit code, whether it timed out, and the records."""
 
     code: int
     timed_out: bool
@@ -56,7 +57,7 @@ class ObservedRun:
 
 
 def check_consent(level: int, *, allowed: bool) -> None:
-    """Raise UsageError if isolation is insufficient, unless the user has allowed that."""
+    """Raise UsageError if isolation is insufficient and the user has not allowed that."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
             f"tests run the project's code, and this machine does not isolate it well enough "
@@ -67,7 +68,10 @@ def check_consent(level: int, *, allowed: bool) -> None:
 
 
 def check_home(root: Path, home: Path, *, allowed: bool) -> None:
-    """Raise UsageError if the project contains the user's home, which its tests could read."""
+    """Raise UsageError if the project contains the user's home folder.
+
+    Tests could read everything in it. `allowed` disables the check.
+    """
     if home.is_relative_to(root) and not allowed:
         raise UsageError(
             f"{root} contains your home folder, and tests can read their whole project",
@@ -76,9 +80,11 @@ def check_home(root: Path, home: Path, *, allowed: bool) -> None:
 
 
 def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
-    """Return the interpreter: the configured one, else from the root's .venv, else from `active`.
+    """Return the configured interpreter, or else the interpreter in the root's .venv or in
+    `active`.
 
-    Starts nothing. Raises ConfigError, UsageError.
+    No process is started. Raises ConfigError if the configured interpreter does not exist, and
+    UsageError if no interpreter is found.
     """
     if configured is not None:
         named = root / Path(configured).expanduser()
@@ -100,7 +106,10 @@ def find_interpreter(root: Path, configured: str | None, active: str | None) -> 
 
 
 def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
-    """Return the command for the project's interpreter. Raises UsageError unless it is pytest."""
+    """Return the command that runs pytest with the interpreter `python`.
+
+    Raises UsageError if `words` is not a pytest command.
+    """
     first = words[0].rpartition("/")[2] if words else ""
     if first in {"pytest", "py.test"}:
         return [str(python), "-c", _AS_PYTEST, *words[1:]]
@@ -115,10 +124,10 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
 def run_tests(
     root: Path, python: Path, options: PytestOptions, look: Callable[[frozenset[str]], Snapshot]
 ) -> ObservedRun:
-    """Run the tests until they finish or reach the time limit, and read the records.
+    """Run the tests until they finish or time out, and read the records.
 
-    `root` must be resolved. `look` returns a snapshot that includes the given raw paths. Raises
-    UsageError for a command other than pytest, and HostError if pytest cannot be started.
+    `root` must be resolved. `look` must return a snapshot that includes the given raw paths. Raises
+    UsageError if the command is not pytest, and HostError if pytest cannot be started.
     """
     command = pytest_command(python, options.words)
     with temporary_folder("remora-observe-") as private:
@@ -154,7 +163,7 @@ def run_tests(
 
 
 def _check_ran(python: Path, result: ProcessExit, *, anything: bool) -> None:
-    """Raise HostError if pytest did not start, unless it was interrupted."""
+    """Raise HostError if pytest neither started nor timed out."""
     if anything or result.timed_out or result.returncode in {0, _USAGE_ERROR, 5}:
         return
     hint = "install pytest in the project's environment"

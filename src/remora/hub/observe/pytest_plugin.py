@@ -1,20 +1,20 @@
 """Pytest plugin that records calls in a project, and the functions that each test enters.
 
-It runs in the project's interpreter (Python 3.8 or newer), where Remora need not be installed: it
-imports only the standard library and pytest. It is loaded as `-p remora_observe` from a private
-folder. Environment variables configure it:
+It runs in the project's interpreter (Python 3.8 or newer). Remora need not be installed there,
+because the plugin imports only the standard library and pytest. It is loaded as `-p remora_observe`
+from a private folder, and is configured by environment variables:
 
     REMORA_OBSERVE_ROOT   the project's root, absolute and resolved
     REMORA_OBSERVE_OUT    an existing private folder; each process writes one file into it
     REMORA_OBSERVE_BYTES  maximum bytes that one process writes
 
-Each line of a file is a JSON array that begins with its kind:
+Each line of a file is a JSON array that starts with the kind of the record:
 
-    ["file", number, path, sha256]          number counts from 0; path is relative to the root
+    ["file", number, path, sha256]            number counts from 0; path is relative to the root
     ["code", number, file, line, name, qualname or null]
-    ["call", caller, line, callee]          code numbers, and the line of the call
-    ["test", path, names, [code, …], done]  names: the parts of pytest's id after the path
-    ["full"]                                the limit was reached; later records are missing
+    ["call", caller, line, callee]            code numbers, and the line of the call
+    ["test", path, names, [code, ...], done]  names: the parts of pytest's id after the path
+    ["full"]                                  the limit was reached; later records are missing
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TOOL = 3  # tool id for `sys.monitoring`, not used by debuggers, coverage or pr
 
 
 class Recorder:
-    """Records new calls. Code objects are identified by `id` and kept alive."""
+    """Records new calls. Code objects are identified by `id`, so they are kept alive."""
 
     def __init__(self, root: str, out: str, limit: int) -> None:
         self._prefix = root + os.sep
@@ -59,7 +59,7 @@ class Recorder:
         self.entered: set[int] = set()
 
     def enter(self, frame: FrameType) -> bool:
-        """Record a new frame. Return False if its code is not part of the project."""
+        """Record the start of a frame. Return False if its code is not part of the project."""
         code = frame.f_code
         number = self._numbers.get(id(code))
         if number is None:
@@ -101,7 +101,10 @@ class Recorder:
             text = text[os.write(self._out, text) :]
 
     def _is_call(self, caller: int, callee: int) -> bool:
-        """True if the previous frame made the call. Resuming a generator is not a call."""
+        """Return True if the caller's frame called the callee.
+
+        Resuming a generator is not a call.
+        """
         called, calling = self._codes[callee], self._codes[caller]
         if not called.co_flags & _LATER or called.co_name.startswith("<"):
             return True
@@ -109,7 +112,7 @@ class Recorder:
         return called.co_name in names
 
     def _learn(self, code: CodeType) -> int:
-        """Return the number of a code object, or -1 outside the project."""
+        """Return the number of a code object, or -1 if it is not part of the project."""
         self._alive.append(code)  # keeps the id from being reused
         number = -1
         if code.co_filename.startswith(self._prefix) and not _is_foreign(code.co_filename):
@@ -154,13 +157,13 @@ def _is_foreign(path: str) -> bool:
 
 
 def _line(code: CodeType, place: int) -> int | None:
-    """Return the line of an instruction."""
+    """Return the line number of the instruction at the offset `place`."""
     before = [line for start, line in dis.findlinestarts(code) if start <= place]
     return before[-1] if before else None
 
 
 class Observer:
-    """The plugin: tracks the current test."""
+    """The plugin object, which tracks the current test."""
 
     def __init__(self, recorder: Recorder, root: str) -> None:
         self._recorder = recorder
@@ -169,7 +172,7 @@ class Observer:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Attribute everything that is entered during a test to this test."""
+        """Attribute all functions that are entered during a test to this test."""
         self._ran = False
         self._recorder.entered = set()
         yield
@@ -180,7 +183,7 @@ class Observer:
             self._recorder.test(path.replace(os.sep, "/"), names, entered, self._ran)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note that the test ran: it was not skipped, and its setup did not fail."""
+        """Record that the test ran, unless it was skipped or its setup failed."""
         if report.when == "call" and report.outcome != "skipped":
             self._ran = True
 

@@ -1,1 +1,1 @@
-"""Paths, addresses, control and requests of the daemon's process."""
+"""Paths and addresses of the daemon process, and functions to control it and send it requests."""

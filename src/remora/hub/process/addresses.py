@@ -1,4 +1,4 @@
-"""Addresses of a running daemon, in a small file next to its database."""
+"""Addresses of a running daemon, which are stored in a small file next to its database."""
 
 import os
 from contextlib import suppress
@@ -13,7 +13,7 @@ _MAX_READ = 1 << 16
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """Addresses of a running daemon; `notes` describe its problems."""
+    """Addresses of a running daemon. `notes` describes its current problems."""
 
     pid: int
     root: str
@@ -24,12 +24,15 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_addresses(path: Path, addresses: Addresses) -> None:
-    """Write atomically. Raises OSError."""
+    """Write the addresses atomically. Raises OSError on failure."""
     _write(path, msgspec.json.encode(addresses) + b"\n")
 
 
 def read_addresses(path: Path) -> Addresses | None:
-    """Return the addresses, or None if the file is missing, unreadable or owned by another user."""
+    """Return the addresses stored in a file.
+
+    Returns None if the file is missing, unreadable or owned by another user.
+    """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(file, "rb") as stream:
@@ -41,7 +44,10 @@ def read_addresses(path: Path) -> Addresses | None:
 
 
 def make_token(path: Path) -> str:
-    """Write a new HTTP token to a private file, and return it. Raises DiskError."""
+    """Create an HTTP token, write it to a private file, and return it.
+
+    Raises DiskError if the file cannot be written.
+    """
     import secrets
 
     token = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -53,7 +59,11 @@ def make_token(path: Path) -> str:
 
 
 def remove(*paths: Path) -> None:
-    """Remove a daemon's files. A remaining file does no harm, because only the lock counts."""
+    """Remove a daemon's files.
+
+    Files that cannot be removed are harmless, because only the lock indicates that a daemon is
+    running.
+    """
     for path in paths:
         with suppress(OSError):
             path.unlink()

@@ -1,4 +1,4 @@
-"""Control of a daemon: get its status, check whether it runs, and stop it."""
+"""Control of a daemon: query its status, check whether it is running, and stop it."""
 
 import os
 import select
@@ -26,7 +26,10 @@ def running(places: HubPaths) -> int | None:
 
 
 def status(places: HubPaths) -> StatusResult:
-    """Return the status that `hub status` prints, from the daemon or else from the database."""
+    """Return the status that `hub status` prints.
+
+    It comes from the daemon, or from the database if no daemon answers.
+    """
     pid = running(places)
     status = daemon_status(places) if pid is not None else None
     return status if status is not None else _from_outside(places, pid)
@@ -42,7 +45,7 @@ def daemon_status(places: HubPaths) -> StatusResult | None:
 
 
 def has_scanned(places: HubPaths) -> bool:
-    """True if the daemon has finished its initial scan, or does not answer."""
+    """Return True if the daemon has finished its initial scan or does not answer."""
     try:
         answer = ask(_address(places), ChangedSince(generation=0), seconds=_ANSWER_S)
     except OutsideError:
@@ -56,9 +59,10 @@ def notes(places: HubPaths) -> tuple[str, ...]:
 
 
 def stop(places: HubPaths) -> int | None:
-    """Stop the daemon, by force if needed. Raises OutsideError.
+    """Stop the daemon, by force if necessary.
 
-    Return its process id, or None if no daemon was running.
+    Returns its process id, or None if no daemon was running. Raises OutsideError if the daemon
+    cannot be stopped.
     """
     if (pid := running(places)) is None:
         remove(places.addresses, places.token)
@@ -73,7 +77,10 @@ def stop(places: HubPaths) -> int | None:
 
 
 def _end_process(places: HubPaths, pid: int, number: int, seconds: float) -> bool:
-    """Signal the process that holds the lock. Return True if it exits within `seconds`."""
+    """Send a signal to the process that holds the lock.
+
+    Returns True if it exits within `seconds`.
+    """
     handle = None
     try:
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
@@ -104,7 +111,7 @@ def _address(places: HubPaths) -> Path:
 
 
 def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
-    """Return the status if no daemon runs, or if it does not answer (it is starting or hangs)."""
+    """Return the status of a daemon that is not running or does not answer."""
     files, nodes, generation = _stored_counts(places.db)
     return StatusResult(
         running=pid is not None,

@@ -1,4 +1,4 @@
-"""Blocking request to a running daemon."""
+"""Blocking requests to a running daemon."""
 
 import os
 import socket
@@ -14,7 +14,11 @@ _PART = 1 << 16
 
 
 def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
-    """Return the answer of the user's daemon. Raises OutsideError after `seconds` of silence."""
+    """Send a request to the daemon and return its answer.
+
+    Raises OutsideError if the daemon belongs to another user, or if it does not respond within
+    `seconds`.
+    """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(seconds)

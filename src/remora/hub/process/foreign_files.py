@@ -1,4 +1,4 @@
-"""Guard for `--db`: files of other programs next to a database."""
+"""Check for `--db`: finds files next to a database that were created by other programs."""
 
 import os
 import re
@@ -20,9 +20,9 @@ _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 def foreign_file(places: HubPaths) -> Path | None:
-    """Return the first nonempty file at a hub's paths that does not belong to a hub.
+    """Return the first nonempty file at a hub's paths that was not created by a hub.
 
-    Writes nothing.
+    Returns None if there is no such file. Nothing is written.
     """
     for path, is_ours in (
         (lock_of(places.db), _LOCK.fullmatch),

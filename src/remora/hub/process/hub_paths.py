@@ -1,4 +1,4 @@
-"""Paths of one hub, in the user's cache and runtime folders, never in the project."""
+"""Paths of a hub. They are in the user's cache and runtime folders, and never in the project."""
 
 import hashlib
 import os
@@ -15,27 +15,31 @@ _SHORT = Path("/tmp")  # noqa: S108 (the subfolder is checked before use)
 
 
 class HubPaths(NamedTuple):
-    """Paths of one hub, which need not exist. All but `socket` are next to the database."""
+    """Paths of a hub. The files need not exist.
+
+    All paths except `root` and `socket` are next to the database.
+    """
 
     root: Path
     db: Path
     lock: Path
-    """Held by the daemon while it runs; contains its process id."""
+    """Lock file that the daemon holds while it runs. It contains the daemon's process id."""
     socket: Path
     addresses: Path
-    """Addresses of the daemon, for commands that know only the database."""
+    """Addresses of the daemon, for commands that have only the path of the database."""
     token: Path
     log: Path
     marker: Path
-    """Private folder that contains only the watcher's marker."""
+    """Private folder for the watcher's marker. It contains nothing else."""
 
 
 def hub_paths(
     folders: UserFolders, root: Path, *, db: Path | None = None, socket: Path | None = None
 ) -> HubPaths:
-    """Return the hub paths for `root` (resolved), with another database if `db` is set.
+    """Return the paths of the hub for `root`, which must be resolved.
 
-    Each database has a different default socket. Raises UsageError if `socket` is too long.
+    `db` and `socket` override the default paths. The default socket is different for each database.
+    Raises UsageError if `socket` is too long.
     """
     own = folders.cache / "hub" / _name(root) / "hub.db"
     base = own if db is None else db.absolute()
@@ -54,7 +58,7 @@ def hub_paths(
 
 
 def display_path(path: Path) -> str:
-    """Return a path for JSON, with invalid UTF-8 bytes replaced."""
+    """Return a path as a string for JSON. Bytes that are not valid UTF-8 are replaced."""
     return os.fsencode(path).decode(errors="replace")
 
 
@@ -67,7 +71,7 @@ def _digest(*paths: Path) -> str:
 
 
 def _name(root: Path) -> str:
-    """Return the root's name with a digest that makes it unique."""
+    """Return the name of the root, with a digest that makes it unique."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", root.name).strip("-")[:40] or "root"
     return f"{plain}-{_digest(root)[:16]}"
 

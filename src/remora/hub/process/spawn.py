@@ -1,4 +1,4 @@
-"""Command line and environment of child processes, isolated from the project."""
+"""Command lines and environment of child processes, which are isolated from the project."""
 
 import sys
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ FOLDER = "/"
 
 
 def command(function: str, *words: str) -> list[str]:
-    """Return a command line that calls `MODULE:FUNCTION` of this package with `words` in argv.
+    """Return a command line that calls a function of this package with `words` in `sys.argv`.
 
-    `-P` keeps the current folder off the import path. The package's folder is last on the path, so
-    that it hides no other module.
+    `function` is given as `MODULE:FUNCTION`. `-P` keeps the current folder off the import path. The
+    folder of this package is last on the path, so that it does not hide other modules.
     """
     module, _, name = function.partition(":")
     run = (
@@ -27,7 +27,10 @@ def command(function: str, *words: str) -> list[str]:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the needed part of `environ`, without API keys and variables that change imports."""
+    """Return the variables in `environ` that child processes need.
+
+    API keys and variables that affect imports are left out.
+    """
     return {
         name: value
         for name, value in environ.items()
@@ -36,6 +39,6 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def detached(words: list[str]) -> list[str]:
-    """Return a command line that runs `words` in a detached process that outlives its parent."""
+    """Return a command line that runs `words` in a process that outlives its parent."""
     leave = "import os, sys; os.fork() and os._exit(0); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-I", "-S", "-c", leave, *words]

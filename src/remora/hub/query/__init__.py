@@ -1,1 +1,1 @@
-"""Queries about nodes on any snapshot of the code."""
+"""Queries about nodes, based on a snapshot of the code."""

@@ -1,4 +1,4 @@
-"""Current files, read and analysed without a database."""
+"""Reading and analysis of the current files without a database."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +10,11 @@ from remora.hub.file_reader import facts_of, open_reader
 
 
 def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
-    """Return facts by spelled path. Files over `limit` bytes have no nodes. Raises DiskError."""
+    """Read and analyze files. Return their facts, keyed by path as spelled in node keys.
+
+    Files of more than `limit` bytes have no nodes, and unreadable files are left out. Raises
+    DiskError if `root` cannot be read.
+    """
     files: dict[str, FileFacts] = {}
     try:
         with open_reader(root, limit) as reader:

@@ -32,7 +32,7 @@ class _LinkCaches:
         self.renew()
 
     def renew(self) -> None:
-        """Drop the caches: they may be incomplete."""
+        """Replace the caches, because they may be incomplete."""
         view, files, max_answers = self._arguments
         self.linker = Linker(view, files, max_answers=max_answers)
         self.related = RelatedTests(self.linker, view, self.known)
@@ -41,7 +41,7 @@ class _LinkCaches:
 class NodeQueries:
     """Queries on one state of the code, with cached links.
 
-    `fresh` is part of every answer. With `partial_links`, links and tests are null.
+    `fresh` is included in every answer. If `partial_links` is True, links and tests are null.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class NodeQueries:
         self._cache: dict[str, NodeState] = {}
 
     def with_freshness(self, *, fresh: bool) -> "NodeQueries":
-        """Return these queries with another `fresh`. The caches are shared."""
+        """Return a copy of these queries with a different `fresh`. The caches are shared."""
         if fresh == self.fresh:
             return self
         other = NodeQueries.__new__(NodeQueries)
@@ -72,7 +72,10 @@ class NodeQueries:
         return other
 
     def context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
-        """Return known nodes by key, in request order; tests not found in time are null."""
+        """Return known nodes by key, in the order of `keys`.
+
+        `related_tests` is null if the tests were not found in time.
+        """
         self._begin()
         states = ((key, self._state(key)) for key in keys)
         return {
@@ -82,26 +85,38 @@ class NodeQueries:
         }
 
     def node(self, key: str) -> NodeState:
-        """Return one node, like `context`. Raises NotFound with the nearest names."""
+        """Return a node. Its tests have the same time limit as in `context`.
+
+        Raises NotFound with similar names if the node does not exist.
+        """
         self._begin()
         if (state := self._state(key)) is None:
             raise unknown_node(key, self.view.keys())
         return state
 
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
-        """Return callers in up to `depth` steps, nearest first, then by tier. Raises NotFound."""
+        """Return callers within `depth` steps, sorted by distance and then by tier.
+
+        Raises NotFound if the node does not exist.
+        """
         return self._answer(key, "callers", lambda: _reachable(self._callers, key, depth))
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
-        """Return callees in up to `depth` steps; code outside the project is not followed."""
+        """Return callees within `depth` steps. Code outside the project is not followed.
+
+        Raises NotFound if the node does not exist.
+        """
         return self._answer(key, "callees", lambda: _reachable(self._callees, key, depth))
 
     def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
-        """Return the tests of the node and of its callers in up to `depth` - 1 steps."""
+        """Return the tests of the node, and of its callers within `depth` - 1 steps.
+
+        Raises NotFound if the node does not exist.
+        """
         return self._answer(key, "tests", lambda: self._tests_within(key, depth))
 
     def known(self, key: str) -> bool:
-        """True if callers and callees are stored and only need to be read."""
+        """Return True if the links of the node are stored and do not have to be computed."""
         known = self._linking.known
         return known is not None and known.callees(key) is not None
 
@@ -181,7 +196,10 @@ class NodeQueries:
         )
 
     def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
-        """Return tests, or None if out of time. Later nodes in the request then also get None."""
+        """Return the tests of a node, or None if the time limit is reached.
+
+        After that, the result is None for all remaining nodes of the request.
+        """
         if self._tests_until is None:
             return None
         try:
@@ -203,7 +221,7 @@ class NodeQueries:
 
 @contextmanager
 def _with_deadline(view: Snapshot, until: float) -> Iterator[None]:
-    """Set an earlier deadline for the view within the block."""
+    """Apply an earlier deadline to the view within the block."""
     before = view.deadline
     view.deadline = min(before, until)
     try:
@@ -219,7 +237,7 @@ def _as_json(link: Edge | Related) -> dict[str, Any]:
 
 
 def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Add observed links. A link that is also static keeps its tier and lines."""
+    """Merge static and observed links. A link in both keeps its static tier and lines."""
     known = {edge.key for edge in static}
     if not (added := [edge for edge in observed if edge.key not in known]):
         return static
@@ -227,7 +245,7 @@ def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
-    """Return each test once with its best tier, sorted by tier (stable)."""
+    """Return each test once with its best tier, sorted by tier. The sort is stable."""
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
@@ -237,7 +255,10 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
 
 
 def _reachable(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
-    """Return the first link to each node within `depth` steps, possibly also to `start`."""
+    """Return the first link to each node within `depth` steps.
+
+    The result may include a link back to `start`.
+    """
     reached: dict[str, Edge] = {}
     visited = {start}
     level = [start]

@@ -1,4 +1,4 @@
-"""Request handling: results from a snapshot of the code, or from the daemon's state."""
+"""Request handling. Results come from a snapshot of the code or from the daemon's state."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ from remora.hub.query.queries import NodeQueries
 
 
 class DaemonControl(Protocol):
-    """The daemon's state, for requests that are not about nodes."""
+    """State of the daemon, which is used for requests that are not about nodes."""
 
     def status(self) -> Any:
         """Return the status that `hub status` prints."""
@@ -34,7 +34,7 @@ class DaemonControl(Protocol):
         """Return the nodes that changed after a generation."""
 
     def invalidate(self, path: str) -> None:
-        """Queue a reread of a file."""
+        """Schedule a read of a file."""
 
 
 _NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {
@@ -56,7 +56,11 @@ _AT_ONCE = frozenset({Health, Status, Subscribe, Invalidate})
 
 
 def handle(request: Request, over: NodeQueries | DaemonControl, *, suggest: bool = True) -> Any:
-    """Return a request's result. Raises NotFound, with the nearest names if `suggest` (slow)."""
+    """Return the result of a request.
+
+    Raises NotFound if the node does not exist. With `suggest`, the error includes similar names,
+    which takes longer.
+    """
     kind = type(request)
     if not isinstance(over, NodeQueries):
         return _CONTROL[kind](over, request)
@@ -66,18 +70,18 @@ def handle(request: Request, over: NodeQueries | DaemonControl, *, suggest: bool
 
 
 def is_immediate(request: Request) -> bool:
-    """True if the answer does not depend on the files."""
+    """Return True if the answer does not depend on the files."""
     return type(request) in _AT_ONCE
 
 
 def is_whole(result: Any) -> bool:
-    """True if the result is complete: more time would add nothing."""
+    """Return True if the result is complete, so that more time would not improve it."""
     states = result.values() if isinstance(result, dict) else (result,)
     return all(state.related_tests is not None for state in states if isinstance(state, NodeState))
 
 
 def nodes_of(request: Request) -> tuple[str, ...]:
-    """Return the node keys in a request, or no keys if it is about the whole project."""
+    """Return the node keys in a request. A request about the whole project has none."""
     if isinstance(request, GetContext):
         return request.nodes
     return (request.node,) if isinstance(request, GetNode | Callers | Callees | Tests) else ()

@@ -1,4 +1,4 @@
-"""Snapshots: a state of the code in memory, in the store, or both."""
+"""Snapshots of the code. A snapshot is held in memory, in the store, or in both."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,7 +17,10 @@ from remora.ids import split_node_key
 
 
 class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node's facts, with values that only a database has: identity, time and script values."""
+    """Facts of a node, with its identity, times and script values.
+
+    The additional values exist only in a database.
+    """
 
     facts: NodeFacts
     uid: str | None
@@ -33,7 +36,7 @@ class OutOfTimeError(Exception):
 
 
 class Snapshot(Protocol):
-    """One state of the code; also a `Program`. Paths are spelled as in node keys."""
+    """A state of the code, which is also a `Program`. Paths are spelled as in node keys."""
 
     deadline: float
     """Monotonic time after which slow methods raise OutOfTimeError."""
@@ -46,42 +49,45 @@ class Snapshot(Protocol):
         """Return the paths of all Python files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR of a file, for linking, or None for an unknown file."""
+        """Return the IR of a file, which is used for linking, or None if the file is unknown."""
 
     def mentioning(self, name: str) -> Collection[str]:
         """Return the paths of files whose `names` contain `name`."""
 
     def node(self, key: str) -> StoredNode | None:
-        """Return a node, or None for an unknown key."""
+        """Return a node, or None if the key is unknown."""
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Return the nodes of one file, in source order."""
+        """Return the nodes of a file in source order."""
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        """Return nodes with every word of `query` in path or qualname, best first."""
+        """Return nodes whose key contains every word of `query`, best matches first."""
 
     def keys(self) -> Iterable[str]:
         """Return the keys of all nodes."""
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls to the node, current or not."""
+        """Return all observed calls to a node, including outdated calls."""
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls by the node, current or not."""
+        """Return all observed calls made by a node, including outdated calls."""
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        """Return all observed tests that entered the node, current or not."""
+        """Return all observed tests that entered a node, including outdated tests."""
 
     def links(self) -> KnownLinks | None:
-        """Return the precomputed links, or None if unsupported."""
+        """Return the precomputed links, or None if this snapshot has none."""
 
 
 class MemorySnapshot:
-    """Snapshot of analysed files without a database. Keys of `files` are spelled paths."""
+    """Snapshot of analyzed files without a database.
+
+    `files` is keyed by path as spelled in node keys.
+    """
 
     generation = 0
     deadline = math.inf
-    """Unused: everything is in memory."""
+    """Not used, because everything is in memory."""
 
     def __init__(self, files: Mapping[str, FileFacts]) -> None:
         self._files = files
@@ -130,14 +136,14 @@ class MemorySnapshot:
         return ()
 
     def links(self) -> None:
-        """Return None."""
+        """Return None, because there are no precomputed links."""
 
 
 class OverlaidSnapshot:
     """A snapshot in which some files are replaced.
 
-    The replacements are keyed by spelled path; None means a deleted file. A node with an
-    unchanged key keeps its uid. A node with unchanged facts also keeps its times.
+    `changed` contains the replacements by path, with None for deleted files. A node whose key is
+    unchanged keeps its uid. A node whose facts are also unchanged keeps its time and script values.
     """
 
     def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:
@@ -197,7 +203,7 @@ class OverlaidSnapshot:
         return self.base.tests_of(key)
 
     def links(self) -> KnownLinks | None:
-        """Return the links of the base snapshot, or None if any file differs."""
+        """Return the links of the base snapshot, or None if any file is replaced."""
         return None if self._changed else self.base.links()
 
     def _with_stored_values(self, node: StoredNode) -> StoredNode:
@@ -215,7 +221,7 @@ class OverlaidSnapshot:
 
 
 def unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
-    """Return a node without database values."""
+    """Return a StoredNode without database values."""
     return StoredNode(
         facts=node,
         uid=None,
@@ -228,7 +234,7 @@ def unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
 
 
 def moved_at_most(before: NodeFacts, now: NodeFacts) -> bool:
-    """True if a node changed at most in its line number."""
+    """Return True if the nodes are equal except for the line number."""
     return before == now or before == msgspec.structs.replace(now, line_start=before.line_start)
 
 

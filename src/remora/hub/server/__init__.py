@@ -1,1 +1,1 @@
-"""Servers of the daemon: Unix socket and loopback HTTP."""
+"""Servers of the daemon: a Unix socket server and a loopback HTTP server."""

@@ -1,4 +1,4 @@
-"""Open connections of one server, with a maximum number and timeouts."""
+"""Open connections of a server. Their number is limited, and they time out."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -16,23 +16,27 @@ class Connection(Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if no request is unfinished and no answer is pending."""
+        """True if there is no unfinished request and no pending answer."""
 
     def overdue(self, now: float) -> bool:
-        """True if a request or an answer takes too long."""
+        """Return True if a request or an answer is taking too long."""
 
     def abort(self) -> None:
-        """Close immediately, dropping undelivered output."""
+        """Close the connection immediately and discard pending output."""
 
     def close(self) -> None:
-        """Close after pending output is delivered."""
+        """Close the connection once pending output has been delivered."""
 
 
 _Connection = TypeVar("_Connection", bound=Connection)
 
 
 class Connections(Generic[_Connection]):
-    """Up to `most` connections. If full, a new connection replaces the longest idle connection."""
+    """At most `most` open connections.
+
+    If the limit is reached, a new connection replaces the connection that has been idle longest, so
+    that idle clients cannot block new clients.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -42,8 +46,7 @@ class Connections(Generic[_Connection]):
         return len(self._open)
 
     def enter(self, guest: _Connection) -> bool:
-        """Add a connection. Return False if none can be replaced. Idle clients cannot lock users
-        out."""
+        """Add a connection. Return False if there is no idle connection to replace."""
         if len(self._open) >= self.most:
             if not (idle := [each for each in self._open if each.idle]):
                 return False
@@ -61,6 +64,6 @@ class Connections(Generic[_Connection]):
             guest.abort()
 
     def close(self) -> None:
-        """Close all connections, delivering written answers where possible."""
+        """Close all connections. Pending output is still delivered if possible."""
         for guest in list(self._open):
             guest.close()

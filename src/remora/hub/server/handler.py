@@ -1,4 +1,4 @@
-"""Handler interface of both servers, and conversion of errors to answers."""
+"""Handler interface for both servers, and conversion of errors to answers."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -10,17 +10,26 @@ _log = logging.getLogger("remora.hub")
 
 
 class Handler(Protocol):
-    """The interface through which the servers use the daemon."""
+    """Interface of the daemon for its servers."""
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """Return the answer line, immediately if possible. Raises Refused."""
+        """Return the answer line, or an awaitable if the answer is not available immediately.
+
+        Raises Refused if the request cannot be answered.
+        """
 
     def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
-        """Call `send` with a line for each generation until the returned function is called."""
+        """Call `send` with a line for each new generation.
+
+        Call the returned function to unsubscribe.
+        """
 
 
 def answer_body(handler: Handler, body: bytes) -> tuple[Request | None, bytes | Awaitable[bytes]]:
-    """Return the decoded request (None if invalid) and its answer. Never raises."""
+    """Decode a request, and return it with its answer.
+
+    The request is None if it is invalid. Never raises.
+    """
     request = None
     try:
         request = decode_request(body)
@@ -38,7 +47,7 @@ async def _await_answer(request: Request, answer: Awaitable[bytes]) -> bytes:
 
 
 def _error_answer(request: Request | None, error: Exception) -> bytes:
-    """Return the answer for an error. Log a bug."""
+    """Return the answer for an error. Unexpected errors are logged."""
     if isinstance(error, Refused):
         if request is not None:
             error.id = request.id

@@ -1,7 +1,8 @@
 """Loopback HTTP server: `POST /v1/{type}` with a bearer token.
 
-Results and request errors have status 200. Other statuses are transport errors: 400 invalid HTTP,
-401 missing token, 403 other host or port, 404 unknown path, 405 wrong method, 413 too large.
+Results and request errors have status 200. Other statuses are for transport errors: 400 for invalid
+HTTP, 401 for a missing or wrong token, 403 for another host or origin, 404 for an unknown path, 405
+for a wrong method, and 413 for a request that is too large.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ _REASONS: dict[int, Code] = {
 
 
 class _Rejected(Exception):
-    """A request rejected by the transport."""
+    """The server rejected a request at the HTTP level."""
 
     def __init__(self, status: int, message: str, *headers: tuple[str, str]) -> None:
         super().__init__(message)
@@ -69,8 +70,10 @@ class HttpConnection(asyncio.Protocol):
         return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """True if idle for too long. Subscribers and clients that wait for an answer may be
-        silent."""
+        """Return True if the connection has been inactive for too long.
+
+        Subscribers and clients that wait for an answer may be inactive.
+        """
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def abort(self) -> None:
@@ -80,7 +83,7 @@ class HttpConnection(asyncio.Protocol):
         self.transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Accept any local process; the token is checked later."""
+        """Accept connections from any local process. The token is checked later."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not self._connections.enter(self):
@@ -94,7 +97,7 @@ class HttpConnection(asyncio.Protocol):
             self._unsubscribe()
 
     def data_received(self, data: bytes) -> None:
-        """Handle part of a request, or several requests."""
+        """Process received data, which may contain part of a request or several requests."""
         self.last_active = self._loop.time()
         if self._discarding or self._unsubscribe is not None:
             return
@@ -108,7 +111,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """Answer the requests received so far."""
+        """Answer the requests that have been received completely."""
         if not self._discarding and self._unsubscribe is None:
             self._http.receive_data(b"")
             self._answer_complete()
@@ -123,7 +126,7 @@ class HttpConnection(asyncio.Protocol):
         self._answer_complete()
 
     def _answer_complete(self) -> None:
-        """Answer complete requests one after another."""
+        """Answer all complete requests, one after another."""
         while self._free() and not self.transport.is_closing():
             try:
                 if (event := self._http.next_event()) is h11.NEED_DATA:
@@ -161,7 +164,10 @@ class HttpConnection(asyncio.Protocol):
                 self.transport.close()
 
     def _check(self, request: h11.Request) -> None:
-        """Check host, origin, token, path and size before the body. Raises _Rejected."""
+        """Check host, origin, token, path, method and size before the body is read.
+
+        Raises _Rejected if a check fails.
+        """
         headers = dict(request.headers)
         host = headers.get(b"host", b"").decode("latin-1")
         port = self.transport.get_extra_info("sockname")[1]
@@ -214,7 +220,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
 
     def _stream(self, line: bytes) -> None:
-        """Send `line`, then one line per change until the client disconnects."""
+        """Send `line`, and then a line for each change until the client disconnects."""
         self._unsubscribe = self._connections.handler.subscribe(self._send_event)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
@@ -232,9 +238,10 @@ class HttpConnection(asyncio.Protocol):
             self.transport.write(data)
 
     def _reject(self, rejected: _Rejected) -> None:
-        """Send the reason, then discard further input.
+        """Send the reason for a rejection and discard further input.
 
-        A client reads the reason only after it has sent everything.
+        Input must still be read, because a client may not read the reason until it has sent
+        everything.
         """
         self._discarding = True
         if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
@@ -249,7 +256,10 @@ _HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 
 
 def _is_ours(address: str, port: int) -> bool:
-    """True if this is the server's address. Another port on this machine is another origin."""
+    """Return True if `address` is the address of this server.
+
+    A different port on the same machine is a different origin.
+    """
     try:
         found = urlsplit(address)
         named = found.port or 80
@@ -263,7 +273,7 @@ def _too_large() -> _Rejected:
 
 
 def _as_line(target: bytes, body: bytes) -> bytes:
-    """Return the equivalent line of the socket protocol, with the type from the path."""
+    """Convert a request to a line of the socket protocol. The type is taken from the path."""
     kind = target[len(_PREFIX) :].partition(b"?")[0].decode("latin-1")
     try:
         data = json.loads(body) if body.strip() else {}

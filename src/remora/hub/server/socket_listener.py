@@ -1,4 +1,7 @@
-"""Listening Unix socket in a private folder. Replaces a socket if no process listens on it."""
+"""Listening Unix socket in a private folder.
+
+An existing socket is replaced if no process is listening on it.
+"""
 
 import fcntl
 import os
@@ -15,10 +18,13 @@ BACKLOG = 1024
 
 
 class Listener:
-    """A listening socket, with the lock for its path."""
+    """A listening socket and the lock for its path."""
 
     def __init__(self, path: Path) -> None:
-        """Bind the socket. Raises DiskError, OutsideError if the path is in use."""
+        """Bind the socket.
+
+        Raises OutsideError if the path is in use, and DiskError if the socket cannot be created.
+        """
         self.path = path
         try:
             _private_folder(path.parent)
@@ -33,14 +39,14 @@ class Listener:
         self._inode = path.lstat().st_ino
 
     def lost(self) -> bool:
-        """True if the path was deleted or replaced."""
+        """Return True if the socket file was deleted or replaced."""
         try:
             return self.path.lstat().st_ino != self._inode
         except OSError:
             return True
 
     def close(self) -> None:
-        """Remove the socket unless it was replaced, and release the path."""
+        """Close the socket and release the lock. The socket file is removed unless it was replaced."""
         with suppress(OSError):
             if not self.lost():
                 self.path.unlink()
@@ -50,7 +56,11 @@ class Listener:
 
 
 def is_ours(peer: socket.socket) -> bool:
-    """True if the peer is the same user. Without system support, only permissions protect."""
+    """Return True if the peer process belongs to the same user.
+
+    If the system does not support this check, always return True. Then only file permissions
+    protect the socket.
+    """
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     size = struct.calcsize("3i")
@@ -59,7 +69,10 @@ def is_ours(peer: socket.socket) -> bool:
 
 
 def _private_folder(folder: Path) -> None:
-    """Create a missing folder as private. Raises OutsideError if it belongs to another user."""
+    """Create a folder that is accessible only to the user, unless it exists.
+
+    Raises OutsideError if the folder belongs to another user.
+    """
     make_private(folder)
     # checked last: in a shared folder, another user may have created it first
     if folder.lstat().st_uid not in (os.geteuid(), 0):
@@ -73,7 +86,10 @@ def _lock_path(path: Path) -> Path:
 
 
 def _lock_socket(path: Path) -> int:
-    """Return a descriptor that holds the lock for a socket's path."""
+    """Lock the path of a socket and return a file descriptor that holds the lock.
+
+    Raises OutsideError if another process holds the lock.
+    """
     while True:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         lock = os.open(_lock_path(path), flags, 0o600)
@@ -94,7 +110,10 @@ def _lock_socket(path: Path) -> int:
 
 
 def _check_empty(lock: int, path: Path) -> None:
-    """Raise OutsideError if the lock file has content: a Hub socket lock is always empty."""
+    """Raise OutsideError if the lock file is not empty.
+
+    The lock of a Hub socket is always empty.
+    """
     if os.fstat(lock).st_size > 0:
         os.close(lock)
         raise OutsideError(
@@ -103,7 +122,10 @@ def _check_empty(lock: int, path: Path) -> None:
 
 
 def _bind_socket(path: Path) -> socket.socket:
-    """Bind while holding the lock, so that no other Hub can be listening on an existing socket."""
+    """Bind a listening socket at `path` and replace an unused socket.
+
+    The caller must hold the lock, so that no other Hub can be listening.
+    """
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise OutsideError(
@@ -126,7 +148,7 @@ def _bind_socket(path: Path) -> socket.socket:
 
 
 def _check_dead(path: Path) -> None:
-    """Raise OutsideError if a program listens on the path, even if it does not use the lock."""
+    """Raise OutsideError if any program is listening on the path, with or without the lock."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:

@@ -1,4 +1,7 @@
-"""Unix socket server: one JSON request per line, answers in order."""
+"""Unix socket server.
+
+Each line is a JSON request. Requests of a connection are answered in order.
+"""
 
 import asyncio
 import select
@@ -32,7 +35,7 @@ class UnixConnections(Connections["UnixConnection"]):
 
 
 class UnixConnection(asyncio.Protocol):
-    """A client connection; `task` computes a slow answer, if any."""
+    """A client connection. `task` computes the current slow answer, if any."""
 
     def __init__(self, connections: UnixConnections) -> None:
         self._connections = connections
@@ -51,20 +54,23 @@ class UnixConnection(asyncio.Protocol):
         return self.task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """True if a line has been unfinished, or an answer unread, for too long."""
+        """Return True if a line has been incomplete or an answer has been unread for too long."""
         if self._ended and self._is_gone():
             return True
         waiting = self._full or (self._buffer and self.task is None)
         return bool(waiting) and now - self.last_active > PATIENCE_S
 
     def _is_gone(self) -> bool:
-        """True if a client that closed its sending side has disconnected."""
+        """Return True if a client that closed its sending side has disconnected completely."""
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
         return bool(poll.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Accept only the daemon's user, up to the maximum number of connections."""
+        """Accept the connection if it belongs to the daemon's user.
+
+        If there are too many connections, refuse it.
+        """
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not is_ours(transport.get_extra_info("socket")):
@@ -84,7 +90,7 @@ class UnixConnection(asyncio.Protocol):
             self._unsubscribe()
 
     def data_received(self, data: bytes) -> None:
-        """Handle lines, or part of a line."""
+        """Process received data, which may contain several lines or part of a line."""
         self.last_active = self._loop.time()
         if self._discarded is not None:
             self._discard(data)
@@ -95,7 +101,7 @@ class UnixConnection(asyncio.Protocol):
         self._answer_lines()
 
     def eof_received(self) -> bool:
-        """Answer the requests received so far; the last line needs no newline."""
+        """Answer the requests received so far. The last line does not need a newline."""
         self._ended = True
         if self._buffer:
             self._buffer += b"\n"
@@ -117,8 +123,11 @@ class UnixConnection(asyncio.Protocol):
         self._transport.close()
 
     def _answer_lines(self) -> None:
-        """Answer lines in order until an answer is slow, the client stops reading, or others
-        wait."""
+        """Answer complete lines in order.
+
+        Stop when an answer is slow or the client does not read, and pause after some lines to give
+        other connections a turn.
+        """
         lines = self._lines()
         for _ in range(_AT_ONCE):
             if self.task is not None or self._full or self._transport.is_closing():
@@ -144,7 +153,10 @@ class UnixConnection(asyncio.Protocol):
             yield line
 
     def _line_missing(self) -> None:
-        """Wait for the rest of a line, or close the connection if the rest cannot arrive."""
+        """Wait for the rest of a line.
+
+        Close the connection if the rest cannot arrive. Refuse a line that is too large.
+        """
         self._scanned = len(self._buffer)
         if self._scanned > MAX_BYTES:
             self._too_large()
@@ -178,9 +190,10 @@ class UnixConnection(asyncio.Protocol):
             self._transport.write(line)
 
     def _too_large(self, *, complete: bool = False) -> None:
-        """Send the reason, then discard further input.
+        """Send an error and discard further input.
 
-        A client reads the reason only after it has sent everything.
+        Input must still be read, because a client may not read the error until it has sent
+        everything.
         """
         message = f"a request is at most {MAX_BYTES} bytes"
         self._transport.write(problem_line(Refused("too_large", message)))

@@ -1,1 +1,1 @@
-"""Sources of answers, best first: daemon, database, single file."""
+"""Sources of answers, in order of preference: the daemon, the database, and single files."""

@@ -1,4 +1,4 @@
-"""Nodes of the current files, for queries that the protocol does not support."""
+"""Queries on the nodes of the current files that the protocol does not support."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,10 @@ _T = TypeVar("_T")
 
 
 class CurrentNodes:
-    """Checks all files for each query. Results are None or empty if the database is unreadable."""
+    """Nodes of the current files. Each query checks all files for changes.
+
+    Results are None or empty if the database cannot be read.
+    """
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self.file_limit = files.limit
@@ -51,7 +54,7 @@ class CurrentNodes:
             view.close()
 
     def _changed_files(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
-        """Return the changed files by spelled path; None for a deleted file."""
+        """Return the changed files by path, with None for each deleted file."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
         deleted = {escape_path(path): None for path in rows.keys() - now.keys()}

@@ -1,4 +1,4 @@
-"""Answers from a running daemon, over its Unix socket."""
+"""Answers from a running daemon, received over its Unix socket."""
 
 import asyncio
 import os
@@ -22,16 +22,22 @@ _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionEr
 
 
 class DaemonSource:
-    """Asks the daemon, with a new connection for each request because the daemon may restart."""
+    """Sends requests to the daemon.
+
+    Each request uses a new connection, because the daemon may have restarted.
+    """
 
     def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
-        """If `named`, try only the socket in `places`, because the user chose it."""
+        """If `named` is True, try only the socket in `places`, because the user chose it."""
         self._root = display_path(root)
         self._places = places
         self._is_named = named
 
     async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
-        """Return the daemon's answer, Busy, or None if no daemon answers. Has no time limit."""
+        """Return the daemon's answer.
+
+        Returns Busy if the daemon is busy, or None if no daemon answers. There is no time limit.
+        """
         busy = None
         began = time.monotonic()
         for place in self._sockets():
@@ -47,9 +53,9 @@ class DaemonSource:
         return busy
 
     def _sockets(self) -> tuple[Path, ...]:
-        """Return the possible sockets.
+        """Return the sockets to try.
 
-        They include the socket of a daemon that was started with another `--socket`.
+        They include the socket of a daemon that was started with a different `--socket`.
         """
         if self._places is None:
             return ()
@@ -76,7 +82,10 @@ class DaemonSource:
         return answer
 
     def _is_of_root(self, status: Answer) -> bool:
-        """True if the daemon has the same root. Another project may have nodes with equal keys."""
+        """Return True if the daemon serves the same root.
+
+        This matters because nodes of different projects may have equal keys.
+        """
         found = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
         return bool(found.get("root", self._root) == self._root)
 
@@ -93,7 +102,7 @@ def _is_compatible(health: Answer) -> bool:
 
 
 def _is_usable(answer: Answer) -> bool:
-    """True if an answer is a result, or the error that the node does not exist."""
+    """Return True if an answer contains a result, or the error that the node does not exist."""
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 

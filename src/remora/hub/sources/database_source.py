@@ -1,4 +1,4 @@
-"""Answers from the database (read-only), with changed files analysed again."""
+"""Answers from the database, which is read-only here. Changed files are analyzed again."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -28,14 +28,17 @@ LINKS_S = 8.0
 
 
 class _Skipped(Enum):
-    """Outcome of checking a file that gives no new facts."""
+    """Reason why a file was not analyzed."""
 
     AS_STORED = "as stored"
     TOO_LONG = "too long"
 
 
 class _TimedView(OverlaidSnapshot):
-    """A view that stops at its deadline, because following a link may require reading all files."""
+    """A view whose methods raise OutOfTimeError after its deadline.
+
+    The deadline is needed because following a link may require reading all files.
+    """
 
     def lowered(self, path: str) -> LoweredFile | None:
         self._check()
@@ -55,7 +58,10 @@ class _TimedView(OverlaidSnapshot):
 
 
 class DatabaseSource:
-    """Answers from the database and changed files (read-only). Caches facts and links."""
+    """Answers requests from the database and from changed files.
+
+    Facts and links are cached. The database is never written.
+    """
 
     def __init__(self, root: Path, db: Path | None, members: Members) -> None:
         self._db = db
@@ -67,9 +73,9 @@ class DatabaseSource:
         self._cached: tuple[object, _TimedView, NodeQueries] | None = None
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer, or None if there is no database or not enough time.
+        """Return the answer, or None if there is no usable database or not enough time.
 
-        Raises NotFound.
+        Raises NotFound if a requested node does not exist.
         """
         if (view := self._open_view()) is None:
             return None
@@ -106,7 +112,7 @@ class DatabaseSource:
         return SourceAnswer(result, generation, "sqlite")
 
     def _index(self, view: StoredSnapshot, generation: int) -> Mapping[str, FileRow]:
-        """Return the stored rows, cached per generation."""
+        """Return the stored rows of all files. They are cached for each generation."""
         if self._rows[0] != generation:
             self._rows = generation, view.files()
         return self._rows[1]
@@ -125,7 +131,10 @@ class DatabaseSource:
     def _changed_files(
         self, rows: Mapping[str, FileRow], budget: Budget
     ) -> dict[str, FileFacts | None] | None:
-        """Return the changed files by spelled path, or None if that takes too long."""
+        """Return the changed files by path, or None if this takes too long.
+
+        A file that was deleted or cannot be read is mapped to None.
+        """
         began = time.time_ns()
         now = self._members.sweep()
         found: dict[str, FileFacts | None] = {
@@ -148,8 +157,11 @@ class DatabaseSource:
     def _facts(
         self, reader: Reader, path: str, row: FileRow | None, budget: Budget
     ) -> FileFacts | _Skipped | None:
-        """Return a file's facts if they differ from the stored facts, or None if it is
-        unreadable."""
+        """Return the facts of a file if its content differs from the stored content.
+
+        Returns None if the file cannot be read, and a _Skipped value if the file is unchanged or
+        there is not enough time.
+        """
         try:
             content = reader.read(path)
         except OSError:
@@ -171,7 +183,9 @@ class DatabaseSource:
         changed: Mapping[str, FileFacts | None],
         budget: Budget,
     ) -> NodeQueries:
-        """Return query caches, reused from the last request if nothing has changed."""
+        """Return queries with caches, which are reused if nothing has changed since the last
+        request.
+        """
         state = (
             generation,
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),

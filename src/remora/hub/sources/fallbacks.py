@@ -1,4 +1,4 @@
-"""Fallback sources in the client's process, tried in order when no daemon answers."""
+"""Fallback sources, which the client tries in order when no daemon answers."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +15,10 @@ _DATABASE_SHARE = 0.6  # the database's share of the time; the rest is for the r
 
 
 class FallbackSources:
-    """The database with changed files, then the requested files. For one thread at a time."""
+    """Answers from the database and changed files, or else from the requested files only.
+
+    Instances may be used by only one thread at a time.
+    """
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self._members = Members(root, files.exclude, file_limit=files.limit)
@@ -25,9 +28,9 @@ class FallbackSources:
     def ask(
         self, request: Request, budget: Budget, *, links: bool = True
     ) -> SourceAnswer | NotFound | None:
-        """Return the first answer in time; NotFound counts as an answer. Never raises.
+        """Return the first answer that is available in time. Never raises.
 
-        Without `links`, only the requested files are tried.
+        NotFound counts as an answer. If `links` is False, only the requested files are used.
         """
         share = Budget(budget.left * _DATABASE_SHARE)
         for source, time in ((self._stored, share), (self._file, budget)):
@@ -44,7 +47,7 @@ class FallbackSources:
         return None
 
     def prepare(self) -> None:
-        """Read git's rules and sweep all files once, in advance. Never raises."""
+        """Read git's rules and sweep all files in advance. Never raises."""
         with suppress(Exception):  # `ask` repeats the error
             self._members.sweep()
 

@@ -20,7 +20,7 @@ _MAX_CACHED = 256 * 1024
 
 
 class FileSource:
-    """Answers with facts from single files. Links, tests and identity are null."""
+    """Answers with facts from single files. Links, tests and identities are null."""
 
     def __init__(self, root: Path, members: Members) -> None:
         self._root = root
@@ -28,9 +28,9 @@ class FileSource:
         self._ignore_files = IgnoreFiles(root)
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer, or None if the files cannot give it within the budget.
+        """Return the answer, or None if the files cannot provide it within the budget.
 
-        Raises NotFound, or OSError if the root cannot be read.
+        Raises NotFound if a requested node does not exist, and OSError if the root cannot be read.
         """
         if not (keys := nodes_of(request)):
             return None
@@ -62,5 +62,5 @@ def _facts(path: str, content: Content) -> FileFacts:
 
 
 def _is_below(path: str) -> bool:
-    """True if this is a relative path as git lists it."""
+    """Return True if `path` is a relative path in the form that git lists."""
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

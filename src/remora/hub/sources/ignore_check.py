@@ -1,4 +1,6 @@
-"""Change detection for the `.gitignore` files above requested paths, without a watcher."""
+"""Detection of changed `.gitignore` files in the parent folders of requested paths, without a
+watcher.
+"""
 
 import os
 import time
@@ -9,7 +11,7 @@ from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 
 
 class IgnoreFiles:
-    """The last known stamps of the `.gitignore` files above requested paths."""
+    """Last known Stamps of the `.gitignore` files in the parent folders of requested paths."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -17,8 +19,11 @@ class IgnoreFiles:
         self._since = time.time_ns()
 
     def moved(self, paths: Iterable[str]) -> bool:
-        """True if a `.gitignore` above raw `paths` has changed, appeared or vanished since the last
-        call."""
+        """Return True if a relevant `.gitignore` has changed since the last call.
+
+        Only the parent folders of `paths` are checked. A `.gitignore` that was created or deleted
+        counts as changed.
+        """
         started = time.time_ns()
         moved = False
         for folder in {place for path in paths for place in _ancestors(path)}:

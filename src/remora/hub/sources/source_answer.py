@@ -1,4 +1,4 @@
-"""Answer of a source with its origin, and the time budget."""
+"""Answers of sources, and the time budget for an answer."""
 
 from time import monotonic
 from typing import Any, Literal, NamedTuple
@@ -7,7 +7,10 @@ SourceName = Literal["socket", "sqlite", "file"]
 
 
 class SourceAnswer(NamedTuple):
-    """A decoded protocol result; `generation` is None without a database."""
+    """A decoded protocol result and the source that provided it.
+
+    `generation` is None if the answer does not come from a database.
+    """
 
     result: Any
     generation: int | None
@@ -15,13 +18,19 @@ class SourceAnswer(NamedTuple):
 
 
 class Busy(NamedTuple):
-    """The source is busy; retry later. `after` is the number of seconds spent waiting."""
+    """The source is busy, and the request may be retried later.
+
+    `after` is the number of seconds spent waiting.
+    """
 
     after: float
 
 
 class Budget:
-    """Time until a deadline. Threads cannot be stopped, so work starts only if it can finish."""
+    """Time that is left until a deadline.
+
+    Threads cannot be stopped, so work should be started only if it can finish in time.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.until = monotonic() + seconds
@@ -31,5 +40,5 @@ class Budget:
         return max(0.0, self.until - monotonic())
 
     def affords(self, seconds: float) -> bool:
-        """True if work that takes `seconds` would finish in time."""
+        """Return True if work that takes `seconds` would finish in time."""
         return monotonic() + seconds <= self.until

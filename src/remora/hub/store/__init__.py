@@ -1,1 +1,1 @@
-"""The Hub's database. It has one writer and many readers, and all its data can be rebuilt."""
+"""The Hub's database. It has one writer and many readers, and all of its data can be rebuilt."""

@@ -1,4 +1,4 @@
-"""Batch of file updates, and the outcome of writing it."""
+"""Batches of file updates, and the outcome of storing a batch."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ from remora.hub.node import UpdateSource
 
 
 class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """New state of one file.
+    """New state of a file.
 
-    `lowered` is the encoded IR. `stamp` is None if it proves nothing (see `is_racy`). `extra` holds
-    the user scripts' values by node key, and `extras` the state of these scripts.
+    `lowered` is the encoded IR. `stamp` is None if it is not reliable (see `is_racy`). `extra`
+    contains the values of user scripts by node key, and `extras` is the state of these scripts.
     """
 
     facts: FileFacts
@@ -32,7 +32,7 @@ def pack_update(
     extra: Mapping[str, dict[str, Any]] | None = None,
     extras: str = "",
 ) -> FileUpdate:
-    """Create an update with the IR encoded, to save memory until it is stored."""
+    """Create an update for a file. The IR is encoded to save memory until the update is stored."""
     lowered = encode_lowered(facts.lowered)
     named = LoweredFile(facts.path, facts.lowered.names)
     facts = msgspec.structs.replace(facts, lowered=named)
@@ -40,7 +40,10 @@ def pack_update(
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Files to store, and spelled paths of removed files. Each path occurs at most once."""
+    """File updates to store, and the paths of removed files.
+
+    Paths are spelled as in node keys. Each path occurs at most once.
+    """
 
     updates: tuple[FileUpdate, ...] = ()
     gone: tuple[str, ...] = ()
@@ -48,9 +51,10 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """Generation after a batch, and the sorted keys of all nodes with changed facts.
+    """Generation after a batch, and the sorted keys of all nodes whose facts changed.
 
-    If `rebuilt`, the database now holds only this batch, and all other files must be stored again.
+    If `rebuilt` is True, the database now contains only this batch, and all other files must be
+    stored again.
     """
 
     generation: int

@@ -1,4 +1,4 @@
-"""Difference between a batch and the stored state. Only reads."""
+"""Differences between a batch and the stored state. This module does not write to the database."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,8 +9,10 @@ from remora.hub.store.batch import Batch, FileUpdate
 
 
 class StoredFile(NamedTuple):
-    """Stored state of a file, with nodes in source order and encoded IR. `id` is None if not
-    stored."""
+    """Stored state of a file. `id` is None if the file is not stored.
+
+    Nodes are in source order, and `lowered` is the encoded IR.
+    """
 
     id: int | None
     file_hash: str
@@ -37,7 +39,7 @@ class FileDifference(NamedTuple):
         return () if self.update is None else self.update.facts.nodes
 
     def changed(self) -> Iterator[str]:
-        """Yield the keys of nodes that were added, were removed or have changed facts."""
+        """Yield the keys of nodes that were added or removed, or whose facts changed."""
         now: dict[str, NodeFacts] = {node.key: node for node in self.nodes}
         for key, stored in self.before.nodes.items():
             if stored.facts != now.get(key) or self._differs(stored):
@@ -45,14 +47,14 @@ class FileDifference(NamedTuple):
         yield from now.keys() - self.before.nodes.keys()
 
     def is_same(self, key: str, node: NodeFacts) -> bool:
-        """True if a node's facts are unchanged, except for its line numbers."""
+        """Return True if the facts of a node are unchanged, except for its line numbers."""
         stored = self.before.nodes.get(key)
         return (
             stored is not None and moved_at_most(stored.facts, node) and not self._differs(stored)
         )
 
     def standing(self) -> frozenset[str]:
-        """Return the keys of nodes that did not change (only their file's hash did)."""
+        """Return the keys of nodes for which only the hash of the file changed."""
         pairs = zip(self.before.nodes.values(), self.nodes, strict=False)
         return frozenset(
             node.key for stored, node in pairs if stored.facts == node and not self._differs(stored)
@@ -69,7 +71,10 @@ class FileDifference(NamedTuple):
 
 
 def find_differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDifference]:
-    """Return the differences that must be written. `before` maps paths to stored files."""
+    """Return the differences that must be written.
+
+    `before` maps the paths of stored files to their stored state.
+    """
     found = [
         FileDifference(update.facts.path, before.get(update.facts.path, UNKNOWN), update)
         for update in batch.updates

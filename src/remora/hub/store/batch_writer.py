@@ -1,4 +1,4 @@
-"""Writer of one batch in one transaction."""
+"""Writer that stores a batch in a transaction."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
@@ -34,7 +34,7 @@ _HASH_NODES = (  # the same key range as in `StoredSnapshot.nodes`
 
 
 class BatchWriter:
-    """Writes the changes of a batch within a transaction."""
+    """Writes the changes of a batch within a transaction of the caller."""
 
     def __init__(
         self,
@@ -51,8 +51,10 @@ class BatchWriter:
         self._uids = Identities(connection, changed, births, int(now.timestamp()))
 
     def write(self, generation: int) -> tuple[str, ...]:
-        """Write all changes as `generation`; return the sorted keys of all nodes with changed
-        facts."""
+        """Write all changes as `generation`.
+
+        Returns the sorted keys of all nodes whose facts changed.
+        """
         own = (key for each in self._changed for key in each.changed())
         keys = tuple(sorted({*own, *self._uids.adopted}))
         run = self._connection.execute
@@ -69,11 +71,10 @@ class BatchWriter:
         return keys
 
     def settle(self) -> None:
-        """Record that the transaction is committed."""
+        """Record that the transaction was committed."""
         self._uids.settle(cold=self._source == "cold_start")
 
     def _write_files(self, generation: int) -> None:
-        """Write the rows of all changed files."""
         run, many = self._connection.execute, self._connection.executemany
         removed = [each.before.id for each in self._changed if each.update is None]
         many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in removed])
@@ -105,7 +106,10 @@ class BatchWriter:
             run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
 
     def _write_nodes(self) -> None:
-        """Write the nodes: one statement for all unchanged nodes of a file, one per other node."""
+        """Write the nodes of all changed files.
+
+        One statement per file updates the unchanged nodes. Each other node needs its own statement.
+        """
         for each in self._changed:
             if each.update is not None:
                 facts, unchanged = each.update.facts, each.standing()
@@ -136,7 +140,10 @@ class BatchWriter:
 
 
 def log_changes(connection: sqlite3.Connection, generation: int, keys: Sequence[str]) -> None:
-    """Log the nodes that a transaction changed, and delete old entries if there are too many."""
+    """Log the keys of the nodes that a transaction changed.
+
+    If the log is too long, the oldest entries are deleted.
+    """
     if len(keys) > LOGGED_AT_ONCE:
         _forget_until(connection, generation)
         return

@@ -1,4 +1,4 @@
-"""Guard for `--db`: check that the file is not another program's."""
+"""Check for `--db`: makes sure that the file was not created by another program."""
 
 import os
 import sqlite3
@@ -13,7 +13,10 @@ _OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
 
 
 def is_foreign(path: Path) -> bool:
-    """True if `path` is anything other than a Hub database (of any version). Writes nothing."""
+    """Return True if the file at `path` is not a Hub database of any version.
+
+    A missing or empty file is not foreign. Nothing is written.
+    """
     try:
         if path.is_file() and path.stat().st_size == 0:
             return False

@@ -1,4 +1,4 @@
-"""Conversion between database rows and records of files and nodes."""
+"""Conversion between database rows and the records for files and nodes."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -26,7 +26,10 @@ _NO_EXTRA = "{}"
 
 
 class FileRow(NamedTuple):
-    """Row of a file. `stamp` is None if it proves nothing; `extras` is the state of the scripts."""
+    """Row of a file.
+
+    `stamp` is None if it is not reliable. `extras` is the state of the user scripts.
+    """
 
     stamp: Stamp | None
     file_hash: str
@@ -34,7 +37,7 @@ class FileRow(NamedTuple):
 
 
 class StoredValues(msgspec.Struct, frozen=True):
-    """Stored values of a node that are not in its source."""
+    """Stored values of a node that cannot be derived from its source."""
 
     uid: str
     last_updated: str
@@ -45,7 +48,10 @@ class StoredValues(msgspec.Struct, frozen=True):
 def node_values(
     file: FileFacts, place: int, node: NodeFacts, values: StoredValues
 ) -> tuple[Any, ...]:
-    """Return a node's values in the order of NODE_COLUMNS; `place` is its index in the file."""
+    """Return the values of a node in the order of NODE_COLUMNS.
+
+    `place` is the index of the node in its file.
+    """
     return (
         node.key,
         values.uid,
@@ -74,7 +80,10 @@ def node_values(
 
 
 def stored_node(row: Sequence[Any]) -> StoredNode:
-    """Convert a row to a node; the inverse of `node_values`. Raises sqlite3.DatabaseError."""
+    """Convert a row to a node. This is the inverse of `node_values`.
+
+    Raises sqlite3.DatabaseError if the row is invalid.
+    """
     try:
         return _stored_node(row)
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
@@ -112,14 +121,20 @@ def _stored_node(row: Sequence[Any]) -> StoredNode:
 
 
 def stamp_values(stamp: Stamp | None) -> tuple[int | None, ...]:
-    """Return integers that SQLite can store. Larger values wrap, and never equal the original."""
+    """Return the values of a Stamp as integers that SQLite can store.
+
+    Values that are too large wrap around, so they never equal the original.
+    """
     if stamp is None:
         return (None, None, None, None)
     return tuple((value + _HALF) % _WHOLE - _HALF for value in stamp)
 
 
 def file_row(row: Sequence[Any]) -> FileRow:
-    """Return the FileRow of a row (size, mtime_ns, ctime_ns, inode, file_hash, extras)."""
+    """Convert a row to a FileRow.
+
+    The columns are size, mtime_ns, ctime_ns, inode, file_hash and extras.
+    """
     return FileRow(None if row[0] is None else Stamp(*row[:4]), row[4], row[5])
 
 

@@ -1,7 +1,7 @@
-"""The database file, which is private and disposable. If unusable, it is reset in place.
+"""The database file, which is private and disposable. An unusable database is reset in place.
 
-The file is never replaced or deleted, so that a reader that has it open keeps its snapshot and
-later sees the new content.
+The file is never replaced or deleted. A reader that has it open therefore keeps its snapshot, and
+sees the new content later.
 """
 
 import errno
@@ -27,7 +27,10 @@ _USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Convert errors in the block to DiskError (system) or HubDamaged (invalid content)."""
+    """Convert SQLite and OS errors raised in the block.
+
+    Invalid content becomes HubDamaged, and a system error becomes DiskError.
+    """
     try:
         yield
     except sqlite3.Error as error:
@@ -44,7 +47,11 @@ def to_hub_error(error: sqlite3.Error, path: Path) -> DiskError:
 
 
 def open_writing(path: Path, generation: int) -> sqlite3.Connection:
-    """Open the database for its only writer. `generation` is used for a reset. Raises DiskError."""
+    """Open the database for its only writer.
+
+    If the database has to be reset, `generation` is its new generation. Raises DiskError if it
+    cannot be opened.
+    """
     with sqlite_errors(path):
         _make_file(path)
         _mend_head(path, generation)
@@ -60,7 +67,7 @@ def open_writing(path: Path, generation: int) -> sqlite3.Connection:
 
 
 def open_reading(path: Path) -> sqlite3.Connection | None:
-    """Open the database read-only. Return None if it is not a current Hub database."""
+    """Open the database read-only. Return None if it is not a Hub database of this version."""
     try:
         if not all(_is_plain(path, suffix) for suffix in SUFFIXES) or not path.exists():
             return None
@@ -78,7 +85,10 @@ def open_reading(path: Path) -> sqlite3.Connection | None:
 
 
 def reset(connection: sqlite3.Connection, generation: int) -> None:
-    """Reset the database to empty tables of this version. Raises sqlite3.Error, TimeoutError."""
+    """Reset the database to the empty tables of this version.
+
+    Raises sqlite3.Error on failure, and TimeoutError if another program keeps the database locked.
+    """
     until = time.monotonic() + _WAIT_S
 
     def still_trying(status: int, _remaining: int, _total: int) -> None:
@@ -104,7 +114,10 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _is_usable(connection: sqlite3.Connection) -> bool:
-    """True if the tables are valid and of this version. Raises sqlite3.Error."""
+    """Return True if the tables are valid and belong to this version.
+
+    Raises sqlite3.Error if the system refuses access.
+    """
     try:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         return bool(size == PAGE) and is_current(connection)
@@ -144,7 +157,7 @@ def _is_plain(path: Path, suffix: str) -> bool:
 
 
 def _mend_head(path: Path, generation: int) -> None:
-    """Overwrite the header of a file that SQLite refuses to open, so that it can be reset."""
+    """Overwrite the header of a file that SQLite refuses to open, so that the file can be reset."""
     if _opens(path):
         return
     # stays open until the process exits: closing it would release the locks of its readers

@@ -1,4 +1,4 @@
-"""HubStore: the only writer of the database."""
+"""HubStore, which is the only writer of the database."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -40,8 +40,8 @@ class Counts(NamedTuple):
 class HubStore:
     """The only writer of a database, from `open` to `close`.
 
-    For one thread at a time. Methods raise DiskError. A damaged or deleted database is reset, which
-    `Applied.rebuilt` reports.
+    Instances may be used by only one thread at a time. Methods raise DiskError if the database
+    cannot be used. A damaged or deleted database is reset, which is reported by `Applied.rebuilt`.
     """
 
     def __init__(self, db: Path, root: Path, clock: Clock) -> None:
@@ -58,21 +58,27 @@ class HubStore:
 
     @classmethod
     def open(cls, db: Path, *, root: Path, clock: Clock) -> Self:
-        """Open or create the database of the project at `root`. Raises HubLocked, DiskError."""
+        """Open or create the database of the project at `root`.
+
+        Raises HubLocked if another process is writing to the database, and DiskError if it cannot
+        be opened.
+        """
         return cls(db, root, clock)
 
     @property
     def generation(self) -> int:
-        """Current generation. Never decreases; increases with each transaction that changes a
-        fact."""
+        """Current generation.
+
+        It never decreases, and it increases with each transaction that changes a fact.
+        """
         return self._generation
 
     def view(self) -> StoredSnapshot:
-        """Return a snapshot of the stored state; valid until `close`."""
+        """Return a snapshot of the stored state. It is valid until `close`."""
         return StoredSnapshot(self._connection, self._db, self._shared)
 
     def files(self) -> Mapping[str, FileRow]:
-        """Return the stored row of every file by raw path, with the newest known stamps."""
+        """Return the stored rows of all files by raw path, with their latest known Stamps."""
         return MappingProxyType(self._rows)
 
     def counts(self) -> Counts:
@@ -81,7 +87,7 @@ class HubStore:
         return Counts(len(self._rows), nodes)
 
     def apply(self, batch: Batch) -> Applied:
-        """Store a batch in one transaction. If nothing has changed, nothing is written."""
+        """Store a batch in one transaction. Nothing is written if nothing has changed."""
         rebuilt = self._rebuild_if_damaged()
         try:
             with sqlite_errors(self._db):
@@ -92,7 +98,7 @@ class HubStore:
                 return self._applied(batch, rebuilt=True)
 
     def known(self, path: str) -> KnownFile:
-        """Return the stored state of a file (raw path), for comparison."""
+        """Return the stored state of the file at a raw path, to compare it with new facts."""
         if (row := self._rows.get(path)) is None:
             return KnownFile()
         try:
@@ -104,8 +110,10 @@ class HubStore:
         return KnownFile(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
 
     def check(self) -> bool:
-        """Read everything. If that fails, reset the database, so that all files must be stored
-        again."""
+        """Read the whole database and return True if it is valid.
+
+        If it is not valid, reset it. All files must then be stored again.
+        """
         view = StoredSnapshot(
             self._connection, self._db, SharedState(self._damage)
         )  # not from memory
@@ -121,14 +129,17 @@ class HubStore:
         return True
 
     def seen(self, path: str, stamp: Stamp | None) -> None:
-        """Record that a stored file (raw path) has this stamp, for now only in memory."""
+        """Record the Stamp of the stored file at a raw path.
+
+        The Stamp is kept in memory, and is written later with another change.
+        """
         row = self._rows[path]
         if row.stamp != stamp:
             self._rows[path] = row._replace(stamp=stamp)
             self._unwritten[path] = stamp
 
     def record_observed(self, observation: Observation) -> Applied:
-        """Store calls and tests observed in a test run."""
+        """Store the calls and tests that were observed in a test run."""
         with sqlite_errors(self._db):
             news = compare_observation(self._connection, observation)
             if keys := news.keys:
@@ -140,7 +151,10 @@ class HubStore:
         return Applied(generation=self._generation, changed=keys)
 
     def gc(self, gone: Iterable[str]) -> int:
-        """Remove files (raw paths) and expired records; return the number of removed nodes."""
+        """Remove files (given as raw paths) and expired records.
+
+        Returns the number of removed nodes.
+        """
         if not self.check():
             return 0
         paths = [path for path in map(escape_path, gone) if self._is_stored(path)]
@@ -153,11 +167,11 @@ class HubStore:
         return nodes
 
     def links(self) -> LinkWriter:
-        """Return the link writer, valid until the next `apply`, `rebuild` or `close`."""
+        """Return the link writer. It is valid until the next `apply`, `rebuild` or `close`."""
         return LinkWriter(self._connection, self._db)
 
     def changed_since(self, generation: int) -> tuple[tuple[str, ...], bool]:
-        """Return the keys of nodes changed after `generation`, and True if the list is complete."""
+        """Return the keys of nodes changed after `generation`, and whether the list is complete."""
         with sqlite_errors(self._db):
             row = self._connection.execute(
                 "SELECT value FROM meta WHERE name = 'logged_from'"
@@ -170,12 +184,12 @@ class HubStore:
             return tuple(key for (key,) in rows), True
 
     def rebuild(self) -> None:
-        """Reset the database. Processes that have it open see it empty."""
+        """Reset the database. It becomes empty for other processes that have it open, too."""
         self._session.rebuild(self._generation)
         self._begin()
 
     def close(self) -> None:
-        """Close the database. If it is damaged, reset it first."""
+        """Close the database. If damage was found, reset it first."""
         if self._damage:
             with suppress(DiskError):
                 self.rebuild()
@@ -210,7 +224,10 @@ class HubStore:
         self._unwritten.clear()
 
     def _rebuild_if_damaged(self) -> bool:
-        """Rebuild the database if it is damaged or was replaced. Return True if it was rebuilt."""
+        """Rebuild the database if it was damaged or replaced.
+
+        Returns True if the database was rebuilt.
+        """
         if self._session.is_elsewhere():
             self._session.reopen()
             self._begin()
@@ -246,7 +263,7 @@ class HubStore:
         return unescape_path(path) in self._rows
 
     def _write_stamps(self) -> list[str]:
-        """Write pending stamps together with another change."""
+        """Write some of the pending Stamps as part of another transaction. Return their paths."""
         paths = list(self._unwritten)[:_STAMPS_AT_ONCE]
         self._connection.executemany(
             "UPDATE file_index SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",

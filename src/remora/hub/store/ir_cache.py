@@ -1,4 +1,4 @@
-"""Cache of decoded IR files, limited in bytes."""
+"""Cache of decoded IR files with a limited size in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -11,7 +11,7 @@ LIMIT = 5 * 1024 * 1024
 
 
 class IrCache:
-    """Decoded IR by content hash, shared by threads and views."""
+    """Decoded IR of files. The cache may be shared by threads and views."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -27,14 +27,16 @@ class IrCache:
             return found[0]
 
     def decode(self, name: Hashable, stored: bytes) -> LoweredFile:
-        """Decode a value and cache it, evicting the least recently used values. Raises
-        DecodeError."""
+        """Decode a value and cache it. The least recently used values are evicted.
+
+        Raises DecodeError if the value is invalid.
+        """
         lowered = decode_lowered(stored)
         self.keep(name, lowered, len(stored))
         return lowered
 
     def keep(self, name: Hashable, lowered: LoweredFile, size: int) -> None:
-        """Cache a value under `name`; `size` is its encoded size."""
+        """Cache a value under `name`. `size` is its encoded size in bytes."""
         size = min(size, self._limit // 2)  # a very large value must not evict all others
         with self._lock:
             _, before = self._files.pop(name, (None, 0))

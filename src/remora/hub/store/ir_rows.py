@@ -1,10 +1,13 @@
-"""Rows of lowered files (IR) in a transaction, and the files that must be linked again."""
+"""IR rows of a transaction, and the previous IR of the files that must be linked again."""
 
 import sqlite3
 
 
 class IrRows:
-    """Collects IR rows, and the previous IR of changed files, used to find outdated links."""
+    """Collects the IR rows of a transaction.
+
+    It also collects the previous IR of changed files, which is used to find outdated links.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -13,18 +16,18 @@ class IrRows:
         self._before: list[tuple[str, bytes | None]] = []
 
     def put(self, path: str, file: int, lowered: bytes, before: bytes | None) -> None:
-        """Add the new and the stored IR of a file."""
+        """Add the new and the stored IR of a file, unless they are equal."""
         if before != lowered:
             self._new.append((file, lowered))
             self._before.append((path, before))
 
     def remove(self, path: str, file: int | None, before: bytes | None) -> None:
-        """Add a removed file."""
+        """Add a file that was removed."""
         self._removed.append((file,))
         self._before.append((path, before))
 
     def write(self, generation: int) -> None:
-        """Write all rows, or nothing if no IR changed."""
+        """Write all rows. If no IR has changed, nothing is written."""
         if not self._before:
             return
         run, many = self._connection.execute, self._connection.executemany

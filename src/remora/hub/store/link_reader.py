@@ -1,4 +1,4 @@
-"""Consistent database state that a linking round reads."""
+"""Consistent state of the database, which a linking round reads."""
 
 import sqlite3
 import zlib
@@ -31,7 +31,10 @@ _CACHE_BYTES = 24 * 1024 * 1024
 
 
 class LinkState:
-    """State for one round, valid within `link_state`. Raises sqlite3.Error, MsgspecError."""
+    """Database state for a linking round. It is valid within `link_state`.
+
+    Methods raise sqlite3.Error or MsgspecError if the data cannot be read.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -45,24 +48,30 @@ class LinkState:
         """Keys of all nodes."""
 
     def before(self) -> dict[str, LoweredFile | None]:
-        """Map each path that changed after the base to the base's IR, or to None for a new file."""
+        """Return the base's IR of each file that has changed since the base.
+
+        The result is keyed by path. The IR is None for a new file.
+        """
         rows = self._connection.execute("SELECT path, before FROM unlinked")
         return {path: None if stored is None else decode_lowered(stored) for path, stored in rows}
 
     def linked(self) -> Iterator[tuple[str, int]]:
-        """Yield the nodes with stored links, with the inputs of these links."""
+        """Yield each node that has stored links, with the inputs of these links."""
         for key, reads in self._connection.execute("SELECT source_key, reads FROM linked"):
             yield key, decode_reads(reads)
 
     def carried(self) -> dict[str, AliasDigest]:
-        """Return the stored carried rows by node key: the names that determined a link."""
+        """Return the stored `carried` rows by node key.
+
+        A row contains a digest of the names that determined a link.
+        """
         rows = self._connection.execute("SELECT key, names, reads FROM carried")
         return {key: AliasDigest(names, decode_reads(reads)) for key, names, reads in rows}
 
 
 @contextmanager
 def link_state(db: Path) -> Iterator[LinkState]:
-    """Read the newest state of a database. Raises DiskError."""
+    """Read the latest state of a database. Raises DiskError if it cannot be read."""
     if (connection := open_reading(db)) is None:
         raise DiskError(f"{db} cannot be read")
     with closing(connection):
@@ -88,5 +97,5 @@ def encode_reads(reads: int) -> bytes:
 
 
 def decode_reads(stored: bytes) -> int:
-    """Decode a stored bit set. Raises zlib.error."""
+    """Decode a stored bit set. Raises zlib.error if it is invalid."""
     return int.from_bytes(zlib.decompress(stored), "little")

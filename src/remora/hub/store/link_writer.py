@@ -1,8 +1,9 @@
-"""Precomputed link rows, always consistent with one stored state, the base.
+"""Writer for precomputed links. The links are always consistent with one state, the *base*.
 
-The *base* is a state of all files: the stored files, with the older versions from `unlinked`. A
-round first moves the base to the current state by deleting outdated rows and emptying `unlinked`.
-Then it adds rows for this base until every node has links. An interrupted round loses nothing.
+The base is the current state or an earlier state of all files. It consists of the stored files,
+with the older versions in `unlinked`. A round first moves the base to the current state: it deletes
+outdated rows and empties `unlinked`. Then it adds rows for this base until every node has links. If
+a round is interrupted, nothing is lost.
 """
 
 import sqlite3
@@ -21,7 +22,7 @@ _PUT = "INSERT OR REPLACE INTO dependencies VALUES (?, ?, ?, ?, ?)"
 
 
 class LinkRow(msgspec.Struct, frozen=True, array_like=True):
-    """Links of one node, and their encoded inputs."""
+    """Links of a node, and their encoded inputs."""
 
     key: str
     reads: bytes
@@ -30,7 +31,7 @@ class LinkRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CarriedRow(msgspec.Struct, frozen=True, array_like=True):
-    """Hash of the names that may reach a node, and the encoded inputs of that result."""
+    """Hash of the names that may reach a node, and the encoded inputs from which it was computed."""
 
     key: str
     names: bytes
@@ -45,7 +46,10 @@ class Unlinked(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Portion(msgspec.Struct, frozen=True, array_like=True):
-    """Rows written together. As long as any node is in `failed`, stored links are not used."""
+    """Rows that are written together.
+
+    The stored links are not used as long as any node is in `failed`.
+    """
 
     links: tuple[LinkRow, ...]
     carried: tuple[CarriedRow, ...]
@@ -53,7 +57,10 @@ class Portion(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RoundStart(msgspec.Struct, frozen=True, array_like=True):
-    """Start of a round with a new `base`: outdated links, new and deleted `carried` rows."""
+    """Start of a round with a new `base`.
+
+    It contains the keys of outdated links, and the new and the deleted `carried` rows.
+    """
 
     base: int
     stale: tuple[str, ...]
@@ -62,19 +69,25 @@ class RoundStart(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LinkWriter:
-    """Writes links on the writer's connection; `base` is a generation. Raises DiskError."""
+    """Writes links, using the connection of the database's writer.
+
+    `base` is a generation. Methods raise DiskError if the database cannot be used.
+    """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
 
     def complete(self) -> bool:
-        """True if the stored links are complete and in use."""
+        """Return True if the stored links are complete and up to date."""
         with sqlite_errors(self._path):
             return self._meta("links_of") == self._meta("lowered_since")
 
     def begin(self, beginning: RoundStart) -> bool:
-        """Move the base. Return False and change nothing if the stored state is newer."""
+        """Move the base to the state from which the round starts.
+
+        If the stored state is newer, change nothing and return False.
+        """
         base = beginning.base
         with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("lowered_since") != base:
@@ -90,7 +103,7 @@ class LinkWriter:
         return True
 
     def put(self, base: int, portion: Portion) -> bool:
-        """Add rows for a base. Return False and change nothing if the base has moved."""
+        """Add rows for `base`. If the base has moved, change nothing and return False."""
         with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("links_base") != base:
                 return False
@@ -104,7 +117,10 @@ class LinkWriter:
         return True
 
     def end(self, base: int) -> bool:
-        """Use the stored links from now on, if all nodes have links and nothing changed."""
+        """Start using the stored links and return True.
+
+        If any node has no links or the stored state has changed, change nothing and return False.
+        """
         with sqlite_errors(self._path), transaction(self._connection):
             if not base == self._meta("links_base") == self._meta("lowered_since"):
                 return False

@@ -1,4 +1,7 @@
-"""Node identity: match new nodes with old nodes after renames and moves. Pure."""
+"""Node identity, which matches new nodes with old nodes after renames and moves.
+
+This module does not access the database.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +15,7 @@ _FEW = 4096
 
 
 class Identity(NamedTuple):
-    """An old node with its identity."""
+    """An old node with its uid."""
 
     uid: str
     key: str
@@ -21,7 +24,7 @@ class Identity(NamedTuple):
 
 
 class NewNode(NamedTuple):
-    """A new node without an identity."""
+    """A new node that has no uid yet."""
 
     key: str
     node_type: str
@@ -29,12 +32,14 @@ class NewNode(NamedTuple):
 
 
 def follow(old: Iterable[Identity], new: Iterable[NewNode], others: Others) -> dict[str, Identity]:
-    """Map keys of new nodes to the old nodes that they continue. Each old node is used at most
-    once.
+    """Match new nodes with the old nodes that they continue.
 
-    Matches are tried in this order: same key and body; same body elsewhere; same key; same name in
-    a file to which another node moved. A body shared by several nodes matches only with an equal
-    name. A node that keeps its key does not take another node's identity.
+    Returns the old nodes by key of the new node. Each old node is used at most once.
+
+    Matches are tried in this order: the same key and body, the same body elsewhere, the same key,
+    and the same name in a file to which another node moved. If several nodes share a body, they
+    match only if their names are equal. A node that keeps its key does not take the identity of
+    another node that keeps its key.
     """
     match = _Match(old, new)
     match.same_key(same_body=True)
@@ -72,7 +77,7 @@ class _Match:
                 self._take_unless_both_stay(new, old)
 
     def moved_files(self) -> None:
-        """Match nodes that moved with their file and were also edited."""
+        """Match nodes that were moved with their file and also edited."""
         votes: dict[str, Counter[str]] = defaultdict(Counter)
         for key, old in self.found.items():
             before, now = split_node_key(old.key)[0], split_node_key(key)[0]
@@ -117,7 +122,10 @@ class _Match:
 
 
 def _by_name(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    """Yield pairs of equal name and kind, with the most similar path and scope first."""
+    """Yield pairs of nodes with the same name and kind.
+
+    Nodes with the most similar paths and scopes are paired first.
+    """
     named: dict[tuple[str, str], tuple[list[Identity], list[NewNode]]] = {}
     for new in news:
         named.setdefault((_name(new.key), new.node_type), ([], []))[1].append(new)
@@ -139,7 +147,10 @@ def _most_similar(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[N
 
 
 def _in_order(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    """Pair large groups in order of reversed keys, because comparing all pairs takes too long."""
+    """Pair the nodes of large groups in the order of their reversed keys.
+
+    Comparing all pairs would take too long.
+    """
     olds, news = sorted(olds, key=_from_end), sorted(news, key=_from_end)
     return zip(news, olds, strict=False)
 
@@ -156,10 +167,10 @@ def _name(key: str) -> str:
 
 
 def _similarity(old_path: str, new_path: str) -> tuple[int, int, int]:
-    """Return a similarity as a tuple to compare.
+    """Return the similarity of two node keys as a tuple.
 
-    It holds the number of equal values (path and scope), the number of path parts shared from the
-    end, and the number of path parts shared from the start.
+    The tuple contains the number of equal parts (path and scope), the number of path components
+    shared at the end, and the number of path components shared at the start.
     """
     path, qualname = split_node_key(old_path)
     other_path, other_qualname = split_node_key(new_path)

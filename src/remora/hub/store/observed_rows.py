@@ -1,4 +1,4 @@
-"""Rows of observed calls and tests."""
+"""Database rows of observed calls and tests."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -12,7 +12,10 @@ Row = tuple[str, str, str, str]
 
 
 class ObservationChanges(NamedTuple):
-    """Changes that an observation makes to stored rows; empty if it contains nothing new."""
+    """Changes that an observation makes to the stored rows.
+
+    They are empty if the observation contains nothing new.
+    """
 
     calls: tuple[Row, ...]
     tests: tuple[Row, ...]
@@ -20,12 +23,12 @@ class ObservationChanges(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Return the sorted keys of nodes with a changed link or test."""
+        """Sorted keys of the nodes whose links or tests change."""
         ends = {key for row in self.calls for key in row[:2]}
         return tuple(sorted(ends | {row[0] for row in (*self.tests, *self.no_more)}))
 
     def write(self, db: sqlite3.Connection) -> None:
-        """Write the changes within a transaction."""
+        """Write the changes. The caller must have started a transaction."""
         many = db.executemany
         many("DELETE FROM observed_tests WHERE node = ? AND id = ?", [r[:2] for r in self.no_more])
         many("INSERT OR REPLACE INTO observed_tests VALUES (?, ?, ?, ?)", self.tests)
@@ -33,8 +36,10 @@ class ObservationChanges(NamedTuple):
 
 
 def compare_observation(db: sqlite3.Connection, observation: Observation) -> ObservationChanges:
-    """Compare one run with the stored rows. Calls are added; rows of tests that ran are
-    replaced."""
+    """Compare an observation with the stored rows.
+
+    Calls are added. Rows of tests that ran are replaced.
+    """
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
         row
@@ -53,7 +58,7 @@ def compare_observation(db: sqlite3.Connection, observation: Observation) -> Obs
 
 
 def _merge_calls(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
-    """Merge the lines of calls with equal caller and callee."""
+    """Merge the lines of calls that have the same caller and callee."""
     pairs: dict[tuple[str, str], ObservedCall] = {}
     for call in calls:
         other = pairs.get((call.caller, call.callee))
@@ -65,7 +70,7 @@ def _merge_calls(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
 
 
 def _merged_row(db: sqlite3.Connection, call: ObservedCall) -> Row | None:
-    """Return the row merged with the stored lines, or None if it is already stored."""
+    """Return the row of a call with the stored lines added, or None if nothing changes."""
     known: Row | None = db.execute(
         "SELECT * FROM observed_calls WHERE caller = ? AND callee = ?", (call.caller, call.callee)
     ).fetchone()
@@ -77,7 +82,7 @@ def _merged_row(db: sqlite3.Connection, call: ObservedCall) -> Row | None:
 
 
 def delete_orphaned(db: sqlite3.Connection) -> None:
-    """Delete observations of nodes that neither exist nor are remembered."""
+    """Delete observations of nodes that no longer exist and whose uids are not remembered."""
     for table, column in (
         ("observed_calls", "caller"),
         ("observed_calls", "callee"),

@@ -1,4 +1,7 @@
-"""Owner lock of a database, with the owner's process id. Released when the owner exits."""
+"""Owner lock of a database. The lock file contains the owner's process id.
+
+The lock is released when the owner exits.
+"""
 
 import fcntl
 import os
@@ -18,11 +21,14 @@ _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
 
 class OwnerLock:
-    """An acquired lock, released by `close`, or by the kernel when the process exits."""
+    """A held lock. It is released by `close`, or by the kernel when the process exits."""
 
     def __init__(self, path: Path) -> None:
-        """Acquire the lock. Raises HubLocked (with the owner), OutsideError (not a lock),
-        DiskError."""
+        """Acquire the lock.
+
+        Raises HubLocked if another process holds it, OutsideError if the file is not a lock, and
+        DiskError if the file cannot be used.
+        """
         self._path = path
         try:
             make_private(path.parent)
@@ -36,15 +42,17 @@ class OwnerLock:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 
     def lost(self) -> bool:
-        """True if the file was deleted or replaced, so that other processes do not see this
-        lock."""
+        """Return True if the lock file was deleted or replaced.
+
+        Other processes then do not see this lock.
+        """
         try:
             return _place(self._path.lstat()) != self._place
         except OSError:
             return True
 
     def close(self) -> None:
-        """Release the lock. The file remains, because a waiting process may have it open."""
+        """Release the lock. The file is kept, because a waiting process may have it open."""
         os.close(self._file)
 
     def _lock_file(self) -> os.stat_result:
@@ -63,7 +71,10 @@ class OwnerLock:
         return status
 
     def _acquire(self) -> None:
-        """Acquire the lock. Retry, because `owner` and killed processes hold it for a moment."""
+        """Acquire the lock.
+
+        Retry for a moment, because `owner` and killed processes may hold the lock briefly.
+        """
         began, tries = time.monotonic(), 0
         while True:
             try:
@@ -90,12 +101,12 @@ def _is_alive(pid: int) -> bool:
 
 
 def lock_of(db: Path) -> Path:
-    """Return the path of the writer's lock file, which remains when its owner exits."""
+    """Return the path of the writer's lock file. The file remains after the writer exits."""
     return db.with_name(f"{db.name}.lock")
 
 
 def is_lock(path: Path) -> bool:
-    """True if a Hub process ever held the lock at `path`."""
+    """Return True if a Hub process has ever held the lock at `path`."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -109,9 +120,9 @@ def is_lock(path: Path) -> bool:
 
 
 def owner(path: Path) -> int | None:
-    """Return the process id of the lock's owner, or 0 if it is unknown.
+    """Return the process id of the lock's owner, or 0 if the id is unknown.
 
-    Return None if the lock has no owner.
+    Returns None if no process holds the lock.
     """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""Previous rows of a file that is written again."""
+"""Stored rows of files that are about to be written again."""
 
 import sqlite3
 
@@ -25,7 +25,10 @@ class PreviousRows:
         self._cache: dict[str, StoredFile] = {}
 
     def of(self, path: str) -> StoredFile:
-        """Return the rows of a stored file by spelled path. Raises HubDamaged."""
+        """Return the rows of a stored file. `path` is spelled as in node keys.
+
+        Raises HubDamaged if there is no readable row.
+        """
         if (cached := self._cache.get(path)) is None:
             cached = self._read(path)
             if len(self._cache) < _MAX_CACHED:
@@ -33,7 +36,7 @@ class PreviousRows:
         return cached
 
     def forget(self) -> None:
-        """Drop the cache after a write."""
+        """Clear the cache, because the stored rows are about to change."""
         self._cache.clear()
 
     def _read(self, path: str) -> StoredFile:

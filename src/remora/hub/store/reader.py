@@ -1,4 +1,4 @@
-"""StoredSnapshot: reads the database row by row. Only decoded files are cached."""
+"""StoredSnapshot, which reads the database row by row. Only decoded files are cached."""
 
 import math
 import sqlite3
@@ -30,7 +30,10 @@ _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
 
 class SharedState:
-    """State shared by snapshots of one database: decoded files, paths, and detected damage."""
+    """State that is shared by the snapshots of a database.
+
+    It consists of decoded files, paths, and detected damage.
+    """
 
     def __init__(self, damage: list[HubDamaged], lowered: IrCache | None = None) -> None:
         self.damage = damage
@@ -40,9 +43,11 @@ class SharedState:
 
 
 class StoredSnapshot:
-    """The current state of the database. No transaction stays open, so the log stays short.
+    """The current state of the database.
 
-    Every method raises DiskError, and HubDamaged for invalid content. For one thread at a time.
+    No transaction stays open, so the write-ahead log stays short. Every method raises HubDamaged if
+    the content is invalid, and DiskError if the database cannot be read. Instances may be used by
+    only one thread at a time.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, shelf: SharedState) -> None:
@@ -58,14 +63,14 @@ class StoredSnapshot:
         return self._meta("generation")
 
     def files(self) -> Mapping[str, FileRow]:
-        """Return the stored row of every file by raw path."""
+        """Return the stored rows of all files by raw path."""
         rows = self._all(
             "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
         )
         return {unescape_path(row[0]): file_row(row[1:]) for row in rows}
 
     def partial(self) -> dict[str, str]:
-        """Return the reasons why files could be read only partially, by raw path."""
+        """Return the reasons why files were read only partially, keyed by raw path."""
         rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
         return {unescape_path(path): detail for path, detail in rows}
 
@@ -138,7 +143,7 @@ class StoredSnapshot:
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
     def observation(self) -> Observation:
-        """Return all observations, current or not. `ran` is empty."""
+        """Return all observations, including outdated observations. `ran` is empty."""
         rows = self._all("SELECT node, id, test, anchor FROM observed_tests ORDER BY node, id")
         return Observation(
             calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
@@ -150,14 +155,17 @@ class StoredSnapshot:
         return StoredLinks(self._all, self._damage_error)
 
     def linked(self) -> tuple[int, int]:
-        """Return the number of nodes with stored links, and the number of all nodes."""
+        """Return the number of nodes with stored links and the total number of nodes."""
         sql = "SELECT (SELECT count(*) FROM linked), (SELECT count(*) FROM node_state)"
         found, nodes = self._all(sql)[0]
         return min(found, nodes), nodes
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Read a single state within the block, which is also faster. Only for short reads."""
+        """Read a single consistent state within the block.
+
+        This is also faster. Use it only for short reads.
+        """
         self._all("BEGIN")
         try:
             yield
@@ -214,6 +222,9 @@ class StoredSnapshot:
 
 
 def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | None:
-    """Open the database for reading, or return None if unusable. Snapshots may share `lowered`."""
+    """Open the database for reading, or return None if it is not usable.
+
+    Several snapshots may share `lowered`.
+    """
     connection = open_reading(db)
     return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))

@@ -1,4 +1,4 @@
-"""Recently created nodes. A node that vanishes now may have moved to one of them."""
+"""Recently created nodes. A node that disappears may have moved to one of them."""
 
 from collections.abc import Collection, Iterable
 
@@ -10,20 +10,20 @@ MAX_NODES = 20_000
 
 
 class RecentNodes:
-    """Nodes with a recently created uid, by key; in memory only."""
+    """Nodes whose uid was created recently, keyed by node key. They are kept only in memory."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, tuple[NewNode, int]] = {}
 
     def recent(self, now: int) -> list[NewNode]:
-        """Return the nodes of the last minute; `now` is in seconds."""
+        """Return the nodes of the last minute. `now` is in seconds."""
         self._nodes = {
             key: birth for key, birth in self._nodes.items() if now - REMEMBER_S <= birth[1] <= now
         }
         return [fresh for fresh, _ in self._nodes.values()]
 
     def add(self, nodes: Collection[NewNode], now: int) -> None:
-        """Add new nodes. A very large number at once is not a move, and is ignored."""
+        """Add new nodes. If there are very many, they are ignored, because this is not a move."""
         if len(nodes) + len(self._nodes) <= MAX_NODES:
             self._nodes.update((node.key, (node, now)) for node in nodes)
 

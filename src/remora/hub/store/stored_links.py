@@ -1,4 +1,4 @@
-"""Precomputed links from the database."""
+"""Precomputed links that are stored in the database."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,10 @@ _BACKWARD = _ASK.format(start="target_key", end="source_key")
 
 
 class StoredLinks:
-    """Precomputed links. Methods return None unless all links of the newest state are stored."""
+    """Precomputed links.
+
+    Methods for links return None unless all links of the latest state are stored.
+    """
 
     def __init__(
         self, ask: Callable[..., list[tuple[Any, ...]]], damaged: Callable[[Exception], Exception]
@@ -28,7 +31,7 @@ class StoredLinks:
         self._damaged = damaged
 
     def complete(self) -> bool:
-        """True if all links of the newest state are stored."""
+        """Return True if all links of the latest state are stored."""
         return bool(self._ask(_FORWARD, "", "call"))
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:

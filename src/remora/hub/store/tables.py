@@ -1,4 +1,4 @@
-"""Tables of the Hub's database, and a blank database for resets."""
+"""Tables of the Hub's database, and a blank database that is used for resets."""
 
 import sqlite3
 
@@ -60,7 +60,10 @@ _COUNTED = ("generation", "logged_from", "paths_since", "lowered_since")
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
-    """True if the tables are exactly the tables of this version. Raises sqlite3.Error."""
+    """Return True if the tables are exactly those of this version.
+
+    Raises sqlite3.Error if the database cannot be read.
+    """
     return has_tables(connection, TABLES, VERSION)
 
 
@@ -74,7 +77,7 @@ def blank(generation: int) -> sqlite3.Connection:
 
 
 def first_page(generation: int) -> bytes:
-    """Return the first page of a blank database in write-ahead log mode."""
+    """Return the first page of a blank database that uses a write-ahead log."""
     with_log = 2  # the file format's read and write versions, at bytes 18 and 19
     source = blank(generation)
     try:

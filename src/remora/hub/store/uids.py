@@ -1,4 +1,4 @@
-"""Uids of the nodes in a batch, and of vanished nodes."""
+"""Uids of the nodes in a batch and of nodes that no longer exist."""
 
 import os
 import sqlite3
@@ -17,7 +17,10 @@ _BYTES = 16
 
 
 class Identities:
-    """Uids of all nodes in changed files: read first, then written. `now` is a Unix time."""
+    """Uids of all nodes in changed files.
+
+    The stored uids are read first, and changes are written later. `now` is a Unix time.
+    """
 
     def __init__(
         self,
@@ -51,16 +54,16 @@ class Identities:
 
     @property
     def adopted(self) -> Iterable[str]:
-        """Keys of nodes in other files that get the uids of nodes that vanish now."""
+        """Keys of nodes in other files that take over the uids of removed nodes."""
         return self._adopted
 
     def renamed(self) -> Iterator[tuple[str, str]]:
-        """Yield the old and new key of each renamed node."""
+        """Yield the old and the new key of each renamed node."""
         known = {**self._known, **self._adopted}
         return ((old.key, key) for key, old in known.items() if old.key != key)
 
     def write(self) -> None:
-        """Store the vanished nodes, and remove those that reappeared."""
+        """Store the uids of removed nodes, and delete the uids of nodes that reappeared."""
         for uid in self._returned:
             self._connection.execute("DELETE FROM uids WHERE uid = ?", (uid,))
         if self._vanished:
@@ -78,13 +81,16 @@ class Identities:
         )
 
     def settle(self, *, cold: bool) -> None:
-        """Record that the transaction is committed. Nodes of a cold start did not move."""
+        """Record that the transaction was committed.
+
+        `cold` is True for a cold start, when no node can have moved.
+        """
         self._recent.forget((*self._touched, *self._adopted))
         if not cold:
             self._recent.add(self._new, self._now)
 
     def _match_recent(self) -> None:
-        """Match vanishing nodes with nodes that were recently created elsewhere, by name."""
+        """Match removed nodes with nodes that were recently created in other files."""
         born = [b for b in self._recent.recent(self._now) if b.key not in self._touched]
         if born:
             self._adopted = follow(self._vanished, born, lambda bodies: dict.fromkeys(bodies, 1))
@@ -92,7 +98,10 @@ class Identities:
             self._vanished = [each for each in self._vanished if each.key not in moved]
 
     def _match_vanished(self, new: list[NewNode]) -> None:
-        """Give the remaining nodes the uids of nodes that vanished earlier, or else new uids."""
+        """Assign uids to the remaining nodes.
+
+        A node gets the uid of a matching node that was removed earlier, or else a new uid.
+        """
         if new and self._connection.execute("SELECT 1 FROM uids LIMIT 1").fetchone():
             old = self._vanished_nodes(new)
             back = follow(old, new, lambda bodies: self._other_counts(bodies, ()))
@@ -130,7 +139,10 @@ class Identities:
 
 
 def _unchanged_uids(changed: Sequence[FileDifference]) -> dict[str, str]:
-    """Return the uids of nodes with unchanged key and body; `follow` would match these first."""
+    """Return the uids of nodes whose key and body are unchanged.
+
+    `follow` would match these nodes first.
+    """
     found: dict[str, str] = {}
     for each in changed:
         before = each.before.nodes
@@ -162,7 +174,7 @@ def _other_nodes(
 
 
 def forget_old(connection: sqlite3.Connection, now: int) -> None:
-    """Delete the nodes that vanished long ago."""
+    """Delete the uids of nodes that were removed long ago."""
     connection.execute("DELETE FROM uids WHERE since < ?", (now - REMEMBER_S,))
 
 

@@ -1,4 +1,4 @@
-"""Unused Hub databases in the user's cache: idle databases, and databases of deleted projects."""
+"""Detection of unused Hub databases in the user's cache."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ _DAEMON = ".daemon"
 
 
 def orphaned_databases(folder: Path) -> Iterator[Path]:
-    """Yield the folders of readable, idle databases whose root no longer exists."""
+    """Yield the folders of idle databases whose root no longer exists."""
     with suppress(OSError):
         for place in sorted(folder.iterdir()):
             root = _root_of(place / "hub.db")
@@ -36,7 +36,7 @@ def _root_of(db: Path) -> Path | None:
 
 
 def is_idle(db: Path) -> bool:
-    """True if neither a writer nor a daemon uses the database. Writes nothing."""
+    """Return True if neither a writer nor a daemon is using the database. Nothing is written."""
     locks = (lock_of(db), db.with_name(db.name + _DAEMON))
     return all(
         not os.path.lexists(lock) or (is_lock(lock) and owner(lock) is None) for lock in locks

@@ -1,4 +1,7 @@
-"""Writer session: lock and connection of one database, reopened if either is lost."""
+"""Writer session, which holds the lock and the connection of a database.
+
+Both are reopened if either of them is lost.
+"""
 
 import sqlite3
 from collections.abc import Callable
@@ -14,7 +17,11 @@ Clock = Callable[[], datetime]
 
 
 class WriterSession:
-    """Lock and connection of one writer of project `root`. Raises HubLocked and DiskError."""
+    """Lock and connection of a writer for the project at `root`.
+
+    Raises HubLocked if another process holds the lock, and DiskError if the database cannot be
+    used.
+    """
 
     def __init__(self, path: Path, root: str, clock: Clock) -> None:
         self.path = path
@@ -30,14 +37,17 @@ class WriterSession:
             raise
 
     def is_elsewhere(self) -> bool:
-        """True if the database or the lock was deleted or replaced."""
+        """Return True if the database or the lock was deleted or replaced."""
         try:
             return self._lock.lost() or _place(self.path) != self._place
         except OSError:
             return True
 
     def reopen(self) -> None:
-        """Acquire lock and connection again. Raises HubLocked if another process holds the lock."""
+        """Acquire the lock and open the database again.
+
+        Raises HubLocked if another process holds the lock.
+        """
         if self._lock.lost():
             lock = OwnerLock(self._lock_path)
             self._lock.close()
@@ -46,7 +56,10 @@ class WriterSession:
         self.connection = self._connect()
 
     def rebuild(self, generation: int) -> None:
-        """Reset the database in place, with a higher generation. Open readers see the reset."""
+        """Reset the database in place and increase its generation.
+
+        Processes that have the database open see that it was reset.
+        """
         self.generation = max(self.generation, generation)
         try:
             with sqlite_errors(self.path):
@@ -77,7 +90,7 @@ class WriterSession:
         return connection
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """True if the database is readable and belongs to this root."""
+        """Return True if the database is readable and belongs to this root."""
         try:
             with sqlite_errors(self.path):
                 meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())

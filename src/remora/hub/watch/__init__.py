@@ -1,1 +1,1 @@
-"""Watchers: report changed files, and whether the report is complete."""
+"""Watchers, which report changed files and whether the report is complete."""

@@ -1,4 +1,4 @@
-"""Open the best available watcher for a root: inotify, else a sweeping watcher."""
+"""Selection of the best available watcher for a root: inotify, or else a sweeping watcher."""
 
 import errno
 from pathlib import Path
@@ -13,8 +13,9 @@ from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind, Wa
 def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "auto") -> Watcher:
     """Return a watcher for the members below `root`, which must be resolved.
 
-    `marker` is a private folder outside the root. `kind` is `auto` (inotify, else sweep) or a
-    specific kind. If inotify is unavailable, the watcher sweeps and has a note.
+    `marker` is a private folder outside the root. `kind` is either a specific kind or `auto`, which
+    selects inotify if possible and otherwise sweeps. If inotify is not available, the watcher
+    sweeps, and its `note` is the reason.
     """
     if kind in ("sweep", "off"):
         return SweepingWatcher("off" if kind == "off" else "sweep")
@@ -36,7 +37,10 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
 
 
 class SweepingWatcher:
-    """Reports that anything may have changed, so that all files are swept for each answer."""
+    """Watcher that always reports that any file may have changed.
+
+    All files are therefore swept for each answer.
+    """
 
     healthy = False
 

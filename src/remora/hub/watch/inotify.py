@@ -1,4 +1,4 @@
-"""Watcher on Linux: one inotify watch for each folder that is not ignored."""
+"""Watcher for Linux, with an inotify watch for each folder that is not ignored."""
 
 import os
 import select
@@ -21,11 +21,15 @@ _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_sysc
 
 
 class ChangesHidden(Exception):
-    """Some changes below the root are invisible to this kernel; the message gives the reason."""
+    """The kernel cannot report some of the changes below the root. The message is the reason."""
 
 
 class InotifyWatcher:
-    """Follows folders as they appear and move. Raises OSError, WatchesExhausted, ChangesHidden."""
+    """Watches folders, including folders that are created or moved later.
+
+    Creating a watcher raises OSError if inotify fails, WatchesExhausted if there are not enough
+    watches, and ChangesHidden if some changes cannot be seen.
+    """
 
     def __init__(self, root: Path, members: Members, marker: Path) -> None:
         self._root = str(root)
@@ -146,9 +150,9 @@ class InotifyWatcher:
             self._members.forget()
 
     def _handle_folder_itself(self, watch: int, mask: int, folder: str) -> None:
-        """Handle an event of a folder itself.
+        """Handle an event for a watched folder itself.
 
-        Except for the root, the parent folder reports it, too.
+        Except for the root, such changes are also reported by the parent folder.
         """
         if mask & inotify_syscalls.IGNORED:
             self._folders.ended(watch)
@@ -175,7 +179,10 @@ class InotifyWatcher:
         self._version = -1
 
     def _update_watches(self) -> None:
-        """Handle new folders and changed rules after `_read_events`. Raises WatchesExhausted."""
+        """Process new folders and changed rules. Call this after `_read_events`.
+
+        Raises WatchesExhausted if the system allows no more watches.
+        """
         if self._note:
             return
         if any(self._members.has_other_names(path) for path in self._paths):
@@ -190,7 +197,7 @@ class InotifyWatcher:
                 self._enter_new()
 
     def _watch_all(self) -> None:
-        """Watch exactly the folders that currently need a watch."""
+        """Watch the folders that currently need a watch, and no others."""
         self._complete = False
         self._new.clear()
         version = self._members.version
@@ -203,7 +210,7 @@ class InotifyWatcher:
         self._version = version
 
     def _restless(self) -> set[str]:
-        """Return changed files that may cause no event in their folder."""
+        """Return changed files that may not cause an event in their folder."""
         before, self._stamps = self._stamps, {}
         moved: set[str] = set()
         now = time.time_ns()
@@ -218,7 +225,7 @@ class InotifyWatcher:
         return moved
 
     def _enter_new(self) -> None:
-        """Watch new folders that belong to the project, then list them."""
+        """Watch new folders that belong to the project, and add their files as changed."""
         starts, self._new = self._new, set()
         watched: set[str] = set()
 
@@ -234,7 +241,7 @@ class InotifyWatcher:
             self._complete = False
 
     def _give_up(self, note: str) -> None:
-        """Stop watching and rely on sweeps; the descriptor stays until `close`."""
+        """Stop watching and rely on sweeps. The file descriptor stays open until `close`."""
         self._note = note
         for path in self._folders.paths():
             self._folders.leave(path)

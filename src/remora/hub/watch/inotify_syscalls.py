@@ -1,4 +1,4 @@
-"""Linux inotify system calls, which the standard library does not provide."""
+"""Bindings for Linux inotify system calls, which the standard library does not provide."""
 
 import array
 import ctypes
@@ -45,12 +45,12 @@ _READ = 1 << 18
 
 
 class Event(NamedTuple):
-    """An inotify event; `watch` is -1 when events were lost."""
+    """An inotify event. `watch` is -1 if events were lost."""
 
     watch: int
     mask: int
     name: bytes
-    """Name of the entry in the watched folder; empty for the folder itself."""
+    """Name of the entry in the watched folder. Empty if the event is for the folder itself."""
 
 
 @functools.cache
@@ -70,13 +70,21 @@ def _check_result(result: int) -> int:
 
 
 class Inotify:
-    """Kernel event queue. Events are queued before the changing call returns. Raises OSError."""
+    """Event queue of the kernel.
+
+    An event is queued before the system call that caused it returns. Methods raise OSError if a
+    system call fails.
+    """
 
     def __init__(self) -> None:
         self._fd = _check_result(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder: str) -> int:
-        """Watch a folder (not a link). Return its number, which stays the same. Raises OSError."""
+        """Watch a folder and return the number of the watch.
+
+        Watching the same folder again returns the same number. Symbolic links are not followed.
+        Raises OSError if the folder cannot be watched.
+        """
         path = ctypes.c_char_p(os.fsencode(folder))
         return _check_result(
             _libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_WATCHED_EVENTS))
@@ -90,7 +98,7 @@ class Inotify:
                 raise
 
     def read(self) -> list[Event]:
-        """Return all queued events without waiting; none after `close`."""
+        """Return all queued events without waiting. After `close`, there are none."""
         if self._fd < 0:
             return []
         size = array.array("i", [0])
@@ -107,7 +115,7 @@ class Inotify:
         return events
 
     def fileno(self) -> int:
-        """Descriptor that is readable when there are events."""
+        """Return the file descriptor, which is readable when there are events."""
         return self._fd
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Mount table: check that inotify sees every change on a root's file systems."""
+"""Mount table, used to check whether inotify sees every change below a root."""
 
 import os
 import re
@@ -26,7 +26,10 @@ class Mount(NamedTuple):
 
 
 class MountTable:
-    """The mount table, with change detection. Raises OSError if there is none."""
+    """The mount table, with detection of changes.
+
+    Raises OSError if the system provides no mount table.
+    """
 
     def __init__(self) -> None:
         self._file = _TABLE.open("rb", buffering=0)
@@ -34,11 +37,14 @@ class MountTable:
         self._poll.register(self._file, select.POLLPRI | select.POLLERR)
 
     def changed(self) -> bool:
-        """True if something was mounted or unmounted since the last `objection`."""
+        """Return True if a file system was mounted or unmounted since the last `objection`."""
         return bool(self._poll.poll(0))
 
     def objection(self, root: str, folders: Iterable[str]) -> str:
-        """Return the reason why inotify misses changes in `folders` below `root`, or ""."""
+        """Return the reason why inotify cannot see all changes in `folders` below `root`.
+
+        Returns an empty string if it can.
+        """
         self._poll.poll(0)
         self._file.seek(0)
         mounts = [_mount(line) for line in os.fsdecode(self._file.read()).splitlines()]

@@ -1,4 +1,7 @@
-"""Sentinel file: once its change is reported, all earlier changes have been reported."""
+"""Sentinel file, used to make sure that all earlier changes have been reported.
+
+They have been reported once the change of this file is reported.
+"""
 
 import os
 from pathlib import Path
@@ -9,7 +12,7 @@ _NAME = "marker"
 
 
 class Sentinel:
-    """A watched private folder with one file to touch."""
+    """A watched private folder that contains a file to touch."""
 
     def __init__(self, folder: Path, kernel: Inotify) -> None:
         self._folder = folder
@@ -20,7 +23,7 @@ class Sentinel:
         self._prepare()
 
     def touch(self) -> bool:
-        """Touch the file to queue an event after all earlier events. Return False if that fails."""
+        """Touch the file to queue an event after all earlier events. Returns False on failure."""
         try:
             os.utime(self._file)
         except OSError:
@@ -28,13 +31,13 @@ class Sentinel:
         return True
 
     def lost(self) -> None:
-        """Record that the watch ended because the folder was removed."""
+        """Record that the folder was removed and is no longer watched."""
         self.watch = -1
 
     def _prepare(self) -> bool:
-        """Create the folder, the watch and then the file if missing.
+        """Create the folder and the file if they are missing, watch the folder, and touch the file.
 
-        Touch the file to queue an event.
+        Returns False on failure.
         """
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

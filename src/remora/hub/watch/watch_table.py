@@ -1,4 +1,4 @@
-"""Watch table: maps inotify watches to folders, even when folders move."""
+"""Watch table, which maps inotify watches to folders, even if the folders move."""
 
 import errno
 
@@ -8,11 +8,14 @@ _EXHAUSTED = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EMFILE})
 
 
 class WatchesExhausted(Exception):
-    """The system allows no more watches."""
+    """The system does not allow any more watches."""
 
 
 class WatchedFolders:
-    """One-to-one map of watched paths below the root (the root is `""`) to watches."""
+    """One-to-one map between watches and watched paths.
+
+    Paths are relative to the root, which is `""` itself.
+    """
 
     def __init__(self, kernel: Inotify, top: str) -> None:
         self._kernel = kernel
@@ -27,7 +30,10 @@ class WatchedFolders:
         return set(self._watches)
 
     def add(self, path: str) -> bool:
-        """Watch a folder, if it is readable. Raises WatchesExhausted."""
+        """Watch a folder. Return False if it cannot be read.
+
+        Raises WatchesExhausted if the system allows no more watches.
+        """
         try:
             watch = self._kernel.watch(f"{self._top}/{path}")
         except OSError as error:
@@ -50,14 +56,17 @@ class WatchedFolders:
             self._drop(watch)
 
     def leave_within(self, path: str) -> None:
-        """Remove the watches of a folder and of all folders below it."""
+        """Remove the watches of a folder and of all folders in it."""
         start = path + "/"
         for folder in [folder for folder in self._watches if folder.startswith(start)]:
             self.leave(folder)
         self.leave(path)
 
     def ended(self, watch: int) -> str | None:
-        """Remove a watch that the kernel ended. Return its folder, or None if unknown."""
+        """Remove a watch that was ended by the kernel.
+
+        Returns the path of its folder, or None if the watch is unknown.
+        """
         if (path := self._paths.pop(watch, None)) is not None:
             del self._watches[path]
         return path

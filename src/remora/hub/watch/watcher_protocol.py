@@ -1,4 +1,4 @@
-"""Common interface of all watchers."""
+"""Common interface of the watchers."""
 
 from typing import Literal, NamedTuple, Protocol
 
@@ -9,40 +9,46 @@ class Changes(NamedTuple):
     """Paths reported as changed, created or removed since the last call."""
 
     paths: frozenset[str]
-    """Raw paths that end in `.py`. Existence and membership are not checked."""
+    """Raw paths that end in `.py`. A path may not exist or may not belong to the project."""
     complete: bool
-    """False if anything else may have changed, too, which only a sweep finds."""
+    """False if there may be other changes, which only a sweep can find."""
 
 
 UNKNOWN_CHANGES = Changes(frozenset(), complete=False)
 
 
 class Watcher(Protocol):
-    """Reports changes below one root. For one thread only."""
+    """Reports changes below a root. Instances may be used by one thread only."""
 
     @property
     def kind(self) -> Kind:
-        """Source of events; `sweep` if there is no source or it failed."""
+        """Source of the events, or `sweep` if there is none or it has failed."""
 
     @property
     def healthy(self) -> bool:
-        """False if, from now on, only a sweep finds changes."""
+        """False if changes can be found only by a sweep from now on."""
 
     @property
     def note(self) -> str:
-        """Reason why this watcher is degraded; empty if it is not."""
+        """Reason why the watcher is degraded, or an empty string if it is not."""
 
     def drain(self) -> Changes:
-        """Return all changes reported so far (with inotify: all completed changes). Never waits."""
+        """Return all changes reported so far without waiting.
+
+        With inotify, these are all changes that were completed before the call.
+        """
 
     def settled(self, timeout: float) -> bool:
-        """Make a change and wait for its report.
+        """Make a change and wait up to `timeout` seconds until it is reported.
 
-        If this returns True, the next `drain` contains all earlier changes.
+        If this returns True, the next `drain` includes all earlier changes.
         """
 
     def fileno(self) -> int | None:
-        """Descriptor that is readable when there is something to drain; constant until `close`."""
+        """Return a file descriptor that is readable when there are changes to drain.
+
+        It does not change until `close`.
+        """
 
     def close(self) -> None:
-        """Stop watching. May be called twice."""
+        """Stop watching. This method may be called more than once."""

@@ -1,1 +1,1 @@
-"""Prompt renderers: pure functions, each with a name and a version."""
+"""Prompt renderers. Each renderer is a pure function with a name and a version."""

@@ -1,4 +1,4 @@
-"""Rendered requests, and the parts that all renderers share."""
+"""Rendered requests, and helpers shared by all renderers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,16 +20,16 @@ ROLE = "You maintain Python code, one small step at a time. Choose the best next
 
 
 class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request: chat `messages`, or a `prompt` for plain completions."""
+    """A request, with either chat `messages` or a `prompt` for a plain completion."""
 
     messages: tuple[Message, ...] | None = None
     prompt: str | None = None
 
 
 def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
-    """Return a request with two messages, of which the stable part is the first.
+    """Return a request with a system message and a user message, with control tokens neutralized.
 
-    Control tokens are neutralized.
+    The stable part of the prompt comes first, in the system message.
     """
     return RenderedRequest(
         messages=(
@@ -40,15 +40,19 @@ def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
 
 
 def instructions(tools: Sequence[ToolSchema], form: AnswerForm) -> list[str]:
-    """Return the lines of the system text: role, answer format, and tools that are not declared
-    natively."""
+    """Return the lines of the system message.
+
+    These are the role, the answer format, and any tools that are not declared natively.
+    """
     listed = [] if form.declares_tools else ["Tools:", *map(_signature, tools)]
     return [ROLE, form.instruction, *listed]
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
-    """Return the packet as JSON values, without identifiers and timestamps; knowledge is `{key:
-    value}`."""
+    """Return the packet as JSON values, without identifiers and timestamps.
+
+    `knowledge` has the form `{key: value}`.
+    """
     built = packet_json(packet)
     shown = {key: value for key, value in built.items() if key not in _HIDDEN}
     shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}
@@ -56,7 +60,7 @@ def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
 
 
 def without_empty_fields(shown: dict[str, Any]) -> dict[str, Any]:
-    """Return `shown` without empty fields and without the format version."""
+    """Return `shown` without its empty fields and its format version."""
     shown = shown | {
         "constraints": {k: v for k, v in shown["constraints"].items() if v != []},
         "candidate_actions": [

@@ -1,4 +1,4 @@
-"""Control tokens of tokenizers, and their neutralization in data."""
+"""Neutralization of tokenizer control tokens in data."""
 
 _GEMMA = """
 <start_of_turn> <end_of_turn> <escape> <start_function_declaration> <end_function_declaration>
@@ -10,9 +10,9 @@ CONTROL_TOKENS = (*_GEMMA.split(), "<|")
 
 
 def neutralize_control_tokens(text: str) -> str:
-    """Return `text` with a space after the `<` of every control token.
+    """Insert a space after the `<` of every control token in `text`.
 
-    Agents read untrusted code. A string in that code must not end the user's turn.
+    Agents read untrusted code. A string in that code must not be able to end the user's turn.
     """
     for token in CONTROL_TOKENS:
         text = text.replace(token, "< " + token[1:])

@@ -1,4 +1,4 @@
-r"""The `functiongemma/1` renderer: the prompt format that FunctionGemma (270M) was trained on.
+"""The `functiongemma/1` renderer, for the prompt format that FunctionGemma (270M) was trained on.
 
     <bos><start_of_turn>developer
     You are a model that can do function calling with the following functions
@@ -7,8 +7,8 @@ r"""The `functiongemma/1` renderer: the prompt format that FunctionGemma (270M) 
     …<end_of_turn>
     <start_of_turn>model
 
-The server adds `<bos>` (a second one would change the prompt). Every text value is enclosed in
-two `<escape>` tokens.
+The server adds `<bos>`. The renderer does not add it, because a second `<bos>` would change the
+prompt. Every text value is enclosed in a pair of `<escape>` tokens.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def render_functiongemma(
     _form: AnswerForm,
     _history: Sequence[Event],
 ) -> RenderedRequest:
-    """Return the whole prompt."""
+    """Render the complete prompt."""
     declarations = "".join(map(function_declaration, tools))
     user = neutralize_control_tokens(packet_lines(packet, labels=False))
     return RenderedRequest(
@@ -40,8 +40,10 @@ def render_functiongemma(
 
 
 def function_declaration(tool: ToolSchema) -> str:
-    """Return a function declaration, with properties in alphabetical order and types in upper
-    case."""
+    """Return a function declaration.
+
+    Properties are in alphabetical order, and types are in uppercase.
+    """
     return (
         f"<start_function_declaration>declaration:{tool.name}"
         f"{{description:{_escaped(tool.description)},parameters:{_object(tool.parameters)}}}"

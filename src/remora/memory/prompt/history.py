@@ -1,7 +1,8 @@
-"""The `history/1` renderer: the raw output of all tool calls.
+"""The `history/1` renderer, which shows the raw output of all tool calls.
 
-Only for comparisons (`runner.memory.enabled: false`): the prompt grows with every turn until it no
-longer fits. It is rendered from the stream's events, so it is as reproducible as any other request.
+It is only used for comparisons (`runner.memory.enabled: false`), because the prompt grows with
+every turn until it no longer fits. The prompt is rendered from the stream's events, so it is as
+reproducible as any other request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})
 def render_history(
     packet: DecisionPacket, tools: Sequence[ToolSchema], form: AnswerForm, history: Sequence[Event]
 ) -> RenderedRequest:
-    """Render goal and target, every call with its raw output, then the candidates."""
+    """Render the goal and target, all calls with their raw output, and the candidates."""
     lines = [
         *target_lines(packet),
         *(line for event in history for line in _event_lines(event)),

@@ -1,4 +1,4 @@
-"""The `json/1` renderer: the packet as JSON, without empty fields."""
+"""The `json/1` renderer, which shows the packet as JSON without empty fields."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,10 @@ def render_json(
     form: AnswerForm,
     _history: Sequence[Event],
 ) -> RenderedRequest:
-    """Render the system text, with the tools unless they are declared natively, then the packet."""
+    """Render the system message and then the packet.
+
+    The system message lists the tools unless they are declared natively.
+    """
     shown = without_empty_fields(prompt_context(packet))
     if form.ranks and "candidate_actions" in shown:
         shown["candidate_actions"] = dict(zip(LABELS, shown["candidate_actions"], strict=False))

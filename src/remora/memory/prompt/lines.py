@@ -1,4 +1,4 @@
-"""The `lines/1` renderer: the packet as short lines, in fewer tokens than its JSON."""
+"""The `lines/1` renderer, which shows the packet as short lines to use fewer tokens than JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,12 +17,18 @@ def render_lines(
     form: AnswerForm,
     _history: Sequence[Event],
 ) -> RenderedRequest:
-    """Render the system text with the tools, then the packet, with the most variable part last."""
+    """Render the system message with the tools, and then the packet.
+
+    The most variable part of the packet comes last.
+    """
     return chat_request(instructions(tools, form), packet_lines(packet, labels=form.ranks))
 
 
 def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
-    """Return the packet as lines. With `labels`, each candidate begins with its letter."""
+    """Return the packet as lines of text.
+
+    If `labels` is true, each candidate starts with its letter.
+    """
     return "\n".join(
         [
             *target_lines(packet),
@@ -49,7 +55,7 @@ def _section(title: str, lines: Any) -> Iterator[str]:
 
 
 def target_lines(packet: DecisionPacket) -> Iterator[str]:
-    """Yield the goal, the target and its summary."""
+    """Yield the goal, the target and the target's summary."""
     if packet.goal:
         yield f"Goal: {packet.goal}"
     node = " ".join(filter(None, (packet.operation, packet.node_type, packet.node_id)))
@@ -102,7 +108,7 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
 
 
 def candidate_lines(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
-    """Yield the candidate actions, with their letters if `labels` is true."""
+    """Yield the candidate actions, each with its letter if `labels` is true."""
     yield from _section("Actions", _candidates(packet, labels=labels))
 
 
@@ -119,7 +125,7 @@ def _call(tool: str, args: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return any value as one line, so that data cannot begin a new line."""
+    """Return a value on one line, so that data cannot start a new line."""
     return value if isinstance(value, str) and value.isprintable() else _json(value)
 
 

@@ -1,4 +1,7 @@
-"""Rendering with the recorded renderer, so that every request is reproducible."""
+"""Rendering of packets with the renderer recorded in the stream.
+
+This makes every request reproducible.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -18,9 +21,9 @@ from remora.memory.prompt.lines import render_lines
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
     """A renderer of packets.
 
-    If `strategy` is set, the renderer supports only this strategy; else it supports all strategies
-    that have no special renderer. `reads_history` means that it shows the recorded events instead
-    of the packet.
+    If `strategy` is set, the renderer supports only that strategy. Otherwise, it supports all
+    strategies that have no dedicated renderer. If `reads_history` is true, the renderer shows the
+    recorded events instead of the packet.
     """
 
     render: Callable[
@@ -44,7 +47,7 @@ RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDER
 
 
 def reads_history(renderer: str) -> bool:
-    """Return True if the renderer shows the recorded events."""
+    """Return True if the renderer shows the recorded events instead of the packet."""
     found = RENDERERS.get(renderer)
     return found is not None and found.reads_history
 
@@ -56,10 +59,11 @@ def render(
     strategy: str,
     history: Sequence[Event] = (),
 ) -> RenderedRequest:
-    """Render `shown` (a trimmed packet) with the renderer of this name and version.
+    """Render the trimmed packet `shown` with the given renderer.
 
-    `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. Only
-    `history/1` reads `history`. Raises `KeyError` for an unknown renderer or strategy.
+    `renderer` is a name with a version, such as `lines/1`. `strategy` is the form of the model's
+    answer: `rank`, `grammar`, `tool_call` or `completion`. `history` is used only by `history/1`.
+    Raises `KeyError` if the renderer or strategy is unknown.
     """
     found = RENDERERS[renderer]
     return found.render(shown, tools, ANSWER_FORMS[found.strategy or strategy], history)

@@ -1,4 +1,7 @@
-"""Conversion of a model server's HTTP failures to `ModelError`, with a hint but without the key."""
+"""Conversion of HTTP failures to `ModelError`.
+
+Errors include a hint and never contain the API key.
+"""
 
 import contextlib
 import json
@@ -26,7 +29,7 @@ _NO_KEY = (
 def server_failure(
     failure: Failure, *, shown: str, key: str | None, timeout_s: float
 ) -> ModelError:
-    """Return the error for a server that refused a request or did not answer.
+    """Return the error for a server that refused a request or did not respond.
 
     `shown` is the server's address without credentials.
     """

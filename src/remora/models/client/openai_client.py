@@ -1,4 +1,7 @@
-"""Async client for OpenAI-compatible servers. Uses llama.cpp's endpoints if available."""
+"""Async client for OpenAI-compatible servers.
+
+It uses llama.cpp's endpoints if they are available.
+"""
 
 import asyncio
 import itertools
@@ -21,7 +24,10 @@ from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of probing a server. `llama` is True if it has llama.cpp's additional endpoints."""
+    """The result of probing a server.
+
+    `llama` is True if the server has llama.cpp's additional endpoints.
+    """
 
     name: str
     capabilities: Capabilities
@@ -30,7 +36,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAIClient:
-    """Client for one server. Owns the connection pool and the key, and never reveals the key."""
+    """A client for one server, with its connection pool. It never exposes the API key."""
 
     def __init__(
         self,
@@ -68,9 +74,10 @@ class OpenAIClient:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """Send a request and return the answer, decoded with the request's strategy.
+        """Send a request and return the answer, decoded according to the request's strategy.
 
-        Raises ModelError or ContextTooLarge.
+        Raises ContextTooLarge if the request does not fit the model's context, and ModelError if
+        the request fails.
         """
         await self._check_size(request)
         async with self._turns:
@@ -132,7 +139,7 @@ class OpenAIClient:
             )
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request until it is answered or refused, or until all retries have failed."""
+        """Send a request, with retries, and return the JSON object in the response."""
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
@@ -174,7 +181,7 @@ class OpenAIClient:
 
 
 def count_tokens(counter: TokenCounter, request: Request) -> int:
-    """Return the number of tokens in a whole request, as counted by `counter`."""
+    """Count all tokens in the request, using `counter`."""
     if request.prompt is not None:
         return counter.count_text(request.prompt)
     return counter.count_messages(request.messages or (), request.decoding.tools)

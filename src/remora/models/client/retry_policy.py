@@ -1,6 +1,6 @@
 """Retry policy of the model client.
 
-It selects the failures to retry and the pauses between attempts.
+It determines which failures to retry and how long to wait between attempts.
 """
 
 import random
@@ -18,7 +18,7 @@ RETRIED = frozenset({429, 500, 502, 503, 504})
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """A server's HTTP status, `Retry-After` header and body."""
+    """The HTTP status, `Retry-After` header and body of a response."""
 
     status: int
     retry_after: str | None
@@ -36,12 +36,15 @@ def next_pause(
     *,
     random: Callable[[], float] = random.random,
 ) -> float | None:
-    """Return the seconds to wait after attempt number `attempt` (from 0), or None to give up.
+    """Return the number of seconds to wait before the next attempt, or None to give up.
 
-    Only busy servers and broken connections are retried. A refused request or a timed-out answer is
-    not retried. The pause uses exponential backoff with equal jitter: half of it is fixed and half
-    is random (`random` returns 0 to 1), so that clients do not all retry at the same time.
-    `Retry-After` (seconds or an HTTP date) replaces the fixed half. The maximum is 30 s.
+    `attempt` is the number of the failed attempt, starting from 0. A request is retried if the
+    server was busy or the connection broke. It is not retried if it was refused or timed out.
+
+    The pause uses exponential backoff with equal jitter: half of it is fixed and half is random, so
+    that clients do not all retry at the same time. `random` returns a number from 0 to 1. If the
+    server sent `Retry-After` (in seconds or as an HTTP date), it replaces the fixed half. The
+    maximum pause is 30 s.
     """
     if attempt >= limits.retries or not _is_temporary(failure):
         return None
@@ -60,7 +63,7 @@ def _is_temporary(failure: Failure) -> bool:
 
 
 def _retry_after_s(failure: Failure, now: datetime) -> float | None:
-    """Return the seconds in the server's `Retry-After`, or None if it is missing or invalid."""
+    """Return the `Retry-After` delay in seconds, or None if it is missing or invalid."""
     if not isinstance(failure, Reply) or failure.retry_after is None:
         return None
     text = failure.retry_after.strip()

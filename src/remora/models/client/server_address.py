@@ -1,4 +1,4 @@
-"""Address of a model server, with its endpoints and a form that is safe to show."""
+"""The address of a model server, with its endpoints and a form that is safe to display."""
 
 from ipaddress import ip_address
 
@@ -9,11 +9,11 @@ from remora.errors import ConfigError
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Address of a server.
+    """The address of a model server.
 
     `api` is the base URL of the OpenAI endpoints, usually `…/v1`. `root` is the base URL of the
-    server's other endpoints, if known. `shown` is used in messages and streams: it has no
-    credentials and no query.
+    server's other endpoints, if known. `shown` is the address without credentials and query, for
+    use in messages and streams.
     """
 
     api: str
@@ -23,7 +23,10 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def parse_address(base_url: str) -> Address:
-    """Parse a configured `base_url`; the default path is `/v1`. Raises ConfigError."""
+    """Parse a configured `base_url`.
+
+    The path defaults to `/v1`. Raises ConfigError if the URL is invalid.
+    """
     try:
         url = httpx2.URL(base_url.strip())
     except (httpx2.InvalidURL, ValueError) as error:

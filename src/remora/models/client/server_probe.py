@@ -1,4 +1,4 @@
-"""Server probe, which sends requests to find a server's models, context size and abilities."""
+"""Probing of a server to find its models, context size and capabilities."""
 
 from typing import Any
 
@@ -14,9 +14,10 @@ _MAX_NAME_CHARS = 200
 
 
 def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFacts:
-    """Return the server's model and abilities. Raises ModelError if it cannot be reached.
+    """Return the server's model and capabilities.
 
-    Each ability is tried with a request. Names and versions are not trusted.
+    Raises ModelError if the server cannot be reached. Each capability is tested with a request.
+    Names and versions are not trusted.
     """
     address = connection.address
     found = connection.request_once("GET", f"{address.api}/models")
@@ -43,7 +44,7 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
 
 
 def token_counter_for(facts: ServerFacts, post: PostJson) -> TokenCounter:
-    """Return a counter that uses the server's tokenizer, or an upper bound if it has none."""
+    """Return a counter that uses the server's tokenizer, or an upper bound if there is none."""
     return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
 
 
@@ -55,7 +56,10 @@ def _models(found: Any) -> list[dict[str, Any]]:
 
 
 def _is_name(value: Any) -> bool:
-    """Return True if a model name is safe to record and show. A server may send any name."""
+    """Return True if `value` is a model name that is safe to record and display.
+
+    Servers are not trusted to return valid names.
+    """
     return isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARS and value.isprintable()
 
 

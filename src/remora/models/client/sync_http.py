@@ -1,4 +1,4 @@
-"""Synchronous connection to one server, for probing it and counting tokens."""
+"""Synchronous connection to a server, used to probe it and to count tokens."""
 
 import json
 import time
@@ -20,7 +20,7 @@ _REFUSED = (401, 403)
 
 
 class ServerConnection:
-    """Connection to one server. Owns the key and never reveals it. Thread-safe."""
+    """A thread-safe connection to one server. It never exposes the API key."""
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
@@ -36,7 +36,7 @@ class ServerConnection:
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Post JSON to the endpoint `path`, with retries, and return the response.
 
-        Raises ModelError.
+        Raises ModelError if the request fails or the response is not a JSON object.
         """
         content = json.dumps(body)
         for attempt in count():
@@ -54,9 +54,11 @@ class ServerConnection:
         raise AssertionError("count() does not end")
 
     def request_once(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
-        """Send a request without retries; return the JSON object, or else the HTTP status.
+        """Send a request without retries.
 
-        Raises ModelError if the server cannot be reached or refuses the key.
+        Return the JSON object in the response. If the server returns an error status, or the
+        response is not a JSON object, return the HTTP status. Raises ModelError if the server
+        cannot be reached or rejects the key.
         """
         try:
             reply = self._send(method, url, None if body is None else json.dumps(body))
@@ -110,5 +112,5 @@ class ServerConnection:
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """Return the authorization header, or no headers if there is no key."""
+    """Return the authorization header, or an empty dict if there is no key."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -1,4 +1,4 @@
-"""Wire format of requests and answers, with conversions to and from JSON bodies."""
+"""Conversion of requests and answers to and from the JSON bodies sent over HTTP."""
 
 import json
 import math
@@ -28,17 +28,19 @@ _RANK_FIELDS = (
 
 
 class UnusableAnswer(Exception):
-    """A response body violates the protocol. The client converts this to ModelError."""
+    """Raised if a response body violates the protocol. The client converts it to ModelError."""
 
 
 def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
-    """Return a body for llama.cpp's `/completion` that requests the exact label probabilities.
+    """Return the body of a llama.cpp `/completion` request for the exact label probabilities.
 
-    A grammar is not enough: the server first samples without it. If the sampled token fits the
-    grammar, the server reports the distribution over the whole vocabulary, and an unlikely label
-    may not be among the `n_probs` most likely tokens. The same large bias on every label keeps
-    their odds and makes all other tokens impossible. Raises ValueError unless all labels are single
-    capital letters, because only these are a single token in every tokenizer.
+    A grammar alone is not sufficient, because the server first samples a token without it. If that
+    token fits the grammar, the server reports the distribution over the whole vocabulary, and an
+    unlikely label may not be among the `n_probs` most likely tokens. Therefore, every label gets
+    the same large bias. This preserves the odds between labels and rules out all other tokens.
+
+    Raises ValueError unless all labels are single capital letters. Only single capital letters are
+    a single token in every tokenizer.
     """
     labels = decoding.labels
     if not labels or not all(len(label) == 1 and "A" <= label <= "Z" for label in labels):
@@ -62,7 +64,7 @@ def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
 
 
 def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
-    """Return the body of `/v1/chat/completions` for a grammar, a tool call or free text."""
+    """Return a `/v1/chat/completions` request body for a grammar, a tool call or free text."""
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["messages"] = msgspec.to_builtins(list(request.messages or ()))
@@ -73,7 +75,10 @@ def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
 
 
 def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
-    """Return the body of `/v1/completions` for a complete prompt, with or without a grammar."""
+    """Return the body of a `/v1/completions` request for a complete prompt.
+
+    The request may include a grammar.
+    """
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["prompt"] = request.prompt
@@ -87,7 +92,11 @@ def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, A
 
 
 def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
-    """Return the distribution in a `/completion` body. Raises UnusableAnswer."""
+    """Read the label probabilities from a `/completion` response.
+
+    Raises UnusableAnswer if the response has no probabilities, or if most of the probability
+    belongs to other tokens.
+    """
     try:
         found = {e["token"]: float(e["prob"]) for e in _top_probs(body)}
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -110,7 +119,10 @@ def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
 
 
 def read_choice(body: dict[str, Any]) -> Answer:
-    """Return the first choice of a chat or plain completion. Raises UnusableAnswer."""
+    """Return the first choice of a chat or plain completion.
+
+    Raises UnusableAnswer if the response contains no choices.
+    """
     match body.get("choices"):
         case [dict(choice), *_]:
             pass
@@ -128,7 +140,7 @@ def read_choice(body: dict[str, Any]) -> Answer:
 
 
 def decode_body(body: bytes) -> dict[str, Any]:
-    """Return a body as a JSON object. Raises UnusableAnswer."""
+    """Decode a response body. Raises UnusableAnswer if it is not a JSON object."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -139,7 +151,7 @@ def decode_body(body: bytes) -> dict[str, Any]:
 
 
 def _recordable(value: Any) -> Any:
-    """Escape lone surrogates, because they cannot be encoded in UTF-8, which streams use."""
+    """Escape lone surrogates, because streams are encoded in UTF-8 and cannot contain them."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list):
@@ -150,7 +162,7 @@ def _recordable(value: Any) -> Any:
 
 
 def read_usage(body: dict[str, Any]) -> Usage:
-    """Read the token counts in either protocol's format. Counts that are missing are None."""
+    """Read the token counts, in the format of either protocol. Missing counts are None."""
     usage = _dict(body.get("usage"))
     timings = _dict(body.get("timings"))
     prompt = _count(usage.get("prompt_tokens", body.get("tokens_evaluated")))
@@ -192,7 +204,7 @@ def _top_probs(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _content(choice: dict[str, Any]) -> tuple[str, ToolCall | None]:
-    """Return the text and the native call, if any.
+    """Return the text of a choice, and its native tool call if there is one.
 
     A call whose arguments are not a JSON object is returned as text.
     """

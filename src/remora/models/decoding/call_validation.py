@@ -13,11 +13,14 @@ _SHOWN_CHARS = 60
 
 
 class BadCall(RemoraError):
-    """An answer that is not a valid call. The one-line message is shown to the model."""
+    """An answer that is not a valid call. Its one-line message is shown to the model."""
 
 
 def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
-    """Return the granted tool called `name`, or raise BadCall with a list of the tools."""
+    """Return the granted tool called `name`.
+
+    Raises BadCall if there is no such tool. The message lists all tools.
+    """
     granted = {tool.name: tool for tool in tools}
     if name not in granted:
         raise BadCall(f"unknown tool {short_repr(name)}; the tools are {', '.join(granted)}")
@@ -25,7 +28,7 @@ def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
 
 
 def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
-    """Return `call` if its arguments fit `tool`. Raises BadCall otherwise."""
+    """Return `call` if its arguments match the schema of `tool`. Raises BadCall otherwise."""
     _check_names(call, tool)
     try:
         json.dumps(call.args, ensure_ascii=False).encode()
@@ -63,7 +66,10 @@ def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
 
 @cache
 def _validator() -> Any:
-    """Return the validator class. Imported on first use, because jsonschema is slow to import."""
+    """Return the validator class.
+
+    It is imported on first use, because importing jsonschema is slow.
+    """
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 

@@ -1,8 +1,8 @@
 """Strict parser for FunctionGemma calls: `<start_function_call>call:NAME{arg:<escape>v<escape>}…`.
 
-Strings are enclosed in two `<escape>` tokens and may contain any other text. Numbers, `true`,
-`false`, `null`, arrays `[a,b]` and objects `{key:value}` are written without `<escape>`, and keys
-without quotes.
+Strings are enclosed in a pair of `<escape>` tokens and may contain any other text. Numbers, `true`,
+`false`, `null`, arrays `[a,b]` and objects `{key:value}` are not enclosed in `<escape>` tokens.
+Keys are not quoted.
 """
 
 import json
@@ -25,9 +25,10 @@ _MAX_DEPTH = 32
 def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
     """Return the first call in `text`. Further calls are ignored.
 
-    A string is converted if the declared type is not a string, and a bare number or word is
-    converted to a declared string. This is necessary because some servers declare every argument
-    as a string. Nothing else is repaired. Raises BadCall with a one-line reason.
+    If the declared type of an argument is not a string, a string value is converted to that type.
+    If the declared type is a string, a bare number or word is converted to a string. This is
+    necessary because some servers declare every argument as a string. Nothing else is repaired.
+    Raises BadCall, with a one-line message, if the call is not valid.
     """
     reader = _Parser(text)
     calls = []
@@ -45,13 +46,13 @@ def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
 
 
 class _Bare(str):
-    """A number or word as written, so that it is unchanged if the argument is a string."""
+    """A bare number or word. Its original spelling is kept in case the argument is a string."""
 
     __slots__ = ()
 
 
 class _Parser:
-    """Recursive-descent parser for an answer."""
+    """Recursive-descent parser for a model's answer."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -134,7 +135,10 @@ class _Parser:
 
 
 def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
-    """Convert `value` to its declared type. A value that does not fit is rejected later."""
+    """Convert `value` to its declared type.
+
+    If that is not possible, validation rejects it later.
+    """
     schema = _resolve_schema(schema, top)
     match value:
         case dict():
@@ -155,7 +159,7 @@ def _resolve_schema(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _kinds(schema: Mapping[str, Any], top: Mapping[str, Any]) -> set[str]:
-    """Return the types that `schema` allows; empty if it declares none."""
+    """Return the types that `schema` allows, or an empty set if it does not declare a type."""
     if "enum" in schema and "type" not in schema:
         return {"string" if isinstance(v, str) else "other" for v in schema["enum"]}
     choices = [c for word in ("anyOf", "oneOf") for c in schema.get(word, ())]

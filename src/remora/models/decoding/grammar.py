@@ -1,7 +1,7 @@
-"""GBNF grammar for one tool call: `{"tool":"NAME","args":{…}}`, typed by the tools' schemas.
+"""GBNF grammar for one tool call, `{"tool":"NAME","args":{…}}`, generated from the tools' schemas.
 
-Ranges, patterns, formats and unique items cannot be expressed in a grammar; validation checks them.
-Properties are in declared order, which is the order in which the model sees them.
+A grammar cannot express ranges, patterns, formats or unique items, so these are checked by
+validation. Properties keep their declared order, which is the order that the model sees.
 """
 
 import json
@@ -60,12 +60,15 @@ def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
 
 
 def closed_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool's parameters as an object schema that does not allow any other keys."""
+    """Return a tool's parameters as an object schema that does not allow additional keys."""
     return {**parameters, "type": "object", "additionalProperties": False}
 
 
 def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
-    """Return the target of a local `$ref` (`#/$defs/NAME`). Raises ValueError for any other ref."""
+    """Return the target of a local `$ref` (`#/$defs/NAME`).
+
+    Raises ValueError if the reference is not local or its target does not exist.
+    """
     found: Any = top
     start, *steps = ref.split("/")
     for step in steps:
@@ -77,7 +80,11 @@ def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
 
 
 class _Rules:
-    """Adds a tool's rules to `made`, keyed by name, and its terminals to `used`."""
+    """Grammar rules of one tool.
+
+    Rules are added to `made`, keyed by name. The names of the terminals they need are added to
+    `used`.
+    """
 
     def __init__(
         self, prefix: str, top: Mapping[str, Any], made: dict[str, str], used: set[str]
@@ -91,7 +98,7 @@ class _Rules:
     def value(self, name: str, schema: Any) -> str:
         """Return an expression for the values that `schema` allows.
 
-        The names of the rules it adds begin with `name`.
+        The names of any added rules start with `name`.
         """
         if not isinstance(schema, Mapping):
             return self._terminal("value")
@@ -147,10 +154,11 @@ class _Rules:
         return f"{_literal(_json(key) + ':')} {self.value(name, schema)}"
 
     def _members(self, name: str, pairs: list[tuple[str, bool]]) -> str:
-        """Return an expression for the pairs in order, with commas between those present.
+        """Return an expression that matches the pairs in order, separated by commas.
 
-        `starts` has the pairs that can be first, which are those up to the first required pair.
-        `after` is the expression for what may follow a pair.
+        Optional pairs may be missing. `starts` contains the pairs that can come first: all pairs up
+        to and including the first required pair. `after` is the expression for what may follow a
+        pair.
         """
         after = ""
         starts: list[str] = []
@@ -168,9 +176,9 @@ class _Rules:
         return f"({' | '.join(starts)})?" if may_be_empty else group
 
     def _ref(self, ref: str) -> str:
-        """Return the name of a definition's rule.
+        """Return the name of the rule for a definition.
 
-        The rule is named before its body is built, so that the definition may be recursive.
+        The name is assigned before the rule is built, so that definitions can be recursive.
         """
         if ref not in self._refs:
             name = self._refs[ref] = f"{self._prefix}-d{len(self._refs)}"
@@ -203,7 +211,7 @@ def _span(schema: Mapping[str, Any], least: str, most: str) -> str:
 
 
 def _repeat(least: int, most: int | None) -> str:
-    """Return `*`, `{m,}` or `{m,n}`. Bounds that llama.cpp would refuse are left to validation."""
+    """Return `*`, `{m,}` or `{m,n}`. Bounds that llama.cpp would reject are left to validation."""
     least = min(least, _MAX_REPEATS)
     if most is None or most > _MAX_REPEATS:
         return f"{{{least},}}" if least else "*"

@@ -14,7 +14,7 @@ __all__ = ["BadCall", "parse_functiongemma", "parse_json_call"]
 def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
     """Return the first call in `text`. Further calls are ignored, and nothing is repaired.
 
-    Raises BadCall.
+    Raises BadCall if the text is not JSON or does not start with a valid call.
     """
     values = _values(text)
     match values[0]:
@@ -24,7 +24,7 @@ def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
 
 
 def _values(text: str) -> list[Any]:
-    """Return one or more JSON values, which must be separated only by white space."""
+    """Parse one or more JSON values that are separated only by whitespace."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_no_constant)
     values, remaining = [], text.strip()
     if not remaining:

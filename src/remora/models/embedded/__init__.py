@@ -1,1 +1,1 @@
-"""The embedded model: its weights and the process that serves it."""
+"""The embedded model, its weights and the process that serves it."""

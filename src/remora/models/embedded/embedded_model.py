@@ -1,4 +1,4 @@
-"""Embedded model: SmolLM2-135M-Instruct, served by a child process."""
+"""The embedded model (SmolLM2-135M-Instruct), served by a child process."""
 
 import asyncio
 import threading
@@ -28,10 +28,11 @@ _CACHE_MIB = 256
 
 
 class EmbeddedModel:
-    """A `Model` whose server starts with the first request or token count. Raises ModelError.
+    """A `Model` whose server starts with the first request or token count.
 
-    With `exact`, there is no prompt cache and only one request at a time, so that equal requests
-    with the same seed get the same answer.
+    If `exact` is true, the prompt cache is disabled and only one request is sent at a time, so that
+    identical requests with the same seed get the same answer. Raises ModelError if the engine or
+    the weights are missing.
     """
 
     name = weights.MODEL
@@ -63,7 +64,7 @@ class EmbeddedModel:
 
     @property
     def pid(self) -> int | None:
-        """The server's process ID, or None if it is not running."""
+        """The process ID of the server, or None if it is not running."""
         return self._process.pid
 
     def describe(self) -> dict[str, Any]:
@@ -82,9 +83,9 @@ class EmbeddedModel:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """Return the model's answer. Raises ModelError.
+        """Return the model's answer. Raises ModelError if the request fails.
 
-        If the server has exited, it is restarted, at most once per run.
+        If the server has exited, it is restarted, but at most once per run.
         """
         if self._exact:
             request = without_cache(request)
@@ -116,7 +117,7 @@ class EmbeddedModel:
         return client
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request for the token counter. May be called from any thread."""
+        """Send a request for the token counter. Can be called from any thread."""
         while True:
             served = self._process.ensure_running()
             try:

@@ -1,4 +1,4 @@
-"""Properties of the embedded model, and the check that its engine is installed."""
+"""Properties of the embedded model, and a check that its engine is installed."""
 
 import importlib.util
 

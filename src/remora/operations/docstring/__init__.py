@@ -1,1 +1,1 @@
-"""Docstrings: expected content, style, and the edit that adds or updates a docstring."""
+"""The docstring operation, which adds and updates docstrings."""

@@ -1,4 +1,4 @@
-"""Checks that a change set writes one docstring and nothing else."""
+"""Checks that a change set writes one docstring and changes nothing else."""
 
 import ast
 import io
@@ -16,7 +16,7 @@ from remora.operations.submission import Submission
 
 
 def docstrings_only(submission: Submission) -> str:
-    """Syntax tree and comments are unchanged, except for this node's docstring."""
+    """Check that the syntax tree and comments are unchanged, except for the node's docstring."""
     key = submission.node_id
     for path, (before, after) in submission.files.items():
         if path != submission.path or before is None or after is None:
@@ -28,7 +28,7 @@ def docstrings_only(submission: Submission) -> str:
 
 
 def documented(submission: Submission) -> str:
-    """The node has a docstring that is not outdated."""
+    """Check that the node has a docstring that is not outdated."""
     _, after = submission.files.get(submission.path, (None, None))
     module = parse_module(submission.path, after) if after is not None else None
     node = find_node(module, submission.node_id) if isinstance(module, Module) else None
@@ -44,7 +44,7 @@ TreeAndComments = tuple[str, tuple[str, ...]]
 def tree_without_docstring(path: str, content: bytes, key: str) -> TreeAndComments | None:
     """Return a hash of the syntax tree without the node's docstring, and all comments in order.
 
-    Returns None if the file does not parse or has no such node.
+    Return None if the file does not parse or does not contain the node.
     """
     source = read_source(path, content)
     if isinstance(source, Unreadable):
@@ -62,7 +62,7 @@ def tree_without_docstring(path: str, content: bytes, key: str) -> TreeAndCommen
 
 
 def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
-    """Remove the holder's docstring from the tree, and return the tree's hash."""
+    """Remove the docstring of `holder` from the tree, and return a hash of the tree."""
     body = holder.body  # type: ignore[attr-defined]
     if docstring_text(body) is not None:
         del body[0]

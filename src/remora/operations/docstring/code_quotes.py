@@ -1,4 +1,4 @@
-"""Code quoted in descriptions: short, on one line, without private names."""
+"""Code quoted in descriptions. Quoted code is short, on one line and without private names."""
 
 import ast
 import builtins
@@ -24,9 +24,9 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
-    """Return an expression's source in backticks, or an empty string if it is unsuitable.
+    """Return an expression's source in backticks, or an empty string if it is not suitable.
 
-    With `names`, the expression may use only these names, builtins and capitalized names.
+    If `names` is given, the expression may use only these names, builtins and capitalized names.
     """
     if node is None or (names is not None and not _is_known(node, names)):
         return ""
@@ -57,7 +57,7 @@ def _is_known(node: ast.AST, names: Collection[str]) -> bool:
 
 
 def negate(test: ast.expr) -> ast.expr:
-    """Return the negation of a condition in its shortest form."""
+    """Return the negation of a condition in its simplest form."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -66,7 +66,10 @@ def negate(test: ast.expr) -> ast.expr:
 
 
 def message_text(raised: ast.expr | None, names: Collection[str]) -> str:
-    """Return the literal message of a raised exception, with its fields in backticks."""
+    """Return the literal message of a raised exception, with f-string fields in backticks.
+
+    Return an empty string if there is no suitable message.
+    """
     first = raised.args[0] if isinstance(raised, ast.Call) and raised.args else None
     text = _literal_text(first, names)
     fit = len(text.split()) > 1 and len(text) <= 120 and text.isprintable()

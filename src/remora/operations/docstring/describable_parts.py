@@ -1,4 +1,4 @@
-"""Parts that a node's docstring may describe, read from its code."""
+"""Parts of a node's code that its docstring may describe."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
 
 
 def source_of(node: ast.expr | None) -> str | None:
-    """Return an expression's source on one line. String annotations lose their quotes."""
+    """Return an expression's source on one line. Quotes around string annotations are removed."""
     if node is None:
         return None
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -69,7 +69,7 @@ def _names(args: ast.arguments) -> list[str]:
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[Parameter]:
-    """Yield annotated attributes of the class body, except class constants."""
+    """Yield the annotated attributes in the class body, except class constants."""
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             name, annotation = statement.target.id, source_of(statement.annotation)

@@ -16,7 +16,7 @@ _REPEAT = re.compile(r"#\d+$")
 
 
 def needs_docstring(module: Module, node: Node) -> bool:
-    """True if the docstring is missing or outdated."""
+    """Return True if the docstring is missing or outdated."""
     if node.docstring is not None:
         return node.docstring_outdated
     if is_test(module.path):
@@ -28,14 +28,14 @@ def needs_docstring(module: Module, node: Node) -> bool:
 
 
 def is_test(path: str) -> bool:
-    """True if a file is part of the project's tests."""
+    """Return True if the file belongs to the project's tests."""
     folders = path.split("/")[:-1]
     in_folder = not _TEST_FOLDERS.isdisjoint(folders)
     return in_folder or is_test_file(path) or is_conftest(path)
 
 
 def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
-    """True for public nodes outside functions, unless another node's docstring covers them."""
+    """Return True for public nodes outside functions, unless another docstring covers them."""
     if any(_UNDOCUMENTED_DECORATORS.match(decorator) for decorator in node.decorators):
         return False
     parts = [_REPEAT.sub("", part) for part in node.qualname.split(".")]
@@ -50,7 +50,7 @@ def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
 
 
 def _inherits(node: Node, holder: Node, by_key: Mapping[NodeKey, Node]) -> bool:
-    """True if a base class in the same file documents a method with the same name."""
+    """Return True if a base class in the same file documents a method with the same name."""
     if node.node_type != "function" or holder.node_type != "class":
         return False
     bases = _WORD.findall((holder.signature or "").partition("(")[2])

@@ -1,4 +1,4 @@
-"""Update of an outdated docstring; text that is still correct is kept."""
+"""Update of an outdated docstring. Text that is still correct is kept."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ def updated_lines(
     texts: DocstringTexts,
     manner: DocstringFormat,
 ) -> list[str]:
-    """Return the lines between the quotes, with removed parts deleted and new parts added."""
+    """Return the lines between the quotes, without outdated parts and with new parts added."""
     read = parse_docstring(inner)
     renamed = {old: new for old, new in texts.renames.items() if old in other.unknown_parameters}
     lost = other.unknown_parameters - set(renamed)
@@ -56,7 +56,10 @@ def updated_lines(
 
 
 def _whole(read: ParsedDocstring, section: Section) -> _Edit:
-    """Delete a section and the blank lines before it (or after it, if there are none before)."""
+    """Return the edit that deletes a section and the blank lines before it.
+
+    If there are no blank lines before the section, the blank lines after it are deleted.
+    """
     first, last = section.first, section.last
     while first > 1 and not read.lines[first - 1].strip():
         first -= 1
@@ -70,7 +73,10 @@ def _whole(read: ParsedDocstring, section: Section) -> _Edit:
 def _thinned(
     read: ParsedDocstring, section: Section, removed: frozenset[str], *, keep: bool
 ) -> Iterator[_Edit]:
-    """Yield the edits that delete removed parts, or the whole section if it would be empty."""
+    """Yield the edits that delete the removed parts.
+
+    If the section would be empty, the whole section is deleted unless `keep` is true.
+    """
     hit = [item for item in section.items if removed.intersection(item.names)]
     if hit and not keep and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
@@ -111,7 +117,7 @@ def _renamed(read: ParsedDocstring, section: Section, names: dict[str, str]) -> 
 def _places(
     read: ParsedDocstring, made_of: Describable, fresh: Sequence[str]
 ) -> Iterator[tuple[Parameter, Section, int]]:
-    """Yield each new parameter, its section, and the line to insert it before."""
+    """Yield each new parameter with its section and the number of the line to insert it before."""
     sections = [each for each in read.sections if each.kind == "parameters"]
     listed = [(each, item) for each in sections for item in each.items if item.names]
     order = [each.name for each in made_of.parameters]
@@ -140,7 +146,10 @@ def _like(
     entry: tuple[Parameter, str],
     manner: DocstringFormat,
 ) -> list[str]:
-    """Return a new item with the section's style: indentation, type notation and blank lines."""
+    """Return the lines of a new item in the style of the section.
+
+    The item has the same indentation, type notation and blank lines as the existing items.
+    """
     style: Style = read.style or manner.style
     sample = read.lines[section.items[0].first]
     margin = sample[: indent_of(sample)]
@@ -157,10 +166,10 @@ def _like(
 
 
 def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
-    """Apply the edits bottom-up and return the lines.
+    """Apply the edits from the last line to the first, and return the lines.
 
-    At the same position, deletions come first. Insertions are applied in reverse order, so that
-    they end up in the given order.
+    At the same position, deletions come first. Insertions are applied in reverse, so that the
+    result has the given order.
     """
 
     def order(pair: tuple[int, _Edit]) -> tuple[int, bool, int]:
@@ -173,7 +182,7 @@ def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
 
 
 def _tidy(lines: list[str], had: int) -> list[str]:
-    """Remove blank lines before the closing quotes until at most `had` of them are left."""
+    """Remove blank lines before the closing quotes until at most `had` are left."""
     while len(lines) > 2 and _blank_at_end(lines) > had:
         del lines[-2]
     return lines
@@ -182,7 +191,7 @@ def _tidy(lines: list[str], had: int) -> list[str]:
 def _blank_at_end(lines: Sequence[str]) -> int:
     """Return the number of blank lines before the closing quotes.
 
-    Returns 0 if the quotes are not on a separate line.
+    Return 0 if the closing quotes are not on a separate line.
     """
     if len(lines) < 2 or lines[-1].strip():
         return 0

@@ -1,4 +1,4 @@
-"""Docstring writer: writes or updates the docstring of one node and changes nothing else."""
+"""Docstring writer, which writes or updates the docstring of a node and changes nothing else."""
 
 import ast
 from functools import lru_cache
@@ -30,7 +30,7 @@ from remora.operations.docstring.parts import Describable, DocstringFormat, Docs
 
 
 class DocumentedNode(NamedTuple):
-    """A node in its file. `text` is its docstring, or None."""
+    """A node in a file. `text` is its docstring, or None if it has no docstring."""
 
     path: str
     qualname: str
@@ -42,7 +42,7 @@ class DocumentedNode(NamedTuple):
 
     @property
     def differences(self) -> DocstringDrift:
-        """Differences between docstring and code. A module never has any."""
+        """Differences between the docstring and the code. A module has no differences."""
         if self.text is None or isinstance(self.node, ast.Module):
             return DocstringDrift()
         return find_drift(self.node, self.text)
@@ -50,7 +50,10 @@ class DocumentedNode(NamedTuple):
 
 @lru_cache(maxsize=8)  # each turn needs the same file; its tree is not modified
 def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
-    """Find a node by qualname. Raises HostError if the file does not parse or has no such node."""
+    """Find a node by its qualname.
+
+    Raises HostError if the file does not parse or does not contain the node.
+    """
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         raise HostError(f"{path}: {source.detail}")
@@ -72,9 +75,9 @@ def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
 
 
 def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat) -> bytes:
-    """Return the file's bytes with a new or updated docstring.
+    """Return the content of the file with a new or updated docstring.
 
-    Raises HostError unless the result has a correct docstring and is otherwise unchanged.
+    Raises HostError if the new docstring would still be outdated or anything else would change.
     """
     made_of = describable_parts(found.node)
     if found.text is None:
@@ -122,10 +125,10 @@ def _updated(
 
 
 def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]:
-    """Return the parts that an outdated docstring needs but that have no description.
+    """Return the parts that an outdated docstring must describe but that have no description yet.
 
-    Parts are returned as `parameters.NAME` and `raises.NAME`. In NumPy style, a parameter's name
-    and type are enough. Only Google style requires descriptions of exceptions.
+    The parts have the form `parameters.NAME` or `raises.NAME`. In NumPy style, a parameter does not
+    need a description if it has a type. Exceptions need descriptions only in Google style.
     """
     style = parse_docstring(found.text or "").style
     named = {each.name: each for each in describable_parts(found.node).parameters}

@@ -1,4 +1,4 @@
-"""Host functions of the docstring agent, which plan and write a docstring."""
+"""Host functions of the docstring agent, which plan and write docstrings."""
 
 import functools
 import re
@@ -55,7 +55,8 @@ def docstring_plan(
 ) -> dict[str, Any]:
     """Return what is missing from a node's docstring and what the code suggests.
 
-    `node` is a qualname, and `callers` are paths of files that call the node. The result has:
+    `node` is a qualname, and `callers` contains the paths of files that call the node. The result
+    contains:
 
     - `state`: `missing`, `inherited`, `outdated` or `current`
     - `style`: the docstring style to use
@@ -103,12 +104,12 @@ def docstring_plan(
 def write_docstring(
     place: ToolTree, path: str, node: str, texts: dict[str, Any], style: str | None = None
 ) -> dict[str, Any]:
-    """Write a missing docstring from `texts`, or update an outdated one.
+    """Write a missing docstring from `texts`, or update an outdated docstring.
 
-    `texts` has `summary` and `outcome`, and mappings by name: `parameters`, `attributes`, `raises`
-    and `renames`. If the sections of a new docstring would violate the project's lint rules, only
-    the summary is written. Raises HostError and writes nothing if a text is not one line or the
-    file would have new findings.
+    `texts` contains the strings `summary` and `outcome`, and the mappings `parameters`,
+    `attributes`, `raises` and `renames`, which are keyed by name. If the sections of a new
+    docstring would violate the project's lint rules, only the summary is written. Raises HostError,
+    without writing anything, if a text is not a single line or the file would have new findings.
     """
     found = find_documented(path, place.read(path), node)
     manner = _format_for(place, path, style)
@@ -159,7 +160,7 @@ def _quote_code(value: Any, tick: str) -> Any:
 
 
 def _are_similar(old: str, new: str) -> bool:
-    """True if the names share a word or are nearly equal, which suggests a rename."""
+    """Return True if the names share a word or are nearly equal, which suggests a rename."""
     shared = {*_WORD.findall(old.lower())} & {*_WORD.findall(new.lower())}
     return bool(shared) or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY
 
@@ -195,7 +196,7 @@ def _describable_lines(made_of: Describable) -> Iterator[str]:
 
 
 def _missing_texts(made_of: Describable, texts: DocstringTexts) -> Iterator[str]:
-    """Yield the parts without a description: `parameters.NAME`, `outcome`, `raises.NAME`."""
+    """Yield the parts without a description, as `parameters.NAME`, `outcome` or `raises.NAME`."""
     for each in made_of.parameters:
         if each.name not in texts.parameters:
             yield f"parameters.{each.name}"

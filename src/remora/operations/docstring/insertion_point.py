@@ -1,4 +1,4 @@
-"""Position of a docstring in a file's bytes; all other bytes are kept."""
+"""Position of a docstring in the bytes of a file. All other bytes are kept."""
 
 import ast
 import codecs
@@ -18,9 +18,10 @@ _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
 class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Byte range of the file that the docstring's lines replace, from `start` to `end`.
+    """Byte range of the file, from `start` to `end`, that is replaced with the docstring's lines.
 
-    `indent` is the indentation of the body. `before` and `after` are written around the lines.
+    `indent` is the indentation of the body. `before` and `after` are inserted before and after the
+    lines.
     """
 
     start: int
@@ -31,7 +32,7 @@ class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileBytes:
-    """A file's bytes without the byte order mark, and its lines and line ending."""
+    """The bytes of a file without the byte order mark, with its lines and its line ending."""
 
     def __init__(self, source: Source) -> None:
         self.mark = codecs.BOM_UTF8 if source.raw.startswith(codecs.BOM_UTF8) else b""
@@ -43,7 +44,7 @@ class FileBytes:
         self.newline = self._ending(self.lines[0]) if self.lines else "\n"
 
     def offset(self, line: int, column: int) -> int:
-        """Return the byte offset of a line (from 1) and column."""
+        """Return the byte offset of a line and column. Lines are counted from 1."""
         return self.starts[line - 1] + column
 
     def with_lines(self, spot: InsertionPoint, lines: Sequence[str]) -> bytes:
@@ -91,7 +92,10 @@ def new_docstring_point(
 
 
 def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
-    """Return the position if the body is on the header's line; the body moves to a new line."""
+    """Return the insertion point for a node whose body is on the same line as its header.
+
+    The body is moved to a new line.
+    """
     first = node.body[0]
     at = body.offset(first.lineno, first.col_offset)
     colon = body.raw[:at].rstrip()
@@ -116,7 +120,7 @@ def _indent_step(body: FileBytes) -> str:
 
 
 def _header_end(node: DefinitionNode, body: FileBytes) -> int:
-    """Return the number of lines up to and including the header's last line."""
+    """Return the number of the header's last line, counted from 1."""
     text = b"".join(body.lines[node.lineno - 1 :]).decode()
     depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -128,7 +132,7 @@ def _header_end(node: DefinitionNode, body: FileBytes) -> int:
 
 
 def _module_point(node: ast.Module, source: Source, body: FileBytes) -> InsertionPoint:
-    """Return the position after the comments at the top of the module."""
+    """Return the insertion point after the comments at the top of the module."""
     stop = start_line(node.body[0], source) - 1 if node.body else len(body.lines)
     number = 0
     while number < stop and _COMMENT.match(body.lines[number]):

@@ -1,4 +1,4 @@
-"""Docstring layout in Google, NumPy or reST style."""
+"""Layout of docstrings in Google, NumPy or reST style."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ Entry = tuple[Parameter, str]
 
 
 def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kind, list[Entry]]]:
-    """Yield the sections. A section in which a description is missing is left out."""
+    """Yield the sections. A section is omitted if any of its descriptions is missing."""
     for kind, listed, known in (
         ("parameters", made_of.parameters, texts.parameters),
         ("attributes", made_of.attributes, texts.attributes),
@@ -64,7 +64,7 @@ def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kin
 def section_lines(
     kind: Kind, entries: Sequence[Entry], manner: DocstringFormat, indent: str
 ) -> Iterator[str]:
-    """Yield a section with its title, every line indented."""
+    """Yield the lines of a section, with its title. All lines are indented."""
     google, numpy = _TITLES[kind]
     if manner.style == "rest":
         for entry in entries:
@@ -81,7 +81,7 @@ def section_lines(
 
 
 def item_lines(kind: Kind, entry: Entry, manner: DocstringFormat, margin: str) -> list[str]:
-    """Return one entry of a section, indented by `margin`."""
+    """Return the lines of one section entry, indented by `margin`."""
     what, text = entry
     name = what.kind.replace("*", "\\*" if manner.style == "rest" else "*") + what.name
     if manner.style == "numpy":

@@ -1,4 +1,4 @@
-"""Docstring literals: prefix, quotes, and the source between the quotes."""
+"""Docstring literals, with their prefix, quotes and the source between the quotes."""
 
 import ast
 import io
@@ -20,7 +20,10 @@ class DocstringLiteral(msgspec.Struct, frozen=True):
 
 
 def read_literal(source: str, value: str) -> DocstringLiteral | None:
-    """Return the literal, or None if its source lines do not match the lines of its value."""
+    """Parse a docstring literal.
+
+    Return None if the lines of its source do not match the lines of its value.
+    """
     tokens = []
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(f"({source})").readline))
@@ -50,8 +53,8 @@ def _lines_match(found: DocstringLiteral, value: str) -> bool:
 def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) -> list[str]:
     """Return the source lines of a new docstring. The first line is not indented.
 
-    The literal is raw if a line has a backslash. With `below`, multi-line text starts on the line
-    below the opening quotes.
+    The literal is raw if a line contains a backslash. If `below` is true, multi-line text starts on
+    the line below the opening quotes.
     """
     prefix = "r" if any("\\" in line for line in lines) else ""
     if len(lines) == 1:
@@ -67,5 +70,5 @@ def updated_literal(found: DocstringLiteral, inner: Sequence[str]) -> str:
 
 
 def escape_text(text: str, found: DocstringLiteral) -> str:
-    """Return the text escaped for an existing literal."""
+    """Escape the text for use in an existing literal."""
     return text if "r" in found.prefix.lower() else text.replace("\\", "\\\\")

@@ -1,4 +1,4 @@
-"""The docstring operation: add missing docstrings and update outdated ones."""
+"""The docstring operation, which adds missing docstrings and updates outdated docstrings."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Docstring parser: sections and items with their line numbers."""
+"""Docstring parser, which finds sections and items with their line numbers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ _NAMED = ("parameters", "raises", "attributes")
 
 
 def parse_docstring(text: str) -> ParsedDocstring:
-    """Parse a docstring in every style, and return the result that has the most sections."""
+    """Parse a docstring in every style, and return the result with the most sections."""
     lines = text.split("\n")
     found: dict[Style, list[Section]] = {
         "google": list(_google(lines)),
@@ -106,7 +106,11 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
 
 
 def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = True) -> int:
-    """Return the last line of the block after `number` that is indented more than `margin`."""
+    """Return the index of the last line of the block that is indented more than `margin`.
+
+    The block starts after line `number`. If `blank` is false, the block ends at the first blank
+    line.
+    """
     last = number
     for index in range(number + 1, len(lines)):
         if not lines[index].strip():

@@ -1,4 +1,4 @@
-"""Parts of a docstring: what to describe, the descriptions, and the parsed text."""
+"""Parts of a docstring: the parts to describe, their descriptions, and the parsed docstring."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Kind = Literal["parameters", "returns", "yields", "raises", "attributes"]
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter as written; `kind` is its prefix in the signature: `""`, `"*"`, `"**"`."""
+    """A parameter as it is written in the code. `kind` is its prefix: `""`, `"*"` or `"**"`."""
 
     name: str
     kind: Literal["", "*", "**"] = ""
@@ -19,7 +19,10 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Raise(msgspec.Struct, frozen=True):
-    """An exception raised by a body, with its name as written. `reason` is one line, or empty."""
+    """An exception raised in a function body. `name` is spelled as in the code.
+
+    `reason` is a single line or empty.
+    """
 
     name: str
     reason: str = ""
@@ -28,8 +31,8 @@ class Raise(msgspec.Struct, frozen=True):
 class Describable(msgspec.Struct, frozen=True, kw_only=True):
     """Parts that a node's docstring may describe, in source order.
 
-    `parameters` excludes `self`, `cls` and private parameters. `annotation` is the return type.
-    `attributes` has the annotated attributes of a class.
+    `parameters` does not include `self`, `cls` and private parameters. `annotation` is the return
+    type. `attributes` contains the annotated attributes of a class.
     """
 
     parameters: tuple[Parameter, ...] = ()
@@ -40,7 +43,10 @@ class Describable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One entry of a section: lines `first` to `last` (from 0) and their text about `names`."""
+    """An entry of a section.
+
+    `first` and `last` are its line numbers, counted from 0. `text` is the description of `names`.
+    """
 
     names: tuple[str, ...]
     first: int
@@ -49,7 +55,11 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """Lines `first` to `last` (from 0), including the title. `margin` is the items' indentation."""
+    """A section of a docstring.
+
+    `first` and `last` are its line numbers, counted from 0 and including the title. `margin` is the
+    indentation of the items.
+    """
 
     kind: Kind
     first: int
@@ -59,7 +69,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class ParsedDocstring(msgspec.Struct, frozen=True):
-    """A docstring's lines, its first non-blank line, and its known sections."""
+    """The lines of a docstring, its summary (the first non-blank line) and its known sections."""
 
     lines: tuple[str, ...]
     summary: str
@@ -68,9 +78,9 @@ class ParsedDocstring(msgspec.Struct, frozen=True):
 
 
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """Docstring conventions of a file: style, line width, quotes and code marks.
+    """Docstring conventions of a file: style, line width, quotes, and backticks for code.
 
-    With `below`, multi-line text starts on the line below the opening quotes.
+    If `below` is true, multi-line text starts on the line below the opening quotes.
     """
 
     style: Style = "google"
@@ -81,9 +91,9 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts of a docstring. A part with an empty text is left out.
+    """The descriptions in a docstring. A part with an empty description is omitted.
 
-    `renames` maps old parameter names to new ones.
+    `renames` maps old parameter names to new names.
     """
 
     summary: str = ""

@@ -1,4 +1,4 @@
-"""Exceptions raised by a body's own `raise` statements, and their conditions."""
+"""Exceptions raised by `raise` statements in a function body, and their conditions."""
 
 import ast
 import re
@@ -17,8 +17,9 @@ _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 class _Context(NamedTuple):
     """Context of a statement.
 
-    `caught` has the names of exceptions that an enclosing `try` handles. `reason` is the condition
-    under which the statement runs; it may use only `names`, which are meaningful to callers.
+    `caught` contains the names of the exceptions that enclosing `try` statements handle. `reason`
+    is the condition under which the statement runs. It uses only `names`, which are meaningful to
+    callers.
     """
 
     caught: tuple[str, ...] = ()
@@ -27,9 +28,10 @@ class _Context(NamedTuple):
 
 
 def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[Raise, ...]:
-    """Return each exception once, in source order, with its reasons joined by `or`.
+    """Return each raised exception once, in source order, with its reasons joined by `or`.
 
-    `names` are the parameters: no other names in a body are meaningful to callers.
+    `names` contains the parameter names, because no other names in the body are meaningful to
+    callers.
     """
     reasons: dict[str, list[str]] = {}
     for name, reason in _raises_in_body(body, _Context(names=frozenset(names))):
@@ -42,7 +44,7 @@ def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[R
 def _join_reasons(reasons: Sequence[str]) -> str:
     """Join reasons, as in `if A or if B`.
 
-    Returns an empty string if a reason is unknown or there are more than two.
+    Return an empty string if a reason is unknown or there are more than two reasons.
     """
     if not all(reasons) or len(reasons) > 2:
         return ""
@@ -96,7 +98,7 @@ def _raise_statement(statement: ast.Raise, where: _Context) -> Iterator[tuple[st
 
 
 def _reason(statement: ast.Raise, where: _Context) -> str:
-    """Return the condition, or the exception's message if the condition is only a name."""
+    """Return the condition, or the exception's message if the condition is empty or only a name."""
     message = message_text(statement.exc, where.names)
     weak = re.fullmatch(r"if `(?:not )?\w+`", where.reason) is not None
     return message if message and (weak or not where.reason) else where.reason
@@ -151,9 +153,9 @@ def _if_false(test: ast.expr, where: _Context) -> str:
 
 
 def _reached_after(passed: Sequence[ast.If], where: _Context) -> str:
-    """Return the condition for getting past the only earlier `if` whose body always exits.
+    """Return the condition for reaching a statement after an `if` whose body always exits.
 
-    Returns an empty string if there are several such statements.
+    Return an empty string if there is more than one such `if`.
     """
     if where.reason or len(passed) != 1 or passed[0].orelse:
         return ""

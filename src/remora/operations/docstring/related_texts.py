@@ -1,4 +1,4 @@
-"""Texts related to a node: other docstrings, constants at call sites, and comments."""
+"""Texts related to a node, taken from other docstrings, call sites and comments."""
 
 import ast
 import re
@@ -25,7 +25,10 @@ _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNOREC
 
 
 class ParameterText(msgspec.Struct, frozen=True):
-    """A parameter's description in a docstring. `owner` is the enclosing class, if any."""
+    """A description of a parameter in a docstring.
+
+    `owner` is the enclosing class, if there is one.
+    """
 
     name: str
     text: str
@@ -33,11 +36,12 @@ class ParameterText(msgspec.Struct, frozen=True):
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts found in one file.
+    """Texts found in a file.
 
-    `parameters` has parameter descriptions. The others are mappings: `methods` from class and
-    method to summary, `raisers` from exception to the functions that raise it, `subclasses` from
-    base class to subclasses, `constants` from function and parameter to the constants passed.
+    `parameters` contains descriptions of parameters. `methods` maps a class and a method to the
+    method's summary. `raisers` maps an exception to the functions that raise it. `subclasses` maps
+    a base class to its subclasses. `constants` maps a function and a parameter to the constants
+    passed to it.
     """
 
     parameters: tuple[ParameterText, ...] = ()
@@ -51,9 +55,9 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts of the node's file (`own`), of files in the same folder (`near`) and of its callers.
+    """Texts from the node's file (`own`), other files in its folder (`near`) and its callers.
 
-    `owner` is the class that contains the node, if any.
+    `owner` is the class that contains the node, if there is one.
     """
 
     own: FileTexts = FileTexts()
@@ -94,7 +98,7 @@ def _frozen(lists: Mapping[_Key, list[str]]) -> dict[_Key, tuple[str, ...]]:
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
-    """Yield top-level and class-level definitions, each with its enclosing class or `""`."""
+    """Yield all definitions outside functions, with the name of the enclosing class or `""`."""
     for node in body:
         if isinstance(node, DEFINITIONS):
             yield node, owner
@@ -131,9 +135,9 @@ def _is_quotable_constant(value: object) -> bool:
 
 
 def majority_text(texts: Sequence[str], *, least: int) -> str:
-    """Return the most common text if it occurs at least `least` times and in 60% of all texts.
+    """Return the most common text if it occurs at least `least` times.
 
-    Otherwise returns an empty string.
+    It must also make up at least 60% of all texts. Otherwise, return an empty string.
     """
     best = Counter(texts).most_common(1)
     if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(texts):
@@ -161,7 +165,7 @@ def _contiguous(lines: Sequence[str]) -> list[str]:
 
 
 def _sentence(lines: Sequence[str]) -> str:
-    """Return the first sentence of a comment, or an empty string if it is not prose."""
+    """Return the first sentence of a comment, or an empty string if the comment is not prose."""
     stripped = [line.strip() for line in lines if line.strip()]
     if not stripped or not all(line.startswith("#") for line in stripped):
         return ""

@@ -6,7 +6,7 @@ from remora.config.schema import OperationConfig
 
 
 class DocstringConfig(OperationConfig):
-    """Keys of `operations.docstring`."""
+    """Settings under `operations.docstring`."""
 
     style: Literal["google", "numpy", "rest"] | None = None
-    """Docstring style, google, numpy or rest; null: the project's own style."""
+    """Docstring style: google, numpy or rest. If null, the style that the project already uses."""

@@ -1,4 +1,4 @@
-"""Docstring style and format of a file."""
+"""The docstring style and format used in a file."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)"
 
 
 class StyleCounts:
-    """Counts of docstring features, which can be summed over files."""
+    """Counts of docstring features, which can be added up over several files."""
 
     def __init__(self) -> None:
         self.styles: Counter[Style] = Counter()
@@ -45,10 +45,10 @@ class StyleCounts:
 def docstring_format(
     seen: Iterable[StyleCounts], *, style: Style | None, width: int
 ) -> DocstringFormat:
-    """Return the docstring format.
+    """Return the docstring format to use.
 
-    Except for `style` and `width`, each property is taken from the first entry of `seen` that has
-    it. If `style` is None, it is chosen in the same way.
+    `style` and `width` are used as given. Every other property is taken from the first entry of
+    `seen` that determines it, and so is the style if `style` is None.
     """
     habits = list(seen)
     chosen = style or _most([each.styles for each in habits]) or "google"

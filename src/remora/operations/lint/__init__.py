@@ -1,1 +1,1 @@
-"""Lint: remove ruff findings."""
+"""The lint operation, which removes ruff findings."""

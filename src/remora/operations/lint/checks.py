@@ -11,7 +11,10 @@ _SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGN
 
 
 def fewer_findings(submission: Submission) -> str:
-    """The node has fewer findings than before, and no added comment silences a linter."""
+    """Check that the node has fewer findings than before.
+
+    New comments that silence a linter are not allowed.
+    """
     path, key = submission.path, submission.node_id
     contents = submission.files.get(path)
     if contents is None:

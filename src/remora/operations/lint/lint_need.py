@@ -1,4 +1,4 @@
-"""Lint findings by node, from one ruff run over all planned files."""
+"""Number of lint findings in each node, from a single ruff run over all planned files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +10,9 @@ from remora.tools.host.ruff.ruff_process import lint_findings
 
 
 def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
-    """Return a function that counts the findings on a node's own lines.
+    """Return a function that counts the findings on the lines that belong to a node itself.
 
-    Raises ConfigError if ruff fails with the project's settings.
+    Raises ConfigError if ruff fails, which is usually caused by the project's ruff settings.
     """
     lines: dict[str, list[int]] = {}
     try:

@@ -1,4 +1,4 @@
-"""The lint operation: remove ruff findings from one node."""
+"""The lint operation, which removes ruff findings from a node."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Test: write missing tests and prove that they detect faults."""
+"""The test operation, which writes missing tests and proves that they detect faults."""

@@ -15,7 +15,10 @@ _MAX_TESTS = 2
 
 
 def test_only_adds(submission: Submission) -> str:
-    """One test file gets a new test, optionally a second one for exceptions, and their imports."""
+    """Check that the change set only adds a test, with its imports, to a single test file.
+
+    It may also add a second test for exceptions.
+    """
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
@@ -25,13 +28,13 @@ def test_only_adds(submission: Submission) -> str:
 
 
 def test_passes(submission: Submission) -> str:
-    """The new test passes twice on the unchanged code, in different circumstances."""
+    """Check that the new test passes twice on the unchanged code, in different circumstances."""
     proof = _proof(submission)
     return proof if isinstance(proof, str) else proof.problem
 
 
 def test_kills_mutant(submission: Submission) -> str:
-    """The new test fails for at least one fault in the node."""
+    """Check that the new test fails for at least one fault in the node."""
     proof = _proof(submission)
     if isinstance(proof, str) or proof.killed:
         return proof if isinstance(proof, str) else ""
@@ -51,7 +54,7 @@ def _new_tests(submission: Submission) -> list[str] | str:
 
 
 def _proof(submission: Submission) -> Proof | str:
-    """Return the proof for the new tests, or an error. Runs them only once per submission."""
+    """Return the proof for the new tests, or an error. The tests run only once per submission."""
     ids = _new_tests(submission)
     if isinstance(ids, str):
         return ids

@@ -18,7 +18,10 @@ _NAMED_IN = (
 
 
 def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
-    """Return the function under test, or the reason why it cannot be tested. Raises HostError."""
+    """Return the function under test, or the reason it cannot be tested.
+
+    Raises HostError if the file cannot be read.
+    """
     return find_target(path, place.read(path), node, place.files.exists)
 
 
@@ -51,7 +54,7 @@ def callers_of(place: ToolTree, subject: TargetFunction) -> list[ast.Module]:
 
 
 def names_hypothesis(place: ToolTree, tests: dict[str, str]) -> bool:
-    """True if the project's tests or requirements mention Hypothesis."""
+    """Return True if the project's tests or requirements mention Hypothesis."""
     if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
         return True
     for pattern in _NAMED_IN:

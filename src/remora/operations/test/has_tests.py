@@ -12,13 +12,13 @@ from remora.hub.query.snapshots import MemorySnapshot
 
 
 class NodesWithTests:
-    """Lookup of nodes that have tests. Reads the tree's Python files on first use."""
+    """Finds out which nodes have tests. The tree's Python files are read on first use."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
 
     def holds(self, key: str) -> bool:
-        """True if a test calls the node, directly or indirectly, or is named after it."""
+        """Return True if a test calls the node, directly or indirectly, or is named after it."""
         try:
             return bool(self._related.of(key))
         except Exception:  # drop the half-built result
@@ -35,7 +35,10 @@ class NodesWithTests:
 
 
 def _python_files(tree: Path) -> Iterator[str]:
-    """Yield paths relative to the tree. Iterative, because folders may be nested deeply."""
+    """Yield the paths of Python files, relative to the tree.
+
+    The search is iterative, because folders may be deeply nested.
+    """
     waiting = [""]
     while waiting:
         above = waiting.pop()

@@ -1,4 +1,4 @@
-"""Host functions of the test agent that call a function to find assertions."""
+"""Host functions of the test agent that call a function to find possible assertions."""
 
 import ast
 from collections.abc import Mapping
@@ -30,18 +30,29 @@ _MIN_KILLED_SHARE = 0.25
 
 
 def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
-    """Return the assertions that a test of a function could make; `node` is its qualname.
+    """Return the assertions that a test of a function could make.
 
-    The function is called with arguments from examples, from calls in the project, and chosen by
-    type and by use: twice in different circumstances, and once with each mutant.
+    `node` is the function's qualname.
 
-    `state` is `open`, or `unfit` with a `reason`. `cases` has the calls that together kill the most
-    mutants, each with `call`, and `value` or `raises`. They kill `killed` of `mutants` and execute
-    `lines` of `all_lines`. `of_values` has the same numbers for cases that do not raise, and
-    `of_property` for the property (without lines). `holds` is a property that holds in a Hypothesis
-    test, if Hypothesis is installed in the project's environment; it kills `holds_killed` mutants.
-    `prefer_holds` is true if the project uses Hypothesis and the property kills no fewer mutants
-    than the cases.
+    The function is called with arguments from examples, arguments from calls in the project, and
+    arguments chosen by type and usage. Each call runs twice in different circumstances, and once
+    with each mutant.
+
+    The result contains:
+
+    - `state`: `open`, or `unfit` with a `reason`
+    - `cases`: the calls that together kill the most mutants, each with `call`, and `value` or
+      `raises`
+    - `killed` and `mutants`: the number of mutants that the cases kill, and the number of all
+      mutants
+    - `lines` and `all_lines`: the number of lines that the cases execute, and the number of all
+      lines
+    - `of_values`: the same numbers for the cases that do not raise an exception
+    - `of_property`: the same numbers for the property, without lines
+    - `holds`: a property that holds in a Hypothesis test, if the project has Hypothesis installed
+    - `holds_killed`: the number of mutants that the property kills
+    - `prefer_holds`: true if the project uses Hypothesis and the property kills at least as many
+      mutants as the cases
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -105,14 +116,14 @@ def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> 
 
 
 def _is_intended_use(subject: TargetFunction, case: Case) -> bool:
-    """False if an argument contradicts the annotations, or the result is the string `"None"`."""
+    """Return False if an argument contradicts its annotation or the result is `"None"`."""
     return bool(case.raises) or not (contradicts(subject, case.call) or case.value == _NONE_SPELLED)
 
 
 class _Ranking(NamedTuple):
-    """The best cases and property, and the mutants they kill.
+    """The best cases and the best property, with the mutants that they kill.
 
-    `why` is the reason why the cases are not worth a test, or empty.
+    `why` is the reason the cases are not worth a test, or an empty string.
     """
 
     chosen: list[Case]
@@ -161,10 +172,10 @@ def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
 
 
 def observe_calls(place: ToolTree, path: str, node: str, calls: list[str]) -> list[dict[str, Any]]:
-    """Run calls, given as expressions in the module's namespace, and return their results.
+    """Run calls and return their results. The calls are expressions in the module's namespace.
 
-    Each result has `value` or `raises`. It has neither if the result differs between two runs or
-    cannot be asserted.
+    Each result contains `value` or `raises`. It contains neither if the result differs between two
+    runs or cannot be asserted.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):

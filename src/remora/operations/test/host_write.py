@@ -31,13 +31,13 @@ def write_test(
     cases: list[dict[str, Any]],
     holds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write a test of a function, either for `cases` or for the property `holds`.
+    """Write a test of a function, for either `cases` or the property `holds`.
 
-    The test file is chosen according to the project's conventions. Similar cases become one
-    parametrized test; cases with exceptions become a second test.
+    The test file is chosen according to the project's conventions. Similar cases become a
+    parametrized test, and cases with exceptions become a second test.
 
-    Raises HostError and writes nothing if the file would have new findings or names conflict.
-    Returns the `path`, `name` and `id` of the first test.
+    Return the `path`, `name` and `id` of the first test. Raises HostError, without writing
+    anything, if the file would have new findings or names would conflict.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -114,7 +114,7 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 
 
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
-    """Return the file with imports sorted according to the project's lint rules.
+    """Return the content with its imports sorted if the project's lint rules require it.
 
     Raises HostError if the change adds any other findings.
     """
@@ -129,12 +129,14 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
 
 
 def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
-    """Run tests by pytest ids, in isolation and without changing the tree.
+    """Run the tests with the given pytest ids, in isolation and without changing the tree.
 
-    Returns `passed`, `problem`, and each test's `outcome`, `message` and `seconds` (an integer).
-    With `path` and `node`, the tests run twice, and once with every mutant of that function. The
-    result then also has the numbers `killed` and `mutants`, the mutants that `survived`, and the
-    number of executed `lines`.
+    Return `passed`, `problem`, and the `outcome`, `message` and `seconds` (an integer) of each
+    test.
+
+    If `path` and `node` are given, the tests run twice on the function as it is, and once with each
+    of its mutants. The result then also contains the counts `killed`, `mutants` and `lines`
+    (executed lines), and the descriptions of the mutants that `survived`.
     """
     _check_ids(place, ids)
     if node:
@@ -158,7 +160,7 @@ def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -
 
 
 def coverage_of(place: ToolTree, ids: list[str], path: str) -> list[int]:
-    """Return the lines of the file `path` that tests execute."""
+    """Return the numbers of the lines in the file `path` that the tests execute."""
     _check_ids(place, ids)
     lines = run_tests_once(place, path, [""], ids).get("lines")
     return [number for number in lines if isinstance(number, int)] if lines else []
@@ -174,7 +176,7 @@ def _check_ids(place: ToolTree, ids: list[str]) -> None:
 
 
 def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return results with durations in whole seconds, so that repeated runs give equal results."""
+    """Convert durations to whole seconds, so that repeated runs return equal results."""
     return {
         name: {
             "outcome": str(test.get("outcome")),
@@ -186,7 +188,7 @@ def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
 
 
 def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str]:
-    """Map the names defined in the target's module to the module that a test imports them from."""
+    """Map each name defined in the target's module to the module from which a test imports it."""
     return {
         one.name: home.imports_from
         for one in subject.source.tree.body
@@ -195,6 +197,6 @@ def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str
 
 
 def _raised(cases: list[Case]) -> dict[str, str]:
-    """Map the names of raised exceptions that are not built in to their modules."""
+    """Map the name of each raised exception that is not built in to its module."""
     raised = {case.raises: case.origin for case in cases if case.raises}
     return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

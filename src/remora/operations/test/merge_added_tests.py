@@ -1,4 +1,4 @@
-"""Merging of change sets that add tests to the same file, and removal of these tests."""
+"""Merging of change sets that add tests to the same file, and removal of the added tests."""
 
 from pathlib import Path
 
@@ -40,8 +40,8 @@ def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
 def remove_own_tests(root: Path, patch: FilePatch) -> FilePatch:
     """Return a patch that removes only the added tests from the user's current test file.
 
-    `patch` is reversed: the tests are in its base. It is returned unchanged if it did more than add
-    tests, or if the file has not been edited since.
+    `patch` is reversed, so its base contains the tests. It is returned unchanged if the original
+    change did more than add tests, or if the file has not been edited since.
     """
     try:
         ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)

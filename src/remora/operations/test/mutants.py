@@ -1,4 +1,4 @@
-"""Mutants of a function: copies of its file with one planted fault."""
+"""Mutants of a function. A mutant is a copy of the function's file with one planted fault."""
 
 import ast
 import copy
@@ -43,7 +43,10 @@ _Change = Callable[[ast.AST], ast.AST]
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """A mutant. `text` is the whole file, without comments and formatting; `what` is the fault."""
+    """A mutant. `what` describes the fault.
+
+    `text` is the source of the whole file, without comments and formatting.
+    """
 
     what: str
     line: int
@@ -53,8 +56,8 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
 def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
     """Return at most `most` mutants in source order, chosen from each kind of fault in turn.
 
-    Returns an empty list if there is no such function. Every mutant parses, and no two mutants have
-    the same syntax tree.
+    All mutants parse, and no two mutants have the same syntax tree. Return an empty list if the
+    function does not exist.
     """
     read = read_source("", source)
     if isinstance(read, Unreadable):
@@ -98,7 +101,7 @@ class _Replace(ast.NodeTransformer):
 def _plant_fault(
     tree: ast.Module, function: FunctionNode, number: int, change: _Change
 ) -> tuple[str, str] | None:
-    """Return the syntax tree dump and the text of the mutated file, or None if it is invalid."""
+    """Return the syntax tree dump and the source of the mutated file, or None if it is invalid."""
     whole = copy.deepcopy(tree)
     place = next(
         one
@@ -121,9 +124,10 @@ def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
 
 
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
-    """Return the function and the nodes of its body, in source order.
+    """Return the function and the nodes in its body, in source order.
 
-    Skips the docstring, and everything inside nested definitions, f-strings and `raise` statements.
+    The docstring is skipped, and so is everything inside nested definitions, f-strings and `raise`
+    statements.
     """
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
@@ -231,7 +235,10 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _is_text(node: ast.BinOp) -> bool:
-    """True for operations on constant text, where another operator would be a type error."""
+    """Return True if an operand is a string or bytes literal.
+
+    With another operator, such an operation would be a type error.
+    """
     return any(
         isinstance(side, ast.JoinedStr)
         or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))

@@ -1,4 +1,4 @@
-"""The test operation: write missing tests and prove that they detect faults."""
+"""The test operation, which writes missing tests and proves that they detect faults."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -83,7 +83,10 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 
 
 def _worth(measure: Mapping[str, int]) -> str:
-    """Describe the killed mutants and executed lines, or return an empty string if unknown."""
+    """Describe the killed mutants and the executed lines.
+
+    Return an empty string if they are unknown.
+    """
     if not measure["mutants"]:
         return ""
     faults = f"{measure['mutants']:,} planted {plural('fault', measure['mutants'])}"

@@ -1,4 +1,4 @@
-"""The function under test: how it is imported and called."""
+"""The function under test, with information on how to import and call it."""
 
 import ast
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
     """A function or method under test.
 
     `module` is imported from the folder `import_root`, and tests import `name` from it. `owner` is
-    the class to instantiate, if any.
+    the class to instantiate, or None if no instance is needed.
     """
 
     path: str
@@ -39,14 +39,14 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def implied(self) -> int:
-        """Number of leading parameters that calls omit (`self` or `cls`)."""
+        """Number of leading parameters that calls omit, which are `self` or `cls`."""
         return int("." in self.qualname and "staticmethod" not in _decorator_names(self.function))
 
 
 def find_target(
     path: str, content: bytes, qualname: str, exists: Callable[[str], bool]
 ) -> TargetFunction | str:
-    """Return the target, or the reason why no test can be written for it."""
+    """Return the function under test, or the reason no test can be written for it."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         return source.detail
@@ -72,7 +72,7 @@ def find_target(
 
 
 def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:
-    """Return the folder that a module is imported from, and its dotted name."""
+    """Return the folder from which a module is imported, and the module's dotted name."""
     *folders, file = path.removesuffix(".py").split("/")
     parts = [] if file == "__init__" else [file]
     while folders and exists("/".join((*folders, "__init__.py"))):

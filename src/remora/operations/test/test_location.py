@@ -1,4 +1,4 @@
-"""Location and style of a new test, following the project's other tests."""
+"""Location and style of a new test, based on the project's existing tests."""
 
 import ast
 import re
@@ -16,11 +16,11 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """Test file for a new test, which `exists` or will be created.
+    """The test file for a new test. `exists` is false if the file has to be created.
 
-    `imports_from` is the target's module as written in imports. `quote` and `typed` (`-> None`)
-    follow the surrounding tests. `table` is the form in which parametrized tests list their
-    columns: one string (`text`) or several (`names`).
+    `imports_from` is the target's module as it is written in imports. `quote` and `typed` (`->
+    None`) match the surrounding tests. `table` is how parametrized tests list their columns: as a
+    single string (`text`) or as several strings (`names`).
     """
 
     path: str
@@ -66,7 +66,8 @@ def _new_path(
 ) -> str:
     """Return a path for a new file, in the folder with the most tests.
 
-    If that folder has a subfolder with tests that mirrors the module's folder, it is used instead.
+    If that folder has a subfolder with tests whose path matches the module's folder, the subfolder
+    is used instead.
     """
     folders = Counter(path.rpartition("/")[0] for path in tests)
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
@@ -111,7 +112,7 @@ def _quote_style(around: Mapping[str, str]) -> str:
 
 
 def _table_style(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
-    """Return the style of most parametrized tests, or an empty string if there are none."""
+    """Return the style used by most parametrized tests, or an empty string if there are none."""
     found = [match[1] for text in tests.values() for match in _PARAMETRIZED.finditer(text)]
     as_text = sum(each.endswith(",") for each in found)
     as_names = sum(each in "([" for each in found)
@@ -131,6 +132,6 @@ def _tests_are_typed(around: Mapping[str, str]) -> bool:
 
 
 def test_name(qualname: str) -> str:
-    """Return a test name: `test_load` for `load`, `test_shop_cart_add` for `ShopCart.add`."""
+    """Return the name of a test, such as `test_shop_cart_add` for `ShopCart.add`."""
     words = [_CAMEL.sub("_", part).lower() for part in qualname.split(".")]
     return f"test_{'_'.join(word.strip('_') for word in words)}"

@@ -1,4 +1,4 @@
-"""Functions that a test can be written for, judged only by their definition."""
+"""Functions for which a test can be written, based only on their definitions."""
 
 import ast
 
@@ -20,9 +20,10 @@ _UNFIT = (
 
 
 def needs_test(module: Module, node: Node) -> bool:
-    """True for public functions and methods that a test can call by name.
+    """Return True for public functions and methods that a test can call by name.
 
-    Excludes properties, coroutines, fixtures and the like, and files such as tests and examples.
+    Properties, coroutines, fixtures and similar functions are excluded, and so are files such as
+    tests and examples.
     """
     parts = node.qualname.split(".")
     return (
@@ -56,7 +57,7 @@ def _is_excluded_file(path: str) -> bool:
 
 
 def is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """True if the function is not implemented yet."""
+    """Return True if the function is not implemented yet."""
     return all(
         isinstance(one, ast.Pass)
         or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))

@@ -1,1 +1,1 @@
-"""Continuation of runs and agents: resume, retry, fork."""
+"""Resuming runs, retrying jobs and forking agents."""

@@ -1,4 +1,4 @@
-"""Fork an agent at any turn, and restore the files as they were at that turn."""
+"""Forking an agent at any turn, and restoring the files as they were at that turn."""
 
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ from remora.workspaces.rooted_files import RootedFiles
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork that was created but not run.
+    """A fork that was created but has not run yet.
 
-    `job` is the fork's job. `parent` is recorded in its `agent_start`.
+    `job` is the fork's job. `parent` describes the parent attempt, as recorded in `agent_start`.
     """
 
     job: Job
@@ -42,7 +42,11 @@ class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_of_agent(project: Project, agent_id: str) -> tuple[str, str]:
-    """Return an agent's run ID and operation. Raises NotFound, StreamDamaged."""
+    """Return an agent's run ID and operation.
+
+    Raises NotFound if the agent has no stream or its stream is empty, and StreamDamaged if its
+    stream is damaged.
+    """
     last = last_event(project.trace.existing_agent(agent_id))
     if last is None:
         raise NotFound(f"the stream of {agent_id} is empty", hint="it was killed at its start")
@@ -59,12 +63,13 @@ def fork(  # noqa: PLR0913 (the options of the command)
     files: Path | None = None,
     clock: Clock = utc_now,
 ) -> ForkResult:
-    """Start a new attempt of an agent's job from the state just before the decision of `turn`.
+    """Create a new attempt of an agent's job that continues just before the decision in `turn`.
 
     `record` is the run's verified record. The agent's stream is not changed, and the new attempt is
-    not run. If `files` is given, the files at that turn are written to this empty folder. Raises
-    NotFound if the turn does not exist or a file's content is missing, StreamLocked if the run is
-    running, UsageError if `files` is not empty, and StreamDamaged.
+    not run. If `files` is given, it must be an empty or new folder. The files at that turn are
+    written to it. Raises NotFound if the turn does not exist or a file's content is missing,
+    StreamLocked if the run is still running, UsageError if `files` is not empty, and StreamDamaged
+    if a stream is damaged.
     """
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with open_run(project, record, clock) as stream:
@@ -88,7 +93,7 @@ def _job_of(attempts: Attempts, agent_id: str) -> Job:
 
 
 def _check_contents(project: Project, point: ForkPoint) -> None:
-    """Raise NotFound if a file of the fork cannot be restored."""
+    """Raise NotFound if the content of a changed file cannot be restored."""
     for change in point.changes:
         problem = change.after and project.trace.objects.problem(change.after)
         if problem:

@@ -1,4 +1,4 @@
-"""Finish an interrupted run without repeating finished jobs."""
+"""Resuming an interrupted run without repeating finished jobs."""
 
 from collections.abc import Collection
 
@@ -24,9 +24,10 @@ from remora.trace.redact.redactor import Redactor
 
 
 def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
-    """Raise UsageError if the agent's definition changed after the agent began.
+    """Raise UsageError if the agent's definition has changed since the agent began.
 
-    Only keys in both records are compared, because a later Remora version may record more keys.
+    Only keys that are in both records are compared, because a later Remora version may record more
+    keys.
     """
     now = redact.clean(definition_record(agent))
     known = now.keys() & start.definition.keys()
@@ -42,10 +43,10 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
 async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | None = None) -> None:
     """Finish a run's open attempts and start its remaining jobs.
 
-    `record` is the run's verified record. With `only`, just these agents are continued, on the
-    files that they started from. Raises StreamLocked if another process is writing the run. If an
-    attempt's stream cannot be continued, the other jobs are finished first, then StreamDamaged is
-    raised.
+    `record` is the run's verified record. If `only` is given, only the agents with these IDs
+    continue, using the files that they started from. Raises StreamLocked if another process is
+    writing to the run. If an attempt's stream is damaged, the other jobs are finished before
+    StreamDamaged is raised.
     """
     with open_run(run.project, record, run.clock) as stream:
         attempts = stream.record.attempts()
@@ -68,8 +69,8 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
 class _ResumedJobs:
     """Jobs of a resumed run.
 
-    With `rebases`, an agent restarts on the current file if the user has changed its file. Forks
-    never restart, because their purpose is to continue from the earlier file.
+    If `rebases` is True, an agent whose file was changed by the user restarts on the current file.
+    Forks never restart, because their purpose is to continue from the earlier file.
     """
 
     def __init__(
@@ -125,8 +126,8 @@ class _ResumedJobs:
     ) -> tuple[Job, AgentStart | None]:
         """Return the attempt to run on the changed file.
 
-        An attempt that had not begun is returned unchanged. Otherwise a child attempt is started,
-        and the run's stream records where the old attempt's stream ends.
+        If the attempt has not begun, only its job is updated. Otherwise, a child attempt is
+        started, and the end of the old attempt is recorded in the run's stream.
         """
         if start is None:
             return moved.job, None
@@ -138,7 +139,7 @@ class _ResumedJobs:
         return after, first
 
     def _sound_head(self, job: Job) -> Head:
-        """Sync an attempt's stream and return its head, before the run records the head."""
+        """Sync an attempt's stream to disk and return its head, so that the run can record it."""
         with agent_emitter(self._project, job, self._run.clock) as emitter:
             emitter.sync()
             return emitter.head

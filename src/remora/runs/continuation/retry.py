@@ -1,4 +1,4 @@
-"""Retry a job with feedback: a fork at turn 0, on the current files."""
+"""Retrying a job with feedback. A retry is a fork at turn 0 that uses the current files."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,10 +23,10 @@ from remora.trace.stream.line_builder import Clock, utc_now
 
 
 def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
-    """Return the current attempts of the jobs on `node`, which is a name or a glob.
+    """Return the current attempts of the jobs on `node`, which is a node name or a glob.
 
-    Raises UsageError if a job has not ended, NotFound (with the nearest names) if no node matches,
-    and StreamDamaged.
+    Raises UsageError if a job has not ended, NotFound (listing the closest names) if no node
+    matches, and StreamDamaged if an attempt's stream is damaged.
     """
     jobs = jobs_named(view, node)
     for job in jobs:
@@ -50,11 +50,11 @@ def retry(
     feedback: str | None = None,
     clock: Clock = utc_now,
 ) -> tuple[list[Job], RunRecord]:
-    """Record the verdict `retried` on each job and start its next attempt, without running it.
+    """Record the verdict `retried` on each job and create its next attempt without running it.
 
-    Returns the attempts and the run's verified record, which includes the events appended here.
+    Returns the new attempts and the run's verified record, which includes the events appended here.
     `feedback` is pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if
-    the run is running, UsageError for feedback that is too long.
+    the run is still running, and UsageError if the feedback is too long.
     """
     pinned = checked_feedback(feedback, project.redact)
     with open_run(project, record, clock) as stream:
@@ -78,7 +78,8 @@ def _start(
 ) -> tuple[Job, AgentStart]:
     """Return the next attempt and its start event.
 
-    A fork continues from its fork point. Any other agent restarts on the current file.
+    If the user has changed the file, the attempt restarts on the current file. Forks always
+    continue from their fork point.
     """
     point = fork_point_at(read_events(project.trace.existing_agent(job.agent_id)), 0)
     base_files = cache.of(point.start.rebased)

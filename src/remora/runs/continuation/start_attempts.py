@@ -1,4 +1,4 @@
-"""Attempt numbers for further attempts of a job, and the first line of their streams."""
+"""Numbering of further attempts of a job, and creation of their streams."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from remora.trace.stream.line_builder import Clock
 
 
 class AttemptNumbers:
-    """Assigns a unique number to each further attempt of a job."""
+    """Assigns a unique number to each new attempt of a job."""
 
     def __init__(self, project: Project, attempts: Attempts) -> None:
         self._trace = project.trace
@@ -21,10 +21,10 @@ class AttemptNumbers:
             self._highest[key] = max(self._highest.get(key, 0), attempt.job.attempt)
 
     def next_of(self, job: Job) -> Job:
-        """Return the job with the next attempt number that has no stream.
+        """Return the job with its next unused attempt number.
 
-        A killed command may have left a stream that the run does not record. Its number is
-        skipped.
+        Numbers of streams that the run does not record are skipped. A killed command may have left
+        such streams.
         """
         key = job.operation, job.node_id
         while True:
@@ -41,7 +41,7 @@ UpdateStart = Callable[[Job, AgentStart], AgentStart]
 def start_stream(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
     """Write and sync the first line of an attempt's stream.
 
-    Call before the run's stream records the attempt.
+    Call this before recording the attempt in the run's stream.
     """
     with agent_emitter(project, job, clock) as emitter:
         emitter.emit(start, turn=0)

@@ -1,1 +1,1 @@
-"""Execution of a planned run: base files, engine and attempts."""
+"""Execution of planned runs."""

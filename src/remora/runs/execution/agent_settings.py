@@ -1,4 +1,4 @@
-"""Agent settings from the run's configuration: model query, turns and script options."""
+"""Agent settings taken from the run's configuration."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ EMBEDDED_LIMIT = 600
 def query_settings_for(
     config: Config, agent: Agent, model: Model, request: RunRequest
 ) -> QuerySettings:
-    """Return the query settings of `model` for `agent`.
+    """Return the settings that `agent` uses to query `model`.
 
     Raises ModelError or ConfigError if the model cannot be used as configured.
     """
@@ -43,10 +43,10 @@ def query_settings_for(
 
 
 def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
-    """Return the maximum number of turns.
+    """Return the maximum number of turns for an agent.
 
-    The first value that is set is used: the flag, the operation's configuration, the agent
-    definition, then the runner's default.
+    The command-line flag takes precedence, followed by the operation's configuration, the agent
+    definition, and the runner's default.
     """
     operation = config.operations.get(agent.definition.operation)
     configured = operation.max_turns if operation is not None else None
@@ -54,7 +54,7 @@ def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
 
 
 def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:
-    """Return the options for an agent's scripts, from flags and the operation's settings."""
+    """Return the script options for an agent, taken from flags and the operation's settings."""
     configured = config.operations.get(operation)
     own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
     return {"unsafe_fixes": request.unsafe_fixes, **own}

@@ -1,4 +1,4 @@
-"""Run one attempt of a job, from its start or from its recorded events."""
+"""Execution of one attempt of a job, either from the start or from its recorded events."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -39,8 +39,8 @@ async def run_attempt(
 ) -> str:
     """Run an attempt to its end, record the end in the run's stream, and return the status.
 
-    `start` is the start event in the attempt's stream, if it has begun. `failure` is an error that
-    prevents the attempt from continuing. The attempt is then ended in its current state.
+    `start` is the start event in the attempt's stream, or None if the attempt has not begun. If
+    `failure` is given, the attempt cannot continue and is ended in its current state.
     """
     await run_in_thread(stream.append, job_start(job))
     run.observer.began(job)
@@ -64,7 +64,10 @@ def _dependencies(
     workspace: Workspace,
     emitter: JsonlEventEmitter,
 ) -> AgentDependencies:
-    """Return the agent's dependencies. `emitter` writes its stream, which may have events."""
+    """Return the agent's dependencies.
+
+    `emitter` writes the agent's stream, which may already contain events.
+    """
     agent = run.agents[job.operation]
     mode = run.project.config.runner.memory.summarizer_mode
     model, settings, max_turns = _query_settings(run, agent, start)
@@ -110,8 +113,8 @@ def _query_settings(
 ) -> tuple[Model, QuerySettings, int]:
     """Return the model, the query settings and the maximum number of turns.
 
-    An agent that has begun keeps the recorded settings. Raises ModelError if the model no longer
-    supports them.
+    An agent that has already begun keeps its recorded settings. Raises ModelError if the model no
+    longer supports them.
     """
     if start is None:
         config, model = run.project.config, run.model(agent)
@@ -123,7 +126,10 @@ def _query_settings(
 
 
 def recorded_query_settings(start: AgentStart) -> QuerySettings:
-    """Return the query settings recorded in `agent_start`. Raises StreamDamaged."""
+    """Return the query settings recorded in `agent_start`.
+
+    Raises StreamDamaged if they are invalid.
+    """
     try:
         return msgspec.convert(start.model, QuerySettings)
     except msgspec.ValidationError as error:

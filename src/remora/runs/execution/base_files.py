@@ -1,4 +1,4 @@
-"""Restore the files that a run's agents start from, and detect later changes by the user."""
+"""Restoring the files that a run's agents start from, and detecting later changes to them."""
 
 import hashlib
 import re
@@ -29,17 +29,21 @@ _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 class ChangedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job on the user's current file; `rebased` has that file's hash and mode."""
+    """A job whose file was changed by the user.
+
+    `rebased` includes the current file's hash and mode.
+    """
 
     job: Job
     rebased: dict[str, Any]
 
 
 class BaseFilesCache:
-    """Restored bases of a run: the recorded base, and bases that include the user's later edits.
+    """Cache of a run's restored bases.
 
-    The process that uses it must be the only writer of the run's stream, because the folders are
-    named after the run.
+    It contains the recorded base, and bases that include later edits by the user. The folders are
+    named after the run, so a process may use the cache only while it is the sole writer of the
+    run's stream.
     """
 
     def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
@@ -54,7 +58,8 @@ class BaseFilesCache:
     def of(self, rebased: _Rebased) -> BaseFiles:
         """Return the run's base with the files in `rebased` replaced.
 
-        Raises OutsideError if the commit is missing, DiskError, NotFound and StreamDamaged.
+        Raises OutsideError if the commit is missing, NotFound if a file's content is missing,
+        DiskError if the base cannot be written, and StreamDamaged if the recorded base is invalid.
         """
         with self._lock:
             known = canonical(dict(rebased))
@@ -68,10 +73,10 @@ class BaseFilesCache:
             return self._made[known]
 
     def moved(self, job: Job, base_files: BaseFiles) -> ChangedJob | None:
-        """Return the job on its current file, or None if the file is unchanged.
+        """Return the job, updated to the current version of its file.
 
-        The file's content is stored in `objects/`. Raises Conflict if the file or node no longer
-        exists.
+        Returns None if the file is unchanged. The file's content is stored in `objects/`. Raises
+        Conflict if the file or node no longer exists.
         """
         content = _content(self._project.root, job)
         known = base_files.base.files.get(job.path)
@@ -99,7 +104,7 @@ class BaseFilesCache:
         self._made.clear()
 
     def _folder(self, number: int) -> Path:
-        """Return the path of a base, and remove a folder that a killed command left there."""
+        """Return the path of a base, after deleting any folder that a killed command left there."""
         name = f"{self._run_id}~{number}" if number else self._run_id
         folder = self._project.cache / "bases" / name
         try_remove_tree(folder)
@@ -116,9 +121,9 @@ class BaseFilesCache:
 
 
 def _commit(commit: object) -> str | None:
-    """Return the commit hash. Raises StreamDamaged for any other value.
+    """Return the commit hash, or None. Raises StreamDamaged for any other value.
 
-    A stream from another installation could contain an option for git instead of a hash.
+    In a stream from another installation, the value could be a git option.
     """
     if commit is None or (isinstance(commit, str) and _COMMIT.fullmatch(commit)):
         return commit

@@ -1,4 +1,4 @@
-"""Engines that distribute the jobs of a run to workers."""
+"""Engines that distribute a run's jobs to workers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,14 +11,14 @@ Work = Callable[[Job], Awaitable[None]]
 
 
 class Engine(Protocol):
-    """Distributes jobs to workers. Returns nothing, because results are recorded in streams."""
+    """Distributes jobs to workers. Results are recorded in streams instead of being returned."""
 
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Call `work` once for each job. After cancellation, no further jobs are started."""
 
 
 class LocalEngine:
-    """Runs jobs in this process, at most `concurrency` at a time, in order."""
+    """Runs jobs in this process, in order, with at most `concurrency` jobs at a time."""
 
     def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency
@@ -26,8 +26,8 @@ class LocalEngine:
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Run all jobs.
 
-        RemoraError and OSError stop all jobs. Any other exception stops only its job and is
-        raised when the others are done.
+        RemoraError and OSError stop all jobs. Any other exception stops only the job that raised
+        it. The first of these exceptions is re-raised when all other jobs have finished.
         """
         waiting = iter(jobs)
         broken: list[Exception] = []

@@ -1,4 +1,4 @@
-"""Execution of a run, which stores its base, runs its jobs concurrently and records the results."""
+"""Execution of a run, from storing its base to recording the results."""
 
 import msgspec
 
@@ -15,9 +15,10 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 async def execute(run: Run, base_files: BaseFiles) -> None:
-    """Run all jobs of the plan and record the results in streams.
+    """Run all jobs of the plan concurrently and record their results in streams.
 
-    On cancellation, running jobs count as interrupted, because their streams have no end event.
+    If the run is cancelled, jobs that are still running count as interrupted, because their streams
+    have no end event.
     """
     project = run.project
     project.trace.create()
@@ -38,7 +39,7 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
 
 
 def _keep_base(project: Project, base: BaseSnapshot) -> None:
-    """Store file contents that are not in the commit, before `run_start` refers to them."""
+    """Store file contents that are not in the commit. Call this before writing `run_start`."""
     for path, file in base.differing.items():
         content = base.read(path) if file is not None else None
         if content is not None:

@@ -1,4 +1,4 @@
-"""A planned run before its models, facts and observer are connected."""
+"""A planned run whose models, facts and observer are not yet connected."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -20,12 +20,12 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 class FactSource(Protocol):
-    """Opens the source of node facts for agents."""
+    """Provides agents with facts about nodes."""
 
     def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
-        """Open the source.
+        """Open the source of node facts.
 
-        Raises OutsideError if the configuration requires a hub that is not running.
+        Raises OutsideError if the configuration requires a hub and the hub is not running.
         """
 
 
@@ -33,7 +33,7 @@ class FactSource(Protocol):
 class PreparedRun:
     """A planned or resumed run that can be started.
 
-    `base` is the snapshot that a new run starts from; a resumed run has none. `python` is the
+    `base` is the snapshot that a new run starts from, or None for a resumed run. `python` is the
     interpreter for agents that run the project's code, or None.
     """
 
@@ -56,10 +56,10 @@ class PreparedRun:
         observer: RunObserver,
         clock: Callable[[], datetime],
     ) -> Run:
-        """Return the run with everything that its jobs need.
+        """Return a run that has everything its jobs need.
 
-        `models` is keyed by model name, and `settings` is the recorded configuration. Its
-        `model_name` is the model of agents that do not select one.
+        `models` maps model names to connected models. `settings` is the recorded configuration.
+        Agents that do not select a model use its `model_name`.
         """
         return Run(
             run_id=self.run_id,

@@ -1,4 +1,4 @@
-"""Parts of a run, the files that its agents start from, and its observer."""
+"""A run, the files that its agents start from, and its observer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class RunObserver(Protocol):
         """Called when a job begins."""
 
     def event(self, job: Job, event: Event) -> None:
-        """Called after an event was written to a job's stream."""
+        """Called after an event has been written to a job's stream."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
         """Called when a job has ended."""
@@ -36,24 +36,24 @@ class RunObserver(Protocol):
 
 class NoObserver:
     def planned(self, run_id: str, plan: Plan) -> None:
-        """Called when the run begins."""
+        """Do nothing."""
 
     def began(self, job: Job) -> None:
-        """Called when a job begins."""
+        """Do nothing."""
 
     def event(self, job: Job, event: Event) -> None:
-        """Called after an event was written to a job's stream."""
+        """Do nothing."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Called when a job has ended."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """A run whose jobs can be executed.
 
-    `settings` is the configuration recorded in its stream. `python` runs the project's code for
-    agents that need it. `models` is keyed by model name.
+    `settings` is the configuration recorded in the run's stream. `python` runs the project's code
+    for agents that need it. `models` maps model names to connected models.
     """
 
     run_id: str
@@ -75,7 +75,10 @@ class Run:
         return LocalEngine(concurrency)
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
-        """Return an agent's model. `recorded` is the model name in a resumed agent's stream."""
+        """Return the model for an agent.
+
+        `recorded` is the model name in the stream of a resumed agent.
+        """
         return self.models[recorded or agent.definition.model or self.settings["model_name"]]
 
 
@@ -83,7 +86,8 @@ class Run:
 class BaseFiles:
     """The files that an agent starts from, and a driver that makes private copies of them.
 
-    `rebased` lists the files that differ from the run's recorded base: `{path: {sha256, mode}}`.
+    `rebased` contains the files that differ from the run's recorded base, as `{path: {sha256,
+    mode}}`.
     """
 
     base: BaseSnapshot
@@ -92,7 +96,7 @@ class BaseFiles:
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def findings(self, path: str) -> list[dict[str, Any]]:
-        """Return the ruff findings in a file of the base. Raises HostError."""
+        """Return the ruff findings for a file of the base. Raises HostError if ruff fails."""
         if path not in self._known:
             self._known[path] = lint_findings(self.base.folder, [path])
         return self._known[path]

@@ -1,1 +1,1 @@
-"""Planning of the operations that each node needs."""
+"""Planning of a run, which determines the operations that each node needs."""

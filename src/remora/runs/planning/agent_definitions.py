@@ -16,7 +16,7 @@ from remora.pym import ScriptChecks
 class CheckedDefinition:
     """Result of checking one `agent.yaml`. `error` is empty if the file is valid.
 
-    `warnings` list unused grants, and externals that are declared but not granted.
+    `warnings` contains unused grants, and externals that are declared but not granted.
     """
 
     path: Path
@@ -29,7 +29,10 @@ class CheckedDefinition:
 def check_definitions(
     root: Path, operations: Operations, paths: Sequence[Path] = ()
 ) -> list[CheckedDefinition]:
-    """Check the definitions at `paths` (folders, files or agent names), or all under `root`."""
+    """Check the definitions at `paths`, or all definitions under `root` if `paths` is empty.
+
+    Each path is a folder, a file or an agent name.
+    """
     checker = _Checker(root, operations, ScriptChecks())
     if paths:
         return [checker.named(path) for path in paths]
@@ -45,7 +48,7 @@ def _check_together(
 ) -> list[CheckedDefinition]:
     """Report agents that share a name or an operation.
 
-    The error is added to the definition whose path is in its message.
+    The error is attached to the definition whose path appears in the message.
     """
     try:
         load_agents(checker.root, checker.operations, checks=checker.scripts)
@@ -60,7 +63,10 @@ def _check_together(
 
 @dataclass(frozen=True)
 class _Checker:
-    """Checks the definitions of a root; `scripts` limits the total time of script checks."""
+    """Checks the agent definitions under a root.
+
+    `scripts` limits the total time spent checking scripts.
+    """
 
     root: Path
     operations: Operations
@@ -79,7 +85,10 @@ class _Checker:
         )
 
     def named(self, path: Path) -> CheckedDefinition:
-        """Check the folder or file at `path`. If neither exists, check the agent of that name."""
+        """Check the folder or file at `path`.
+
+        If `path` does not exist, it is used as an agent name.
+        """
         if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
             return self.check(path.parent if path.is_file() else path, builtin=False)
         known = agent_folders(self.root, self.operations)

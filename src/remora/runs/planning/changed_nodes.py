@@ -11,9 +11,9 @@ from remora.runs.planning.plan import Source
 
 
 def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
-    """Return the keys of nodes in `tree` that are new or changed since `revision`.
+    """Return the keys of nodes in `tree` that are new or have changed since `revision`.
 
-    Lines of nested nodes do not count: a change in a function does not change its class or module.
+    Lines of nested nodes are ignored, so changing a function does not change its class or module.
     Raises UsageError if the revision is unknown or git is not available.
     """
     try:

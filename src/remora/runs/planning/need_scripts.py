@@ -1,4 +1,4 @@
-"""Project scripts that decide whether a node needs work."""
+"""Scripts of the project that determine whether a node needs work."""
 
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +13,20 @@ from remora.pym import Limits
 
 
 class NeedScripts:
-    """Runs need scripts on the nodes of one file. The file is read on first use."""
+    """Runs the scripts that determine whether the nodes of a file need work.
+
+    The file is read on first use.
+    """
 
     def __init__(self, tree: Path, module: Module) -> None:
         self._path = tree / module.path
         self._module = module
 
     def asked(self, agent: Agent, node: Node, findings: int) -> bool:
-        """Return the script's result for a node. Raises HostError if the script fails."""
+        """Return True if the script reports that a node needs work.
+
+        Raises HostError if the script fails.
+        """
         if agent.needs is None:
             return False
         given = {}
@@ -33,7 +39,7 @@ class NeedScripts:
         return bool(run.value)
 
     def _text(self, node: Node) -> str:
-        """Return the node's lines, without the lines of nested nodes."""
+        """Return the source of a node without the lines of nested nodes."""
         return "".join(
             self._lines[number - 1] for number in sorted(own_lines(self._module, node.key))
         )

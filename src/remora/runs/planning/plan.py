@@ -1,4 +1,4 @@
-"""Run plan: the operations that each node needs.
+"""Run plans, which contain the operations that each node needs.
 
 Planning is deterministic and runs no project code.
 """
@@ -34,11 +34,11 @@ _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Selection of files and nodes.
+    """Files and nodes selected for a run.
 
-    `paths` are root-relative files or folders; an empty tuple selects all. `node` is a glob.
-    `changed` has the keys of nodes that differ from a revision. `max_nodes` limits the number of
-    nodes with jobs.
+    `paths` contains root-relative files and folders. If it is empty, all files are selected. `node`
+    is a glob. `changed` contains the keys of nodes that differ from a revision. `max_nodes` is the
+    maximum number of nodes with jobs.
     """
 
     paths: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line.
 
-    `skipped` counts pairs of node and operation that need no work. `findings` is the number of
+    `skipped` is the number of node and operation pairs without a job. `findings` is the number of
     lint findings on the nodes of lint jobs.
     """
 
@@ -63,14 +63,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Selected files of a base: parsed modules and unreadable files."""
+    """The selected files of a base, divided into parsed modules and unreadable files."""
 
     modules: tuple[Module, ...]
     unreadable: tuple[dict[str, Any], ...]
 
 
 def read_modules(tree: Path, paths: Iterable[str], selection: Selection) -> Source:
-    """Parse the selected Python files of a tree and list the unreadable ones."""
+    """Parse the selected Python files of a tree, and collect the unreadable files."""
     modules: list[Module] = []
     unreadable: list[dict[str, Any]] = []
     for path in paths:
@@ -92,7 +92,7 @@ def make_plan(
     needs: Mapping[str, Need],
     selection: Selection,
 ) -> Plan:
-    """Return the jobs of a run. Raises UsageError for a glob that matches no node."""
+    """Return the plan of a run. Raises UsageError if the node glob matches no node."""
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = _wanted(nodes, selection)
     named = dict.fromkeys(agent.definition.needs for agent in agents)
@@ -134,7 +134,10 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _FilePlanner:
-    """Plans jobs file by file. `counting` contains the names of the needs that count findings."""
+    """Plans jobs one file at a time.
+
+    `counting` contains the names of the needs that count findings.
+    """
 
     run_id: str
     tree: Path
@@ -144,7 +147,10 @@ class _FilePlanner:
     counting: frozenset[str]
 
     def within(self, module: Module, room: int | None) -> _Part:
-        """Return the jobs on at most `room` nodes of a file, or on all nodes if `room` is None."""
+        """Return the jobs for the nodes of a file.
+
+        `room` is the maximum number of nodes with jobs, or None if there is no limit.
+        """
         scripts = NeedScripts(self.tree, module)
         jobs: list[Job] = []
         chosen: set[NodeKey] = set()
@@ -181,9 +187,9 @@ def _selected(path: str, wanted: Sequence[str]) -> bool:
 
 
 def _module(tree: Path, path: str) -> Module | Unreadable:
-    """Return the module, or the reason that agents cannot work on it.
+    """Parse a module. Return an Unreadable with the reason if agents cannot work on it.
 
-    Tools read only UTF-8 files up to a maximum size.
+    Tools can read only UTF-8 files up to a maximum size.
     """
     try:
         path.encode()

@@ -8,7 +8,8 @@ from pathlib import Path
 class RunRequest:
     """The arguments of `analyze`.
 
-    `changed` is a revision; an empty string means HEAD. None also selects unchanged nodes.
+    `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
+    also selected.
     """
 
     paths: tuple[Path, ...] = ()

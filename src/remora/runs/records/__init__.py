@@ -1,1 +1,1 @@
-"""Records of runs and jobs, read from their streams."""
+"""Records of runs and jobs, which are read from streams."""

@@ -1,4 +1,4 @@
-"""Stream of one attempt: its writer and its start and end events."""
+"""The stream of an attempt, including its writer and its start and end events."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -41,10 +41,10 @@ def is_begun(folder: TraceFolder, agent_id: str) -> bool:
 
 
 def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
-    """Return an agent's start event, or None if the agent never began.
+    """Return an agent's start event, or None if the agent has not begun.
 
-    Raises StreamDamaged, or StreamError if the stream needs folding rules that this version does
-    not have.
+    Raises StreamDamaged if the stream is damaged, and StreamError if the stream needs folding rules
+    that this version does not have.
     """
     with suppress(NotFound):
         for event in read_events(folder.existing_agent(agent_id)):
@@ -54,7 +54,7 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
 
 
 def start_in(event: Event) -> AgentStart | None:
-    """Return the payload of an `agent_start`. Raises whatever `start_of` raises."""
+    """Return the payload of an `agent_start` event. Raises whatever `start_of` raises."""
     from remora.trace.read.state_at import start_packet
 
     found = typed_payload(event) if start_packet(event) is not None else None
@@ -64,9 +64,9 @@ def start_in(event: Event) -> AgentStart | None:
 def start_and_end_of(
     folder: TraceFolder, agent_id: str
 ) -> tuple[AgentStart | None, AgentEnd | None]:
-    """Read an agent's start and end in one pass over its stream.
+    """Return an agent's start and end events, or None for each event that is missing.
 
-    Raises whatever `start_of` raises.
+    The stream is read only once. Raises whatever `start_of` raises.
     """
     start, last = None, None
     with suppress(NotFound):
@@ -78,7 +78,10 @@ def start_and_end_of(
 
 
 def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
-    """Return an agent's end event, or None if its stream has none. Raises StreamDamaged."""
+    """Return an agent's end event, or None if the agent has not ended.
+
+    Raises StreamDamaged if the stream is damaged.
+    """
     with suppress(NotFound):
         last = last_event(folder.existing_agent(agent_id))
         end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
@@ -87,14 +90,14 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
 
 
 def job_start(job: Job) -> JobStart:
-    """Return the event that records that an attempt starts or continues."""
+    """Return the event that records the start or continuation of an attempt."""
     return JobStart(
         agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, attempt=job.attempt
     )
 
 
 def job_end(job: Job, status: str, head: Head) -> JobEnd:
-    """Return the event that records an attempt's end and the head of its stream."""
+    """Return the event that records the end of an attempt and the head of its stream."""
     return JobEnd(
         agent_id=job.agent_id,
         operation=job.operation,

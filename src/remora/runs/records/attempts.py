@@ -1,4 +1,4 @@
-"""Finished and remaining attempts of a run, read from the run's stream."""
+"""Attempts and planned jobs of a run, read from the run's stream."""
 
 from collections.abc import Iterable
 
@@ -12,16 +12,16 @@ from remora.trace.read.reader import INTERRUPTED, typed_payload
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent of a run; `status` is null until its `job_end` is recorded."""
+    """An attempt of a job. `status` is null until the attempt's `job_end` is recorded."""
 
     job: Job
     status: str | None = None
 
 
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
-    """All agents of a run in the order of their first start, and the remaining jobs.
+    """The planned jobs of a run, and their attempts in the order in which they first started.
 
-    `ended` is True if the run's stream has a `run_end`.
+    `ended` is True if the run's stream contains a `run_end`.
     """
 
     start: RunStart
@@ -31,18 +31,18 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def newest(self) -> dict[tuple[str, str], Attempt]:
-        """Return each job's newest attempt, keyed by operation and node."""
+        """The newest attempt of each job, keyed by operation and node."""
         return {_key(attempt.job): attempt for attempt in self.begun}
 
     @property
     def unbegun(self) -> list[Job]:
-        """Return the planned jobs that have not begun."""
+        """The planned jobs that have not begun."""
         known = self.newest
         return [job for job in self.jobs if _key(job) not in known]
 
     @property
     def unended(self) -> list[Attempt]:
-        """Return attempts without an end, and interrupted attempts that were not replaced."""
+        """Attempts that have not ended, and interrupted attempts that were not replaced."""
         newest = [attempt.job.agent_id for attempt in self.newest.values()]
         return [
             attempt
@@ -58,7 +58,10 @@ def as_attempt(job: Job, attempt: int) -> Job:
 
 
 def read_attempts(events: Iterable[Event]) -> Attempts:
-    """Read the attempts from a run's events. Raises StreamDamaged if the events are not a run."""
+    """Return the attempts recorded in a run's events.
+
+    Raises StreamDamaged if the events contain no valid plan, or a job that is not in the plan.
+    """
     start: RunStart | None = None
     jobs: dict[tuple[str, str], Job] = {}
     begun: dict[str, Attempt] = {}

@@ -1,4 +1,4 @@
-"""Diff and patches of a job's change set, created from the file contents in `objects/`."""
+"""Diff and patches of a job's change set. They are created from the contents in `objects/`."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def job_diff(project: Project, job: JobView) -> str:
     """Return the unified diff of a job's change set.
 
-    Raises NotFound or StreamDamaged if a file's content is missing.
+    Raises NotFound if a file's content is missing, and StreamDamaged if it is damaged.
     """
     return "".join(
         diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)

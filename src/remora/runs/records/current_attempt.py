@@ -1,4 +1,4 @@
-"""Current attempt of each job: the attempt that `show` shows and `accept` uses."""
+"""Selection of each job's current attempt, which `show` displays and `accept` uses."""
 
 from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
 from remora.trace.read.reader import INTERRUPTED
@@ -11,9 +11,10 @@ UNDECIDED = (PENDING, CONFLICT, STALE)
 class CurrentAttempts:
     """Finds the current attempt of each job in a run's events.
 
-    The current attempt is the newest one that ended, so a fork replaces its parent only when the
-    fork ends. If none ended, or if the verdict on the newest ended attempt is `retried`, the newest
-    attempt is current. `ends` and `verdicts` map each agent to its last end and verdict.
+    The current attempt is the newest attempt that has ended. Therefore, a fork does not replace its
+    parent until the fork has ended. If no attempt has ended, or if the verdict on the newest ended
+    attempt is `retried`, the newest attempt is current. `ends` and `verdicts` map each agent to its
+    last end and verdict.
     """
 
     def __init__(self) -> None:
@@ -34,11 +35,18 @@ class CurrentAttempts:
             self.ended = True
 
     def starts(self) -> list[JobStart]:
-        """Return the current attempt of each job, in the order in which jobs began."""
+        """Return the start event of each job's current attempt.
+
+        The events are in the order in which the jobs began.
+        """
         return [self._counts(attempts) for attempts in self._starts.values()]
 
     def review(self, agent_id: str) -> str:
-        """Return the last verdict, or `pending` for a verified change set without a verdict."""
+        """Return the last verdict on an agent's change set.
+
+        If there is no verdict, returns `pending` for a verified change set, and an empty string
+        otherwise.
+        """
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
         if verdict is not None:
             return verdict.verdict

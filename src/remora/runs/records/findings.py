@@ -1,7 +1,8 @@
-"""Numbers of fixed and remaining findings of nodes, keyed by code, as recorded in streams.
+"""Counts of fixed and remaining findings, as recorded in streams.
 
-A linter's code is one word. Any other code is `missing THING` or `outdated THING`, such as `missing
-docstring`; its fix is displayed as `THING added` or `THING updated`.
+Counts are keyed by code. A linter's code is a single word. Other codes are `missing THING` or
+`outdated THING`, such as `missing docstring`. Their fixes are displayed as `THING added` or `THING
+updated`.
 """
 
 from collections import Counter
@@ -15,17 +16,20 @@ _VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 
 
 def is_lint_code(code: str) -> bool:
-    """Return True for a linter's code, or False for `missing THING` and `outdated THING`."""
+    """Return True for a linter's code, and False for codes such as `missing docstring`."""
     return " " not in code
 
 
 def known_findings(event: Event) -> dict[str, int] | None:
-    """Return the node's findings in a tool result's packet delta, or None for other events."""
+    """Return the node's findings from the packet delta of a tool result.
+
+    Returns None for other events.
+    """
     return _known_counts(event, "findings")
 
 
 def known_worth(event: Event) -> dict[str, int] | None:
-    """Return the measurements of written tests in a tool's result, such as mutants killed.
+    """Return the measurements of a written test, such as mutants killed, from a tool result.
 
     Returns None for other events.
     """
@@ -41,14 +45,14 @@ def _known_counts(event: Event, key: str) -> dict[str, int] | None:
 
 
 def fixed(before: Codes, after: Codes) -> dict[str, int]:
-    """Return the findings of `before` that are not in `after`."""
+    """Return the findings in `before` that are not in `after`."""
     return dict(Counter(before) - Counter(after))
 
 
 def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
-    """Return a job's fixed findings and its remaining findings, or None if unknown.
+    """Return a job's fixed findings and remaining findings, or None if they are unknown.
 
-    Only a verified change set counts as a fix.
+    Findings count as fixed only if the change set was verified.
     """
     found = job["findings"]
     if found is None:
@@ -64,14 +68,14 @@ def counts_as_done(job: Mapping[str, Any]) -> bool:
 
 
 def codes_text(codes: Codes) -> str:
-    """Return a text such as `F401 x2, UP045`."""
+    """Format counts of codes, e.g. `F401 x2, UP045`."""
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
 
 
 def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
-    """Return a text such as `fixed F401 x2, UP045` or `docstring added`.
+    """Describe fixed findings, e.g. `fixed F401 x2, UP045` or `docstring added`.
 
-    Unless `done`, the text is conditional, such as `would fix F401 x2`.
+    If `done` is False, the description is conditional, e.g. `would fix F401 x2`.
     """
     linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
     parts = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []

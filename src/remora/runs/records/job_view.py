@@ -42,22 +42,29 @@ from remora.trace.trace_folder import TraceFolder
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of a job.
 
-    `status` is null in a plan.
+    `status` is `planned` in a plan.
+
     `review` is the last verdict, or `pending` for a verified change set without a verdict. It is
-    `stale` if the user edited the node while the agent worked, and empty if there is nothing to
-    review.
-    `before` and `after` are the findings, keyed by code, that tools reported first and last, or
-    null if tools reported none. `worth` contains the measurements of a written test. `why` is the
-    reason for `no_change`.
+    `stale` if the user edited the node while the agent was working, and empty if there is nothing
+    to review.
+
+    `before` and `after` are the first and last findings reported by tools, keyed by code. They are
+    null if tools reported no findings. `worth` contains the measurements of a written test. `why`
+    is the reason for `no_change`.
+
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
-    change set was committed to. `conflicts` are the conflicts of the last verdict, each
+    change set was committed to. `conflicts` contains the conflicts of the last verdict as
     `{node_id, path, detail}`.
-    `first_diagnostics` and `last_diagnostics` are the first and last diagnostics of the packet, as
-    lines.
-    `head` is the stream's head in the run's record. `sound` is the head computed from the stream,
-    if all its lines match their hashes.
-    `model` is the model's name. `observed` contains the calls that were observed while the tests of
-    a verified submission ran.
+
+    `first_diagnostics` and `last_diagnostics` are the lines of the packet's first and last
+    diagnostics.
+
+    `head` is the stream's head according to the run's record. `sound` is the head computed from the
+    stream, if all its lines match their hashes.
+
+    `model` is the model's name. `observed` contains the calls observed while the tests of a
+    verified submission ran.
+
     If `damaged` is True, the stream cannot be read and only `error` is set.
     """
 
@@ -95,7 +102,10 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
-    """Read an attempt of the recorded run from its stream, even if it is not the current one."""
+    """Read an attempt of the recorded run from its stream.
+
+    The attempt does not have to be the current attempt of its job.
+    """
     counting = CurrentAttempts()
     for event in record.events:
         counting.add(typed_payload(event))
@@ -107,8 +117,8 @@ def read_job(
 ) -> JobView:
     """Read an attempt from its stream.
 
-    The status is `interrupted` if the stream is missing, and `error` if it is damaged. `sound` is
-    computed only if `hashed`.
+    If the stream is missing, the status is `interrupted`. If the stream is damaged, the status is
+    `error`. `sound` is computed only if `hashed` is True.
     """
     view = JobView(
         agent_id=start.agent_id,
@@ -147,7 +157,7 @@ def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
 
 
 def check_anchored(job: JobView) -> None:
-    """Raise StreamDamaged unless the stream is complete and matches its run's record."""
+    """Raise StreamDamaged unless the stream is complete and matches the run's record."""
     if job.head.count == 0 or job.sound != job.head:
         raise StreamDamaged(
             f"the stream of {job.agent_id} differs from its run's record",
@@ -156,7 +166,7 @@ def check_anchored(job: JobView) -> None:
 
 
 def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
-    """Return True if the Hub facts shown to the agent say that the user changed the node."""
+    """Return True if the user changed the node, according to the hub facts in `shown`."""
     facts = shown.get(node_id)
     return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
 

@@ -18,7 +18,10 @@ PLANNED = "planned"
 
 
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
-    """Return the document of `analyze --dry-run --json`, a run's document with `planned` jobs."""
+    """Return the document printed by `analyze --dry-run --json`.
+
+    It has the structure of a run's document, with jobs whose status is `planned`.
+    """
     jobs = [
         JobView(agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, status=PLANNED)
         for job in plan.jobs
@@ -43,8 +46,9 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
 def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
 
-    Without `nodes`, the document contains every verified change set. With `nodes` (names or globs),
-    it contains all changes of their jobs, verified or not. Raises NotFound for an unknown node.
+    Without `nodes`, the document contains every verified change set. With `nodes`, which are names
+    or globs, it contains all change sets of the matching jobs, whether verified or not. Raises
+    NotFound if a name matches no node.
     """
     jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if job.review]
     return {

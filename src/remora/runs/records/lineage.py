@@ -1,4 +1,4 @@
-"""Lineage of forks: parent attempts and their events."""
+"""Parent attempts of forks, and the events of these attempts."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,9 +13,9 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """Parent of a fork.
+    """The parent attempt of a fork.
 
-    `seq` and `hash` identify the line of the parent's stream after which the fork continues.
+    The fork continues after the line of the parent's stream that `seq` and `hash` identify.
     """
 
     run_id: str
@@ -27,10 +27,10 @@ class Parent(msgspec.Struct, frozen=True):
 def ancestors(
     folder: TraceFolder, start: AgentStart, seen: frozenset[str] = frozenset()
 ) -> Iterator[Event]:
-    """Yield the events before a fork, oldest first. Unreadable events are left out.
+    """Yield the events that precede a fork, oldest first. Unreadable events are skipped.
 
     `recall` and the stop rules need these events. The packet and the files are in the fork's own
-    stream. Agents in `seen` are skipped, so that a cycle cannot cause an endless loop.
+    stream. Agents in `seen` are skipped to prevent an endless loop if there is a cycle.
     """
     parent = parent_of(start)
     if parent is None or parent.agent_id in seen:

@@ -1,4 +1,4 @@
-"""Lookup of runs and agents by prefix, `last`, or a node of the newest run."""
+"""Lookup of runs and agents by ID prefix, `last`, or a node of the newest run."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,9 +14,10 @@ _FEW = 5
 
 
 def run_named(folder: TraceFolder, name: str) -> str:
-    """Return the ID of the run that `name` refers to: an ID, a unique prefix, or `last`.
+    """Return the ID of the run that `name` refers to.
 
-    Raises NotFound for an unknown name, and UsageError for an ambiguous prefix.
+    `name` is a run ID, a unique prefix of a run ID, or `last`. Raises NotFound if the run does not
+    exist, and UsageError if the prefix is ambiguous.
     """
     known = [stream_id(path) for path in folder.run_streams()]
     if name == LAST:
@@ -32,8 +33,8 @@ def stream_named(folder: TraceFolder, name: str) -> str:
     """Return the ID of the agent or run that `name` refers to.
 
     `name` is an ID, a node (`path:qualname`, a qualname or a glob) of the newest run, a unique
-    prefix of an ID, or `last` for the newest run. Raises NotFound, with the nearest names, for an
-    unknown name, and UsageError for an ambiguous name.
+    prefix of an ID, or `last` for the newest run. Raises NotFound, listing the nearest names, if
+    nothing matches. Raises UsageError if the name is ambiguous.
     """
     if name == LAST:
         return run_named(folder, name)
@@ -56,7 +57,10 @@ def _newest_run(folder: TraceFolder) -> str | None:
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
-    """Return the newest run's current agents by node key; empty if the run cannot be read."""
+    """Return the current agents of the newest run, keyed by node.
+
+    If the run's stream is damaged, only the events before the damage are used.
+    """
     newest = _newest_run(folder)
     counting = CurrentAttempts()
     # if the stream is damaged, use the events before the damage
@@ -70,7 +74,10 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
 
 
 def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
-    """Return the agent that worked on the named node. Raises UsageError if there are several."""
+    """Return the agent that worked on the named node, or None if no node matches.
+
+    Raises UsageError if several agents match.
+    """
     matched = match_nodes(map(NodeKey, nodes), name)
     agents = [agent_id for key in matched for agent_id in nodes[key]]
     if len(agents) > 1:

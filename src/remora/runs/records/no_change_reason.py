@@ -1,4 +1,4 @@
-"""Reason for `no_change`, in the words of the agent's scripts."""
+"""The reason for a `no_change` result, as stated by the agent's scripts."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from remora.trace.read.reader import decode_part
 
 
 class NoChangeReason:
-    """Collects an agent's last known state before it submitted."""
+    """Collects the state of an agent before it submits, in order to find the reason."""
 
     def __init__(self) -> None:
         self._offered = ""
@@ -21,7 +21,7 @@ class NoChangeReason:
         self._needs_model = False
 
     def add(self, event: Event) -> None:
-        """Add an event."""
+        """Update the state from an event."""
         delta = event.packet_delta
         if event.type == ToolCalled.type:
             self._needs_model = _is_undecided(event)
@@ -38,8 +38,8 @@ class NoChangeReason:
     def text(self, left: Codes | None) -> str | None:
         """Return the reason, or None if there is none.
 
-        `left` has the remaining findings. If all of them are lint findings, the tool's summary is
-        preferred to the candidate's reason, because it says more.
+        `left` contains the remaining findings. If all of them are lint findings, the tool's summary
+        is used instead of the candidate's reason, because the summary is more detailed.
         """
         if self._needs_model:
             return NEEDS_MODEL
@@ -54,6 +54,6 @@ class _Call(msgspec.Struct):
 
 
 def _is_undecided(event: Event) -> bool:
-    """Return True if the call was made because the rules could not decide."""
+    """Return True if the agent submitted because the rules could not make a decision."""
     call = decode_part(event, _Call)
     return call.tool == SUBMIT and call.choice is None and call.args.get("summary") == NEEDS_MODEL

@@ -1,4 +1,4 @@
-"""Packet differences between two decisions of one agent."""
+"""Differences between the packets of two decisions of the same agent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -13,11 +13,11 @@ Op = Literal["add", "remove", "change"]
 
 
 class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One difference.
+    """A difference between two packets.
 
-    `path` is a JSON Pointer. It uses an item's index in the later packet, or in the earlier packet
-    for a removed item. `before` is null for an added value, and `after` is null for a removed
-    value.
+    `path` is a JSON Pointer. For list items, it contains the index in the later packet, or in the
+    earlier packet if the item was removed. `before` is null if the value was added, and `after` is
+    null if the value was removed.
     """
 
     op: Op
@@ -27,10 +27,11 @@ class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:
-    """Return the differences in the packet's order; empty only if both are equal as JSON.
+    """Return the differences between two packets, in packet order.
 
-    `knowledge` is compared key by key, and lists are compared item by item. Any other value is
-    compared as a whole.
+    The list is empty only if both packets are equal as JSON. Objects such as `knowledge` are
+    compared key by key, and lists such as `diagnostics` are compared item by item. Any other value
+    is compared as a whole.
     """
     return list(_members("", packet_json(before), packet_json(after)))
 
@@ -85,7 +86,7 @@ def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[
 
 
 def _is_same_call(before: Any, after: Any) -> bool:
-    """Return True if two items are the same call and differ only in other fields."""
+    """Return True if both items call the same tool with the same arguments."""
     if not isinstance(before, dict) or not isinstance(after, dict) or "tool" not in before:
         return False
     return all(_same(before.get(key), after.get(key)) for key in ("tool", "args"))

@@ -1,4 +1,4 @@
-"""Results of a run, read from its streams, and their JSON documents."""
+"""Results of a run, read from its streams, and the corresponding JSON documents."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def damaged(self) -> tuple[JobView, ...]:
-        """Return the jobs whose streams cannot be read."""
+        """The jobs whose streams cannot be read."""
         return tuple(job for job in self.jobs if job.damaged)
 
 
@@ -46,8 +46,8 @@ def own_record(
 ) -> tuple[RunRecord, Sequence[JobView]]:
     """Return a run's verified record and the jobs that were read with it.
 
-    If a view with a verified record is given, both are taken from it. Otherwise the record is read
-    again and no jobs are returned. Raises whatever `read_own_record` raises.
+    If `run` is a view with a verified record, both are taken from the view. Otherwise, the record
+    is read again and no jobs are returned. Raises whatever `read_own_record` raises.
     """
     if isinstance(run, RunView):
         if run.record.verified and (trusted or not run.record.trusted):
@@ -64,8 +64,9 @@ def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
 def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = ()) -> RunView:
     """Read a run from its streams.
 
-    Attempts in `known` that had ended are not read again. Raises NotFound, and StreamDamaged if the
-    run's stream is damaged. If an attempt's stream is damaged, its view reports this.
+    Attempts in `known` that have already ended are not read again. Raises NotFound if the run does
+    not exist, and StreamDamaged if the run's stream is damaged. If only the stream of an attempt is
+    damaged, the attempt's view has `damaged` set.
     """
     record = run if isinstance(run, RunRecord) else read_record(project, run)
     run_id, events = record.run_id, record.events
@@ -88,7 +89,7 @@ def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = 
 
 
 def list_runs(project: Project) -> list[dict[str, Any]]:
-    """Return the entries of `runs --json`, one for each run, oldest first."""
+    """Return the entries of `runs --json`, with the oldest run first."""
     return run_documents(list_run_lines(project.trace))
 
 
@@ -100,7 +101,7 @@ def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
 def jobs_named(view: RunView, name: str) -> list[JobView]:
     """Return the job of the agent with the ID `name`, or the jobs on nodes that match `name`.
 
-    `name` may be a glob. Raises NotFound, with the nearest names, if nothing matches.
+    `name` may be a glob. Raises NotFound, listing the nearest names, if nothing matches.
     """
     ours = [job for job in view.jobs if job.agent_id == name]
     if ours:
@@ -117,13 +118,13 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
 
 
 def select_jobs(view: RunView, names: Iterable[str]) -> list[JobView]:
-    """Return the jobs that match any of the names, without duplicates, in the run's order."""
+    """Return the jobs that match any of the names, in run order and without duplicates."""
     meant = {job.agent_id for name in names for job in jobs_named(view, name)}
     return [job for job in view.jobs if job.agent_id in meant]
 
 
 def run_document(project: Project, view: RunView) -> dict[str, Any]:
-    """Return the document of `analyze --json` and `show --json`."""
+    """Return the document printed by `analyze --json` and `show --json`."""
     plan = view.start.plan
     statuses = [job.status for job in view.jobs]
     jobs = [job_document(job) for job in view.jobs]
@@ -149,7 +150,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
 
 
 def job_document(job: JobView) -> dict[str, Any]:
-    """Return one entry of `jobs` in a run's document."""
+    """Return the entry of a job in a run's document."""
     return {
         "agent_id": job.agent_id,
         "operation": job.operation,

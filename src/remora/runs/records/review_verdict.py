@@ -1,4 +1,4 @@
-"""Review verdicts as recorded in the run's stream."""
+"""Review verdicts, as recorded in a run's stream."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,10 +20,10 @@ def review_event(
     branch: str | None = None,
     detail: Sequence[dict[str, Any]] = (),
 ) -> Review:
-    """Return the review event.
+    """Return the event that records a verdict.
 
-    `feedback` must be redacted. `branch` is the branch that the change set was committed to.
-    `detail` lists conflicts.
+    `feedback` must already be redacted. `branch` is the branch that the change set was committed
+    to. `detail` contains the conflicts.
     """
     return Review(
         verdict=verdict,

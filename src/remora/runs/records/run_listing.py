@@ -1,4 +1,4 @@
-"""List of a project's runs. Only run streams are read, not agent streams."""
+"""List of a project's runs. It is created without reading agent streams."""
 
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """A run, with the numbers of its pending, accepted and conflicting change sets.
 
-    `jobs` counts planned pairs of node and operation. An unreadable run is `damaged`, and its
-    change sets are not counted.
+    `jobs` is the number of planned jobs. If a run cannot be read completely, its status is
+    `damaged` and its change sets are not counted.
     """
 
     run_id: str
@@ -34,7 +34,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_run_lines(folder: TraceFolder, *, skip: str | None = None) -> list[RunLine]:
-    """Return every run except `skip`, oldest first.
+    """Return all runs except `skip`, oldest first.
 
     Files that do not begin with `run_start` are ignored.
     """

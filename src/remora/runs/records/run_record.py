@@ -1,4 +1,4 @@
-"""Events of a run's stream, read once and passed to the functions that need them."""
+"""A run's events, which are read once and then passed to the functions that need them."""
 
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from remora.trace.read.verified_reader import hash_mismatch
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's events.
+    """The events of a run.
 
-    `is_written` is True if a writer held the stream's lock during the read. `verified` is True if
-    every line matches its hash, and the run was started by this installation or is `trusted`.
+    `is_written` is True if a writer held the stream's lock while the stream was read. `verified` is
+    True if every line matches its hash, and the run is `trusted` or was started by this
+    installation.
     """
 
     run_id: str
@@ -33,12 +34,15 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         return Head(count=len(self.events), hash=self.events[-1].hash) if self.events else Head()
 
     def attempts(self) -> Attempts:
-        """Return the attempts of the run. Raises StreamDamaged."""
+        """Return the attempts of the run. Raises StreamDamaged if the events are invalid."""
         return read_attempts(self.events)
 
 
 def read_record(project: Project, run_id: str) -> RunRecord:
-    """Read a run without checking hashes. Raises NotFound and StreamDamaged."""
+    """Read a run without checking hashes.
+
+    Raises NotFound if the run does not exist, and StreamDamaged if its stream is damaged.
+    """
     path = project.trace.existing_run(run_id)
     is_written = is_being_written(path)
     return RunRecord(run_id=run_id, events=tuple(read_events(path)), is_written=is_written)
@@ -47,9 +51,9 @@ def read_record(project: Project, run_id: str) -> RunRecord:
 def read_own_record(project: Project, run_id: str, *, trusted: bool = False) -> RunRecord:
     """Read a run and check its hashes.
 
-    Unless `trusted`, also check that this installation started the run, and raise UsageError if it
-    did not. A torn tail is left out, because only a writer may remove it. Raises NotFound and
-    StreamDamaged.
+    Unless `trusted` is True, also check that this installation started the run, and raise
+    UsageError if it did not. An incomplete last line is left out, because only a writer may remove
+    it. Raises NotFound if the run does not exist, and StreamDamaged if a hash does not match.
     """
     path = project.trace.existing_run(run_id)
     is_written = is_being_written(path)
@@ -67,7 +71,10 @@ def read_own_record(project: Project, run_id: str, *, trusted: bool = False) -> 
 
 
 def _sound_events(path: Path) -> tuple[tuple[Event, ...], StreamDamaged | None]:
-    """Return the events before the first line that does not match its hash, and the damage."""
+    """Return the events before the first line that does not match its hash.
+
+    Also returns an error that describes the damage, or None if there is no damage.
+    """
     events: list[Event] = []
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):

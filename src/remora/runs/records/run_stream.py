@@ -1,4 +1,4 @@
-"""Stream of a run, which records its plan, job starts and ends, and verdicts."""
+"""The stream of a run, which records its plan, verdicts, and the start and end of each job."""
 
 import threading
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from remora.trace.verify.head_hmac import Signer, signer_for, with_signature
 
 
 class RunStream:
-    """Appends to a run's stream. Each event is synced, and then the head is stored.
+    """Appends events to a run's stream. Each append syncs the stream and stores its head.
 
-    Thread-safe: concurrent appends share one sync and one stored head.
+    Thread-safe. Concurrent appends may share one sync and one stored head.
     """
 
     def __init__(self, project: Project, emitter: JsonlEventEmitter, record: RunRecord) -> None:
-        """Append to the stream of `record`.
+        """Open the stream of `record` for appending.
 
-        Appended events are added to the record only if it is verified.
+        Appended events are added to the record only if the record is verified.
         """
         self._project = project
         self.run_id = record.run_id
@@ -38,10 +38,10 @@ class RunStream:
         self._one_by_one = threading.Lock()
 
     def append(self, payload: Payload) -> Event:
-        """Append an event, sync it and store the head.
+        """Append an event, sync the stream and store its head.
 
-        In a signed run, job ends, reviews and the run's end are signed. Raises DiskError, and
-        whatever `JsonlEventEmitter.emit` raises.
+        In a signed run, job ends, reviews and the end of the run are signed. Raises DiskError if
+        the head cannot be stored, and whatever `JsonlEventEmitter.emit` raises.
         """
         with self._one_by_one:  # the signature covers the previous head
             payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
@@ -58,7 +58,7 @@ class RunStream:
 
     @property
     def record(self) -> RunRecord:
-        """The verified record that the run was opened with, plus the events appended since then."""
+        """The run's record, including the events that have been appended."""
         events = (*self._record.events, *self._appended)
         return msgspec.structs.replace(self._record, events=events)
 
@@ -69,11 +69,11 @@ class RunStream:
 
 @contextmanager
 def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> Iterator[RunStream]:
-    """Open the run's stream with this process as its only writer.
+    """Open a run's stream with this process as its only writer.
 
-    A record is read again if it is not verified, or if the stream has changed since it was read.
-    Raises StreamLocked if another process is writing, ConfigError if the run's signing key is
-    missing, and whatever `read_own_record` raises when a record is read again.
+    A record that is unverified or out of date is read again. Raises StreamLocked if another process
+    is writing, ConfigError if the run's signing key is missing, and whatever `read_own_record`
+    raises when a record is read again.
     """
     record = run if isinstance(run, RunRecord) else RunRecord(run_id=run, events=())
     run_id = record.run_id

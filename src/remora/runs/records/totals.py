@@ -1,4 +1,4 @@
-"""Totals of a run by operation."""
+"""Totals of a run for each operation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ Document = Mapping[str, Any]
 class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Totals of the started jobs of one operation.
 
-    `verified` counts change sets that are accepted or pending. Rejected and conflicting change sets
-    do not count, here or in `measures`. `measures` maps the key of each kind of totals to its
-    numbers, or to null if they are unknown for every job.
+    `verified` is the number of change sets that are accepted or pending. Rejected and conflicting
+    change sets are not counted, here or in `measures`. `measures` maps the key of each kind of
+    totals to its numbers, or to null if they are unknown for every job.
     """
 
     operation: str
@@ -38,10 +38,10 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
 def totals_by_operation(
     jobs: Sequence[Document], planned: int, totals: Sequence[Totals]
 ) -> tuple[OperationTotals, ...]:
-    """Return the totals of job documents by operation.
+    """Return the totals of each operation, computed from job documents.
 
-    The operations are in the order of `totals`, then in the order of the jobs. `planned` is the
-    number of lint findings that the plan counted.
+    Operations are ordered by the first of `totals` that applies to them, then by their first job.
+    `planned` is the number of lint findings in the plan.
     """
     known = {
         name: [job for job in jobs if job["operation"] == name]
@@ -63,7 +63,8 @@ def totals_by_operation(
 def skipped_node_count(node_ids: Sequence[str], operations: int, skipped: int) -> int:
     """Return the number of nodes without a job.
 
-    `node_ids` are the nodes of the jobs. `skipped` counts pairs of node and operation.
+    `node_ids` contains the node of each job. `skipped` is the number of node and operation pairs
+    without a job.
     """
     return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
 
@@ -75,7 +76,10 @@ def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
 
 
 def asked_text(asked: int, differed: int) -> str:
-    """Describe how often a model was asked, and how often it did not take the first candidate."""
+    """Describe how often a model was asked.
+
+    Also describe how often it chose a candidate other than the first.
+    """
     times = "once" if asked == 1 else f"{asked:,} times"
     text = f"the model was asked {times}, "
     if not differed:
@@ -85,7 +89,7 @@ def asked_text(asked: int, differed: int) -> str:
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
-    """Return the phrases in the order of the operations."""
+    """Return the phrases of all operations, in the order of the operations."""
     return [phrase for one in sums for phrase in one.phrases]
 
 
@@ -112,7 +116,7 @@ def _sum(
 
 
 def _findings(jobs: Sequence[Document]) -> list[JobFindings]:
-    """Return the findings of each job, except for jobs whose findings are unknown."""
+    """Return the findings of each job. Jobs whose findings are unknown are left out."""
     return [
         JobFindings(
             fixed=pair[0], left=pair[1], counts=counts_as_done(job), worth=job["worth"] or {}

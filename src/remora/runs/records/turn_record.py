@@ -1,4 +1,4 @@
-"""Document of one turn, with its packet, events and output."""
+"""The document of a turn, which contains its packet, events and output."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from remora.trace.index.packet_reader import PacketReader
 
 
 def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
-    """Return the event as JSON with its blobs resolved.
+    """Return an event as JSON, with its blobs resolved.
 
-    Raises StreamDamaged for invalid data, and NotFound for a missing blob.
+    Raises StreamDamaged if its data is invalid, and NotFound if a blob is missing.
     """
     document = msgspec.structs.asdict(event)
     document["data"] = resolved_data(event, blobs)
@@ -28,8 +28,8 @@ def turn_document(
     """Return `{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
 
     `packet` is the packet that the turn's decision was based on. `prompt_tokens` is null if no
-    model was asked. `raw_output` is the tool's complete output. Raises NotFound for an unknown
-    turn, and StreamDamaged.
+    model was asked. `raw_output` is the complete output of the tool. Raises NotFound if the turn
+    does not exist, and StreamDamaged if the stream is damaged.
     """
     packet = reader.packet_at(agent_id, turn)
     ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]

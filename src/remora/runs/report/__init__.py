@@ -1,1 +1,1 @@
-"""Run reports in four formats, all written from one record and one layout."""
+"""Run reports in several formats, all created from the same data."""

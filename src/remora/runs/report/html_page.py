@@ -1,4 +1,4 @@
-"""Report as one self-contained HTML page."""
+"""Run reports as self-contained HTML pages."""
 
 from collections.abc import Iterator
 from html import escape
@@ -24,7 +24,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def html_page(report: Report) -> str:
-    """Return the page; all names and messages from the project are escaped."""
+    """Return the report as HTML. All names and messages from the project are escaped."""
     return "\n".join(_lines(report, layout(report))) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Report in Markdown for a pull request, with collapsed details."""
+"""Run reports in Markdown for pull requests, with collapsed details."""
 
 import html
 import re
@@ -22,7 +22,7 @@ _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
 def markdown(report: Report) -> str:
-    """Return the report; all names and messages from the project are quoted."""
+    """Return the report as Markdown. All names and messages from the project are escaped."""
     return "\n".join(_lines(report, layout(report))) + "\n"
 
 
@@ -88,7 +88,7 @@ def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """Return a code span whose backticks are longer than any run of backticks in the text."""
+    """Return `text` as a code span, delimited by enough backticks to contain it."""
     shown = escape_line(text)
     longest = max(map(len, _TICKS.findall(shown)), default=0)
     ticks = "`" * (longest + 1)
@@ -96,7 +96,10 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return escaped text. Text with `@` becomes a code span, so that it cannot mention a user."""
+    """Return `text` escaped for Markdown.
+
+    Text that contains `@` becomes a code span, so that it cannot mention a user.
+    """
     if "@" in text:
         return _code(text)
     return _ACTIVE.sub(r"\\\1", escape_line(text))

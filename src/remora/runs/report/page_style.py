@@ -1,4 +1,4 @@
-"""Light and dark style of an HTML report."""
+"""Light and dark styles of HTML reports."""
 
 STYLE = """\
 :root {

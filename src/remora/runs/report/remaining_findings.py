@@ -1,4 +1,4 @@
-"""Remaining findings, from the diagnostics of an agent's packets."""
+"""Remaining findings of a job, taken from the diagnostics in its agent's packets."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ KEPT_STATES = (*UNDECIDED, "accepted")
 def findings_left(job: JobView) -> tuple[Finding, ...]:
     """Return a job's remaining findings, with their line numbers at the start of the run.
 
-    If a finding's line is not recorded, the finding has no line number.
+    A finding has no line number if its line was not recorded.
     """
     after = job.after if job.review in KEPT_STATES else job.before
     if not after:
@@ -51,6 +51,6 @@ def _finding(line: str) -> Finding:
 
 
 def _text(line: str) -> str:
-    """Return a diagnostic without its line number, because edits above change the number."""
+    """Return a diagnostic without its line number, which changes if lines above are edited."""
     finding = _finding(line)
     return f"{finding.code} {finding.message}"

@@ -1,4 +1,4 @@
-"""Builder of a run's report, from its streams and stored file contents."""
+"""Creation of a run's report from its streams and stored file contents."""
 
 from collections import Counter
 from contextlib import suppress
@@ -24,9 +24,10 @@ from remora.workspaces.copy.changes import diff
 
 
 def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report:
-    """Return the report of a run, redacted unless `raw`.
+    """Return the report of a run. Secrets are redacted unless `raw` is True.
 
-    A file whose content is missing is left out of the diffs, but its job stays in the report.
+    If a file's content is missing, the file is left out of the diffs, but its job stays in the
+    report.
     """
     report = _raw(project, view)
     return report if raw else redacted(report, project.redact)
@@ -129,7 +130,7 @@ def _open_column(lines: list[bytes]) -> int:
 
 
 def redacted(report: Report, redact: Redactor) -> Report:
-    """Return the report with placeholders for secrets in diffs, edits, messages and errors.
+    """Return the report with secrets replaced in diffs, edits, messages and errors.
 
     Names and paths are kept, as in streams. A report without secrets is returned unchanged.
     """

@@ -1,4 +1,4 @@
-"""Report formats by name."""
+"""The available report formats."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

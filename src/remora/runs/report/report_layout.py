@@ -1,4 +1,4 @@
-"""Layout shared by Markdown and HTML reports: lines and rows of plain, unescaped text."""
+"""Layout shared by Markdown and HTML reports. Its strings are not escaped."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _STATES = {"submitted": "verified", "pending": "verified", "no_change": "no chan
 
 
 class JobRow(NamedTuple):
-    """A job in a report. `state` is the displayed name of its state."""
+    """The row of a job in a report. `state` is the displayed name of the job's state."""
 
     job: JobReport
     name: str
@@ -27,7 +27,10 @@ class JobRow(NamedTuple):
 
 
 class FindingRow(NamedTuple):
-    """A remaining finding or an unreadable file. `rule` is empty unless it is a lint rule."""
+    """The row of a remaining finding or an unreadable file.
+
+    `rule` is empty if the finding does not come from a lint rule.
+    """
 
     place: str
     rule: str
@@ -35,7 +38,7 @@ class FindingRow(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The parts of a report in reading order. `numbers` are pairs of value and label."""
+    """The parts of a report, in reading order. Each item of `numbers` is a value and its label."""
 
     headline: str
     pending: str
@@ -84,14 +87,14 @@ def _pending(report: Report) -> str:
 
 
 def _run(report: Report) -> str:
-    """Return a text such as `ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
+    """Describe the run, e.g. `ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
     start = report.started[:16].replace("T", " ")
     parts = [report.status, f"{start} UTC", f"model {report.model}"]
     return " · ".join([*parts, f"commit {report.commit[:12]}"] if report.commit else parts)
 
 
 def _totals(report: Report) -> str:
-    """Return a text such as `6 jobs: 4 accepted, 2 no change; 12 other nodes unchanged`."""
+    """Describe the totals, e.g. `6 jobs: 4 accepted, 2 no change; 12 other nodes unchanged`."""
     states = ", ".join(f"{n:,} {_STATES.get(state, state)}" for state, n in report.states.items())
     text = count(report.planned, "job") + (f": {states}" if states else "")
     started = sum(report.states.values())
@@ -128,10 +131,10 @@ def _finding(job: JobReport, finding: Finding) -> FindingRow:
 
 
 def fixes_of(job: JobReport) -> str:
-    """Return a text such as `fixed F401 x2`, `docstring added` or `test added`.
+    """Describe a job's fixes, e.g. `fixed F401 x2`, `docstring added` or `test added`.
 
-    The text for a conflicting change set begins with `would`. For a rejected change set it is
-    empty.
+    The description begins with `would` for a conflicting change set, and is empty for a rejected
+    change set.
     """
     if job.review not in KEPT_STATES:
         return ""

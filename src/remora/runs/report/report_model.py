@@ -9,9 +9,9 @@ from remora.runs.records.totals import OperationTotals
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """Replacement of a range of lines by `text`.
+    """Replaces a range of lines with `text`.
 
-    The range includes line `start` and excludes line `end`. Lines are counted from 1.
+    The range includes line `start` but not line `end`. Line numbers start at 1.
     """
 
     start: int
@@ -20,10 +20,10 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file.
+    """A changed file.
 
-    `path` is escaped as in a node key. `edits` is null for a binary file. `last_column` is the
-    length of the old file's last line if that line has no newline, else 0.
+    `path` is escaped as in a node key. `edits` is null for a binary file. If the last line of the
+    old file has no newline, `last_column` is the length of that line. Otherwise, it is 0.
     """
 
     path: str
@@ -35,7 +35,10 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A remaining finding; `line` is its line at the start of the run, or null if not recorded."""
+    """A remaining finding.
+
+    `line` is its line number at the start of the run, or null if the line was not recorded.
+    """
 
     code: str
     message: str
@@ -70,12 +73,13 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's report.
+    """The report of a run.
 
-    `sums` has the totals by operation. `findings` counts lint findings; `fixed` counts findings
-    that accepted or pending changes fix. Both are null if unknown for every job. `waiting` counts
-    change sets pending review. `skipped` counts pairs of node and operation, `skipped_nodes` counts
-    nodes.
+    `sums` contains the totals of each operation. `findings` is the number of lint findings, and
+    `fixed` is the number of findings fixed by accepted or pending changes. Both are null if they
+    are unknown for every job. `waiting` is the number of change sets that are pending review.
+    `skipped` is the number of node and operation pairs without a job, and `skipped_nodes` is the
+    number of nodes without a job.
     """
 
     run_id: str

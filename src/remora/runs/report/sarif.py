@@ -1,4 +1,4 @@
-"""Report as SARIF 2.1.0, with proposed fixes and remaining findings."""
+"""Run reports as SARIF 2.1.0, with proposed fixes and remaining findings."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _BAD = ("failed", "error", "interrupted")
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    """Return the SARIF log. Line numbers refer to the files at the start of the run."""
+    """Return the report as a SARIF log. Line numbers refer to the files at the start of the run."""
     results = [result for job in report.jobs for result in _results(job)]
     rules = sorted({result["ruleId"] for result in results})
     for result in results:
@@ -108,7 +108,7 @@ def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -
 
 
 def _message(text: str) -> str:
-    """Escape characters that SARIF would read as links or placeholders."""
+    """Escape characters that SARIF would interpret as links or placeholders."""
     text = text.replace("{", "{{").replace("}", "}}")
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
@@ -134,7 +134,7 @@ def _artifact_change(file: FileChange) -> dict[str, Any]:
 def _replacement(edit: Edit, file: FileChange) -> dict[str, Any]:
     """Return a replacement of whole lines.
 
-    If the last line has no newline, the region ends at its last column.
+    If the last line has no newline, the replaced region ends at the last column of that line.
     """
     end, column = edit.end, 1
     if file.last_column and edit.end > file.lines:

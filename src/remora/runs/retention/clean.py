@@ -1,4 +1,4 @@
-"""Search for and removal of files that a project's runs no longer need."""
+"""Removal of files that a project's runs no longer need."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ _REFS = "refs/remora/"
 
 
 class Removable(msgspec.Struct, frozen=True, kw_only=True):
-    """A removable item: kind, name and size in bytes."""
+    """An item that can be removed. `bytes` is its size."""
 
     kind: Kind
     name: str
@@ -36,9 +36,9 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Removed items, or items that would be removed with `dry_run`.
+    """The removed items, or the items that would be removed if `dry_run` is True.
 
-    `kept` lists runs whose files are still needed, each with the reason.
+    `kept` contains each run whose files are still needed, with the reason.
     """
 
     dry_run: bool
@@ -58,9 +58,9 @@ Removal = tuple[Removable, Callable[[], None]]
 def find_removable(
     project: Project, now: datetime
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Find the items that can be removed, and the runs that must be kept, each with a reason.
+    """Return the items that can be removed, and the runs that must be kept.
 
-    Removes nothing. Streams are removed only by `trace compact`.
+    A reason is given for each kept run. Nothing is removed. Only `trace compact` removes streams.
     """
     found = take_inventory(project.trace)
     acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
@@ -71,7 +71,7 @@ def find_removable(
 def remove_all(
     acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
 ) -> CleanResult:
-    """Remove all items. Failures are collected as problems."""
+    """Remove all items. Failures are collected as `problems` and do not stop the removal."""
     removed: list[Removable] = []
     problems: list[str] = []
     for what, remove in acts:
@@ -85,7 +85,7 @@ def remove_all(
 
 
 def _workspaces(project: Project) -> Iterator[Removal]:
-    """Yield unused private copies; the next run recreates them."""
+    """Yield the private copies that are not in use. The next run creates them again."""
     with suppress(FileNotFoundError):
         for place in sorted((project.cache / "slots").iterdir()):
             if place.is_dir() and not place.is_symlink():
@@ -104,14 +104,14 @@ def _remove_workspace(place: Path) -> None:
 
 
 def _bases(project: Project, now: datetime) -> Iterator[Removal]:
-    """Yield frozen copies of finished runs."""
+    """Yield the frozen copies of runs that have finished."""
     for place in idle_bases(project, now):
         what = Removable(kind="base", name=str(place), bytes=size_of(place))
         yield what, partial(remove_tree, place)
 
 
 def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
-    """Yield git refs that keep the commits of finished or missing runs."""
+    """Yield git refs that preserve the commits of finished or missing runs."""
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
     with suppress(OutsideError):  # without git no commits are kept
@@ -125,7 +125,7 @@ def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
 
 
 def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Removal]:
-    """Yield stored contents that no stream references, using the rules of `trace compact`."""
+    """Yield stored contents that no stream references, following the rules of `trace compact`."""
     policy = Policy.of(project.config.runner.memory.retention)
     going = list(unreferenced(found.contents, found.runs, found.freed, policy, now))
     if not going:
@@ -146,14 +146,17 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
 
 
 def _conflict_files(project: Project) -> Iterator[Removal]:
-    """Yield earlier file versions that `accept` kept because a file was edited at the same time."""
+    """Yield earlier versions of files that `accept` has kept.
+
+    `accept` keeps the earlier version if a file was edited at the same time.
+    """
     for path, size, remove in conflict_files(project.root, project.state / "journal"):
         yield Removable(kind="conflict", name=path, bytes=size), remove
 
 
 @contextmanager
 def try_lock(lock: Path) -> Iterator[bool]:
-    """Try to lock a file until the block ends; yield True if it was locked."""
+    """Try to lock a file for the duration of the block. Yield True if the lock was acquired."""
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -167,7 +170,7 @@ def try_lock(lock: Path) -> Iterator[bool]:
 
 
 def size_of(place: Path) -> int:
-    """Return the disk usage of all readable files below `place`, in bytes."""
+    """Return the disk usage in bytes of all readable files under `place`."""
     total, waiting = 0, [str(place)]
     while waiting:  # os.walk recurses, and folders may be nested thousands deep
         with suppress(OSError), os.scandir(waiting.pop()) as entries:

@@ -1,7 +1,7 @@
-"""`trace compact`: seal finished streams and remove old ones.
+"""The `trace compact` command, which seals finished streams and removes old streams.
 
-Each step is atomic, so a killed command can be repeated. Removals are recorded in `expired.jsonl`
-first, and a run's stream is removed after the streams of its agents.
+Each step is atomic, so an interrupted command can be run again. Removals are first recorded in
+`expired.jsonl`. A run's stream is removed after the streams of its agents.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,11 +46,11 @@ from remora.workspaces.commit_files import unpin_commit
 
 
 def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
-    """Seal streams, expire runs and collect contents as configured; change nothing with `dry_run`.
+    """Seal streams, remove expired runs and remove unused contents, as configured.
 
-    An error in one run is reported, and the other runs are still processed. Raises StreamLocked if
-    another `trace compact` is running, StreamDamaged if the record of expired runs is damaged, and
-    DiskError.
+    If `dry_run` is True, nothing is changed. An error in one run is reported, and the other runs
+    are still processed. Raises StreamLocked if another `trace compact` is running, StreamDamaged if
+    the record of expired runs is damaged, and DiskError if reading or writing fails.
     """
     folder = project.trace
     folder.check()
@@ -66,21 +66,24 @@ def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compac
 
 
 class _Actions(Protocol):
-    """Actions on the disk. Every method may raise StreamError, NotFound or DiskError."""
+    """Operations that change files on disk.
+
+    Every method may raise StreamError, NotFound or DiskError.
+    """
 
     def seal(self, stream: StreamFacts) -> int:
         """Seal a stream and return its new size in bytes."""
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """Record that a run has expired, and remove it."""
+        """Record that a run has expired, then remove the run."""
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Remove contents, and return those that were removed."""
+        """Remove contents, and return the contents that were removed."""
 
 
 class _DryRunActions:
     def seal(self, stream: StreamFacts) -> int:
-        """Return the size in bytes that the sealed file would have."""
+        """Return the size in bytes that the sealed stream would have."""
         return compressed_size(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
@@ -99,9 +102,9 @@ class _RealActions:
         return compress_stream(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """Lock the run's stream, then remove its streams.
+        """Lock the run's stream, then remove the streams of the run and its agents.
 
-        Writers of the run's agents hold this lock, too.
+        The lock is also held by writers of the agents' streams.
         """
         *agents, own = run.streams
         with locked_stream(own.path) as size:
@@ -115,7 +118,7 @@ class _RealActions:
                 remove_stream(stream.path)
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Remove contents, except those that have been stored again since the inventory."""
+        """Remove contents, except contents that were stored again after the inventory."""
         folder = self._project.trace
         found, before = list(contents), (self._now - GRACE).timestamp()
         removed = {
@@ -129,7 +132,7 @@ class _RealActions:
 
 
 class _Compactor:
-    """One pass over all runs. Each step works on the result of the previous step."""
+    """A single pass over all runs. Each step uses the result of the previous step."""
 
     def __init__(self, project: Project, found: Inventory, acts: _Actions, now: datetime) -> None:
         self._policy = Policy.of(project.config.runner.memory.retention)
@@ -211,7 +214,6 @@ class _Compactor:
         self._runs[run.run_id] = msgspec.structs.replace(run, streams=streams)
 
     def _leave(self, run: RunFacts, why: str) -> bool:
-        """Keep a run and report the reason."""
         self._runs[run.run_id] = msgspec.structs.replace(run, hands_off=why)
         self._problems.append(f"{run.run_id}: {why}")
         return False
@@ -231,7 +233,7 @@ class _Compactor:
 
 
 def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
-    """Return the anchors to record.
+    """Return the records of the expired streams.
 
     Raises StreamDamaged if a stream is damaged or differs from its run's record.
     """

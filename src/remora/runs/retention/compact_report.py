@@ -1,10 +1,10 @@
-"""Document of `trace compact`."""
+"""The document of `trace compact`."""
 
 import msgspec
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """A sealed stream, and the size of its file in bytes before and after."""
+    """A sealed stream, with the size of its file in bytes before and after sealing."""
 
     kind: str
     id: str
@@ -14,7 +14,7 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpiredRun(msgspec.Struct, frozen=True, kw_only=True):
-    """An expired run, with the number and size of its streams."""
+    """An expired run, with the number and total size of its streams."""
 
     run_id: str
     reason: str
@@ -23,7 +23,7 @@ class ExpiredRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """Number and size of the removed contents."""
+    """Number and total size of the removed contents."""
 
     blobs: int = 0
     objects: int = 0
@@ -31,14 +31,14 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is due but was kept, and the reason."""
+    """A run that is due for sealing or removal but was kept, with the reason."""
 
     run_id: str
     reason: str
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes that were made, or that would be made with `dry_run`.
+    """The changes that were made, or that would be made if `dry_run` is True.
 
     `bytes_before` and `bytes_after` are the total sizes of all streams and contents.
     """

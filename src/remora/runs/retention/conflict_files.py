@@ -16,9 +16,10 @@ _NAME = re.compile(r"\.remora-([0-9a-f]{16})(?:-\d+(?:-part|-trial|~)?)?")
 
 
 def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callable[[], None]]]:
-    """Yield each file's path in the project, its size in bytes, and a function that removes it.
+    """Yield the path, size in bytes and removal function of each file.
 
-    Files that a running or unfinished `accept` still needs are left out.
+    Paths are relative to the project's root. Files that a running or unfinished `accept` still
+    needs are left out.
     """
     busy = _busy(journal)
     if busy is None:
@@ -29,7 +30,10 @@ def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callab
 
 
 def _busy(journal: Path) -> str | None:
-    """Return the ID of a leftover journal; "" if there is none, None if it is in use or damaged."""
+    """Return the ID of a leftover journal, or an empty string if there is no journal.
+
+    Returns None if the journal is in use or damaged.
+    """
     store = JournalFolder(journal)
     try:
         with store.locked():

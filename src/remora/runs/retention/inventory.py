@@ -1,4 +1,4 @@
-"""Inventory of runs: streams, ages and referenced contents."""
+"""Inventory of runs, including their streams, ages and referenced contents."""
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
@@ -36,9 +36,10 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """All runs, oldest first, and all contents.
+    """All runs, with the oldest run first, and all contents.
 
-    `freed` has the contents that expired runs referenced and that were not stored again.
+    `freed` contains the hashes of contents that expired runs referenced and that have not been
+    stored again since.
     """
 
     runs: tuple[RunFacts, ...] = ()
@@ -47,10 +48,10 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """The agents that a run's stream records as started.
+    """The agents that were started, according to a run's stream.
 
     `heads` contains the stream heads of agents that ended and were not resumed. `first` and `last`
-    are the times of the stream's first and last event.
+    are the times of the first and last event in the stream.
     """
 
     first: datetime | None = None
@@ -60,7 +61,11 @@ class History(msgspec.Struct):
 
 
 def take_inventory(folder: TraceFolder) -> Inventory:
-    """Read all streams and contents without locking them. Raises DiskError or StreamDamaged."""
+    """Read all streams and contents without locking them.
+
+    Raises DiskError if they cannot be read, and StreamDamaged if the record of expired runs is
+    damaged.
+    """
     contents = tuple(stored_contents(folder))  # first: contents stored from now on are too young
     known = frozenset(content.digest for content in contents)
     lines = {line.run_id: line for line in list_run_lines(folder)}
@@ -91,7 +96,11 @@ def take_inventory(folder: TraceFolder) -> Inventory:
 
 
 def history_of(path: Path) -> History:
-    """Read the history from the run's stream. Raises StreamDamaged, NotFound and DiskError."""
+    """Read a history from a run's stream.
+
+    Raises NotFound if the stream is missing, StreamDamaged if it is damaged, and DiskError if it
+    cannot be read.
+    """
     found, stamp = History(), ""
     for event in read_events(path):
         stamp = event.timestamp
@@ -184,7 +193,7 @@ def _names(streams: Iterable[StreamFacts], known: Collection[str]) -> frozenset[
 
 
 def _freed(expired: Iterable[ExpiredStream], contents: Iterable[StoredContent]) -> frozenset[str]:
-    """Return the contents that expired runs referenced and that were not stored again later."""
+    """Return the hashes of contents that expired runs referenced and that were not stored again."""
     put = {content.digest: content.put for content in contents}
     found: set[str] = set()
     for entry in expired:

@@ -1,4 +1,4 @@
-"""Frozen copies left in the user's cache by killed commands."""
+"""Frozen copies that killed commands left in the user's cache."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -15,7 +15,10 @@ GRACE_S = 3600
 
 
 def remove_idle_bases(project: Project, now: datetime) -> list[str]:
-    """Remove the frozen copies of finished runs; return their folder names. Never raises."""
+    """Remove the frozen copies that no run is using, and return their folder names.
+
+    Never raises.
+    """
     idle = idle_bases(project, now)
     for folder in idle:
         try_remove_tree(folder)
@@ -23,7 +26,10 @@ def remove_idle_bases(project: Project, now: datetime) -> list[str]:
 
 
 def idle_bases(project: Project, now: datetime) -> list[Path]:
-    """Return the frozen copies that no run is using or about to use. Never raises."""
+    """Return the frozen copies that no run is using. Never raises.
+
+    Recent copies are left out, because a run that is starting may be about to use them.
+    """
     with suppress(OSError):
         return [
             folder

@@ -1,4 +1,4 @@
-"""Private copies of projects whose folder no longer exists."""
+"""Private copies of projects that no longer exist."""
 
 import os
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ _MOST = 4096
 
 
 def note_root(project: Project) -> None:
-    """Record a project's path next to its copies. Never raises.
+    """Record the path of a project in the folder that contains its copies. Never raises.
 
-    The name of the copies' folder contains only a hash of the path.
+    The name of that folder contains only a hash of the path.
     """
     note = project.cache / _NOTE
     with suppress(OSError):
@@ -30,9 +30,9 @@ def note_root(project: Project) -> None:
 
 
 def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
-    """Yield the folders in `roots` whose project no longer exists and that no run uses.
+    """Yield the folders in `roots` whose project no longer exists.
 
-    Folders without a recorded path are skipped.
+    Folders that are in use by a run, or that do not record a project path, are skipped.
     """
     for place in sorted(roots.iterdir()) if roots.is_dir() else ():
         root = _root_of(place)
@@ -41,7 +41,7 @@ def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
 
 
 def _root_of(place: Path) -> Path | None:
-    """Return the project path recorded in a folder, or None if the path is missing or invalid."""
+    """Return the project path recorded in a folder, or None if it is missing or invalid."""
     note = place / _NOTE
     with suppress(OSError, ValueError):
         if place.is_symlink() or note.is_symlink() or note.stat().st_size > _MOST:

@@ -1,4 +1,7 @@
-"""Retention rules, as pure functions: select runs to seal or expire, and contents to remove."""
+"""Retention rules, which select runs to seal or expire and contents to remove.
+
+All rules are pure functions.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -22,7 +25,10 @@ AGE, SIZE, PARTIAL = "age", "size", "begun before"
 
 
 class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream's file; `torn_bytes` is the size of the torn tails that were moved out of it."""
+    """Facts about the file of a stream.
+
+    `torn_bytes` is the total size of incomplete lines that were moved out of the stream.
+    """
 
     kind: Literal["agent", "run"]
     id: str
@@ -33,12 +39,12 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about a run that the rules use. The last of `streams` is the run's stream.
+    """Facts about a run that the rules use.
 
-    `first` and `last` are the times of its first and last event, or None if unknown. `hands_off` is
-    the reason for keeping the run unchanged, or empty. `begun` is True if part of the run has
-    already been removed. `names` has the hashes of the contents that its streams reference, or None
-    if a stream cannot be read.
+    The last item of `streams` is the run's stream. `first` and `last` are the times of its first
+    and last event, or None if unknown. `hands_off` is the reason for keeping the run unchanged, or
+    an empty string. `begun` is True if part of the run has already been removed. `names` contains
+    the hashes of the contents that its streams reference, or is None if a stream cannot be read.
     """
 
     run_id: str
@@ -55,7 +61,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """Retention limits; None means unlimited."""
+    """Retention limits. None means no limit."""
 
     keep: timedelta | None
     compress: timedelta | None
@@ -73,12 +79,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_due(run: RunFacts, after: timedelta | None, now: datetime) -> bool:
-    """Return True if a run's last event is older than `after`; False if the time is unknown."""
+    """Return True if a run's last event is older than `after`.
+
+    Returns False if there is no limit or the time of the event is unknown.
+    """
     return after is not None and run.last is not None and now - run.last > after
 
 
 def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> Iterator[RunFacts]:
-    """Yield runs that are older than the limit or already partially removed."""
+    """Yield runs that are older than the limit or have already been partially removed."""
     for run in runs:
         if not run.hands_off and (run.begun or is_due(run, policy.keep, now)):
             yield run
@@ -87,7 +96,7 @@ def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> 
 def to_seal(
     runs: Iterable[RunFacts], policy: Policy, now: datetime
 ) -> Iterator[tuple[RunFacts, StreamFacts]]:
-    """Yield the streams to seal. A run's stream comes after the streams of its agents."""
+    """Yield the streams to seal. The stream of a run follows the streams of its agents."""
     for run in runs:
         if not run.hands_off and is_due(run, policy.compress, now):
             for stream in run.streams:
@@ -98,9 +107,9 @@ def to_seal(
 def expiring_by_size(
     runs: Sequence[RunFacts], contents: Iterable[StoredContent], policy: Policy
 ) -> Iterator[RunFacts]:
-    """Yield the oldest runs until the remaining runs fit into the limit.
+    """Yield the oldest runs, until the remaining runs are within the size limit.
 
-    Contents are freed with the last run that references them.
+    Contents count as freed once the last run that references them has been yielded.
     """
     if policy.most_bytes is None:
         return
@@ -128,10 +137,9 @@ def unreferenced(
 ) -> Iterator[StoredContent]:
     """Yield contents that no remaining run references and that are older than GRACE.
 
-    An object that is not in `freed` was not referenced by an expired run. It may be a backup of a
-    user's file that `accept` made before a merge. It is kept as long as a run of the same age, and
-    as long as the run during which it was stored. While the references of a run are unknown,
-    nothing is yielded.
+    An object that is not in `freed` may be a backup of a user's file that `accept` made before a
+    merge. It is kept until a run of the same age would expire, and until the run during which it
+    was stored is removed. If the references of any run are unknown, nothing is yielded.
     """
     if any(run.names is None for run in left):
         return
@@ -157,7 +165,7 @@ def _is_old_backup(
 def kept_past_due(
     runs: Iterable[RunFacts], policy: Policy, now: datetime, *, too_much: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield runs that are due but must be kept, each with the reason."""
+    """Yield the ID of each run that is due but must be kept, with the reason."""
     for run in runs:
         due = too_much or is_due(run, policy.keep, now) or is_due(run, policy.compress, now)
         if run.hands_off and (due or run.last is None):

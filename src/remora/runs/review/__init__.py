@@ -1,1 +1,1 @@
-"""Review of change sets: accept, reject and revert."""
+"""Review of change sets, which can be accepted, rejected or reverted."""

@@ -1,4 +1,4 @@
-"""Check one change set and write it to the user's files."""
+"""Checking a change set and writing it to the user's files."""
 
 from collections.abc import Iterable, Sequence
 
@@ -28,7 +28,7 @@ def objections(
     recheck: Recheck,
     tree: Tree,
 ) -> Sequence[FileConflict]:
-    """Return the reasons that an accepted change set cannot be written; empty if there are none.
+    """Return the reasons that an accepted change set cannot be written, if any.
 
     `tree` contains the files that the change set was merged with.
     """
@@ -48,10 +48,10 @@ def write_change_set(
     review: Review,
     otherwise: Review,
 ) -> list[FileConflict]:
-    """Write the journal, record the review, and swap the files.
+    """Write the journal, record the review, and replace the files.
 
-    If a file changes in the meantime, nothing is written, `otherwise` is recorded after `review`,
-    and the conflicts are returned.
+    If a file changes before it can be replaced, nothing is written. In this case, `otherwise` is
+    recorded after `review`, and the conflicts are returned.
     """
     store_contents(project, prepared)
 
@@ -70,7 +70,7 @@ def write_change_set(
 
 
 def store_contents(project: Project, prepared: PreparedChanges) -> None:
-    """Store the old and the new content of each file in `objects/`."""
+    """Store each file's old content and new content in `objects/`."""
     for write in prepared.writes:
         for content in (write.ours, write.result):
             if content is not None:
@@ -79,7 +79,7 @@ def store_contents(project: Project, prepared: PreparedChanges) -> None:
 
 
 def secrets_in(patches: Iterable[FilePatch]) -> list[FileConflict]:
-    """Return a conflict for each change that adds a placeholder or replaces a secret with one."""
+    """Return a conflict for each change that adds a secret's placeholder to a file."""
     found = [(patch.path, placeholder_in_files([(patch.base, patch.theirs)])) for patch in patches]
     return [FileConflict(path=path, detail=detail) for path, detail in found if detail]
 
@@ -89,7 +89,7 @@ def _record(stream: RunStream, review: Review) -> None:
 
 
 def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
-    """Return a conflict if the user edited the node and that edit is still in the file."""
+    """Return a conflict if the user edited the node and the edit is still in the file."""
     moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
     if job.review != STALE or not moved_on:
         return []

@@ -1,4 +1,4 @@
-"""`accept --git-branch`: commit accepted change sets to a branch.
+"""The `accept --git-branch` command, which commits accepted change sets to a branch.
 
 The user's files are not changed.
 """
@@ -49,9 +49,10 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 
 
 class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Choice of change sets: the change sets of `nodes`, or all pending ones with `every`.
+    """The change sets to accept.
 
-    `narrow` filters the chosen change sets.
+    These are the change sets of `nodes`, or all pending change sets if `every` is True. `narrow`
+    filters them further.
     """
 
     nodes: Sequence[str] = ()
@@ -70,9 +71,9 @@ def accept_onto_branch(
 ) -> Verdicts:
     """Commit each chosen change set to a branch.
 
-    An existing branch is extended; a new one starts at HEAD. The working tree and the user's index
-    are not changed. Raises whatever `accept` raises, and UsageError if the branch cannot be
-    committed to.
+    If the branch does not exist, it is created at HEAD. The working tree and the user's index are
+    not changed. Raises whatever `accept` raises, and UsageError if it is not possible to commit to
+    the branch.
     """
     record = read_own_record(project, run_id, trusted=trusted)
     complete_branch(project)
@@ -101,10 +102,10 @@ def _commit_one(
     branch: Branch,
     recheck: Recheck,
 ) -> list[dict[str, Any]]:
-    """Accept one change set onto the branch; return the conflicts, or an empty list if accepted.
+    """Accept a change set onto the branch. Return the conflicts, which are empty on success.
 
-    Steps: merge it with the branch's tip, verify it, store the tree, write the journal, record the
-    review, and commit.
+    The change set is merged with the tip of the branch and verified. Then the tree is stored, the
+    journal is written, the review is recorded, and the commit is made.
     """
     patches = [with_committed_line_ends(branch, patch) for patch in patches]
     prepared = prepare_changes(project.root, patches, branch.read_file)
@@ -145,7 +146,7 @@ def _altered(project: Project, patches: Sequence[FilePatch]) -> list[FileConflic
 
 
 def _tree(project: Project, branch: Branch) -> Tree:
-    """Return the tree of the branch's tip."""
+    """Return the tree at the tip of the branch."""
 
     def copy(folder: Path) -> BaseSnapshot:
         return restore_base(project.root, branch.tip, {}, project.trace.objects.get, folder)
@@ -154,7 +155,7 @@ def _tree(project: Project, branch: Branch) -> Tree:
 
 
 def _message(job: JobView) -> str:
-    """Return a message such as `lint: src/app.py:load`, followed by the fixed codes.
+    """Return a commit message, e.g. `lint: src/app.py:load`, followed by the fixed codes.
 
     Unprintable characters in names are replaced.
     """

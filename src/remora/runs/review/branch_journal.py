@@ -1,6 +1,6 @@
-"""Journal of a commit to a branch.
+"""The journal of a commit to a branch.
 
-If a command is killed, the next command finishes or drops its commit.
+If a command is killed, the next command uses the journal to complete or discard the commit.
 """
 
 import os
@@ -23,9 +23,9 @@ TRAILER = "Remora-Trace"
 
 
 class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit whose tree is already stored.
+    """A commit to a branch. Its tree is already stored.
 
-    Its trailer contains the run's head after the review that `note` refers to.
+    The commit's trailer contains the head of the run after the review that `note` refers to.
     """
 
     name: str
@@ -36,17 +36,20 @@ class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
     note: dict[str, str]
 
     def on(self, root: Path) -> Branch:
-        """Return the branch as it was before the commit."""
+        """Return the state of the branch before the commit."""
         return Branch(root=root, name=self.name, tip=self.tip, is_new=self.is_new, prefix=b"")
 
 
 def trailer(run_id: str, head: Head) -> str:
-    """Return the trailer line that refers from a commit to its record."""
+    """Return the trailer line that links a commit to the record of its run."""
     return f"{TRAILER}: {run_id} {head.count} {head.hash}"
 
 
 def write_pending(project: Project, pending: PendingCommit) -> None:
-    """Write and sync the journal. The caller must hold its lock. Raises DiskError."""
+    """Write and sync the journal. The caller must hold the journal's lock.
+
+    Raises DiskError if the journal cannot be written.
+    """
     path = _path(project)
     fresh = path.with_suffix(".new")
     try:
@@ -59,7 +62,7 @@ def write_pending(project: Project, pending: PendingCommit) -> None:
 
 
 def remove_pending(project: Project) -> None:
-    """Remove the journal. Raises DiskError."""
+    """Remove the journal. Raises DiskError if it cannot be removed."""
     try:
         _path(project).unlink(missing_ok=True)
         sync_path(_path(project).parent)
@@ -70,8 +73,8 @@ def remove_pending(project: Project) -> None:
 def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileConflict]:
     """Create the commit and move the branch to it, unless this has already been done.
 
-    Returns a conflict if another commit was made on the branch in the meantime. Raises OutsideError
-    if git fails; the next command then tries again.
+    Returns a conflict if the branch has received another commit since `pending` was created. Raises
+    OutsideError if git fails. In this case, the next command tries again.
     """
     branch, line = pending.on(root), trailer(pending.note["run_id"], head)
     since = messages_since(branch)
@@ -92,9 +95,9 @@ def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileCo
 
 
 def complete_branch(project: Project) -> str:
-    """Finish the commit of a killed `accept --git-branch`.
+    """Complete the commit of an interrupted `accept --git-branch`.
 
-    The commit is dropped if its review was not recorded. Returns a message about the outcome, or
+    If its review was not recorded, the commit is discarded. Returns a message about the outcome, or
     an empty string if there was nothing to do.
     """
     if not os.path.lexists(_path(project)):

@@ -1,4 +1,4 @@
-"""Conflicts between change sets of one run."""
+"""Conflicts between the change sets of a run."""
 
 from remora.memory.events import Change
 from remora.runs.project import Project
@@ -8,10 +8,10 @@ from remora.workspaces.apply.merge_lines import MergeConflict, merge3
 
 
 def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str]:
-    """Return the nodes of accepted change sets that cannot be merged with the job's change set.
+    """Return the nodes whose accepted change sets cannot be merged with the job's change set.
 
-    The list is empty if an edit by the user caused the conflict. Raises NotFound or StreamDamaged
-    if a file's content is missing.
+    The list is empty if the user's edits caused the conflict. Raises NotFound if a file's content
+    is missing, and StreamDamaged if it is damaged.
     """
     return [
         other.node_id

@@ -1,4 +1,4 @@
-"""Filters that select change sets to review by the rules they fix and by conditions."""
+"""Filters that select change sets for review, based on the rules they fix and on conditions."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -17,10 +17,10 @@ _CODE = re.compile(r"[A-Z]+[0-9]*")
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewFilter:
-    """Filter of change sets.
+    """A filter for change sets.
 
-    If there are `rules`, a change set must fix findings, and only findings of these rules.
-    `conditions` are names in CONDITIONS, all of which must be true.
+    If `rules` is not empty, a change set must fix findings of these rules and of no other rules.
+    `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
     """
 
     rules: frozenset[str] = frozenset()
@@ -34,9 +34,10 @@ ALL = ReviewFilter()
 
 
 def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
-    """Parse command-line values. A value may contain several conditions, separated by commas.
+    """Parse the values of command-line options.
 
-    Raises UsageError for an invalid rule code or an unknown condition.
+    A value of `conditions` may contain several conditions, separated by commas. Raises UsageError
+    for an invalid rule code or an unknown condition.
     """
     codes = {rule.strip().upper() for rule in rules}
     wrong = sorted(code for code in codes if not _CODE.fullmatch(code))
@@ -53,7 +54,10 @@ def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilte
 def apply_filter(
     project: Project, jobs: Iterable[JobView], narrow: ReviewFilter
 ) -> tuple[list[JobView], list[str]]:
-    """Return the jobs that pass, and a line with the reason for each job that does not pass."""
+    """Return the jobs that pass the filter, and messages about the jobs that do not.
+
+    Each message contains the reason that a job was skipped.
+    """
     kept: list[JobView] = []
     left: list[str] = []
     for job in jobs:
@@ -79,7 +83,10 @@ def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
 
 
 def _is_verified(_: Project, job: JobView) -> bool:
-    """Return True if all checks passed, the node is unedited, and there is no conflict."""
+    """Return True if all checks passed and there is no conflict.
+
+    Returns False if the user edited the node.
+    """
     return job.review == PENDING
 
 

@@ -1,4 +1,4 @@
-"""Recovery of journals left by killed commands."""
+"""Recovery from journals that killed commands left behind."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,9 +21,10 @@ _EARLIER = {"verdict": "accepted", "otherwise": "conflict"}
 def journal_note(
     review: Review, node_id: str, run_id: str, seq: int, otherwise: str
 ) -> dict[str, str]:
-    """Return a journal's note, which `complete_journals` uses to find the review.
+    """Return the note that `complete_journals` uses to find the review of a journal.
 
-    The note has the recorded verdict, and the verdict `otherwise`, which replaces it on a conflict.
+    The note contains the recorded verdict and `otherwise`, the verdict to record if there is a
+    conflict.
     """
     return {
         "run_id": run_id,
@@ -36,7 +37,7 @@ def journal_note(
 
 
 def complete_journals(project: Project) -> Recovery:
-    """Finish or roll back the changes of a killed `accept` or `revert`."""
+    """Complete or roll back the changes of an interrupted `accept` or `revert`."""
 
     left: list[Journal] = []
 
@@ -61,7 +62,10 @@ def complete_journals(project: Project) -> Recovery:
 
 
 def recovery_text(left: Recovery) -> str:
-    """Return a message about an interrupted `accept` or `revert`; empty if there was none."""
+    """Return a message about an interrupted `accept` or `revert`.
+
+    Returns an empty string if no command was interrupted.
+    """
     if left.journal is None:
         return ""
     note = left.journal.note
@@ -82,9 +86,9 @@ def recovery_text(left: Recovery) -> str:
 
 
 def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] | None:
-    """Return the review that a journal's note refers to, and the run's head directly after it.
+    """Return the review that a journal's note refers to, and the head of the run after it.
 
-    Returns None if the review was not recorded or is not the last review of its change set.
+    Returns None if the review was not recorded, or if its change set was reviewed again later.
     """
     found: list[tuple[Review, Head]] = []
     with suppress(NotFound):  # without records, no review was recorded
@@ -96,12 +100,12 @@ def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] |
 
 
 def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
-    """Return the conflicts in the form used by documents and events."""
+    """Return the conflicts in the format of documents and events."""
     return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
 
 
 def _recorded(project: Project, journal: Journal) -> bool:
-    """Return True if the journal's review is the last review of its change set.
+    """Return True if the journal's review is the latest review of its change set.
 
     Another review may have been recorded before the journal was removed.
     """

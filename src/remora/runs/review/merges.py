@@ -1,4 +1,4 @@
-"""Merge of change sets with the user's changed files, using the rules of the operations."""
+"""Merging change sets with files that the user has changed."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Observed calls of accepted tests, for the Hub. Only unchanged code is included."""
+"""Calls observed in accepted tests, for the hub.
+
+Only calls in code that has not changed are included.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -18,7 +21,7 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class _Record(msgspec.Struct, frozen=True):
-    """Observations as recorded in `submit_result`."""
+    """Observations from a `submit_result` event."""
 
     files: dict[str, str]
     tests: dict[str, list[str]]
@@ -26,17 +29,20 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """A node at the time of its execution, and the hash that must not have changed since then."""
+    """A node as it was when the tests ran.
+
+    `anchor` is the hash that must still match for the observation to be valid.
+    """
 
     node: Node
     anchor: str
 
 
 def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
-    """Return the observed calls of the jobs' tests that are still in the project.
+    """Return the calls that were observed in the jobs' tests.
 
-    In a changed file, only functions with an unchanged body are included. This allows one file to
-    contain the tests of several jobs.
+    Tests that are no longer in the project are left out. In a changed file, only functions with an
+    unchanged body are included. This allows a file to contain the tests of several jobs.
     """
     tests: list[ObservedTest] = []
     calls: dict[tuple[str, str], ObservedCall] = {}
@@ -53,7 +59,7 @@ def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
 
 
 def _records(job: JobView) -> Iterator[_Record]:
-    """Yield the observations of the last verified submission."""
+    """Yield the observations of the last verified submission, if they are valid."""
     if job.observed:
         with suppress(msgspec.ValidationError):  # accepted changes do not depend on it
             yield msgspec.convert(job.observed, _Record)
@@ -77,7 +83,7 @@ def _calls(record: _Record, files: "_Files") -> Iterator[ObservedCall]:
 
 
 class _Files:
-    """Compares the files at the time when the tests ran with the current files."""
+    """Compares the current files with the files that the tests ran on."""
 
     def __init__(self, project: Project, hashes: dict[str, str]) -> None:
         self._project = project
@@ -85,7 +91,7 @@ class _Files:
         self._known: dict[str, dict[str, _Place]] = {}
 
     def place(self, key: str) -> _Place | None:
-        """Return the node's place, or None if the node has changed."""
+        """Return the node as it was when the tests ran, or None if it has changed."""
         path = split_node_key(key)[0] if key.startswith("node:") else ""
         if path not in self._hashes:
             return None

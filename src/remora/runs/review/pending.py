@@ -1,4 +1,4 @@
-"""Pending change sets in review order."""
+"""Pending change sets, in the order in which they are reviewed."""
 
 from typing import Literal
 
@@ -12,9 +12,9 @@ GroupBy = Literal["file", "rule", "agent"]
 
 
 def pending_changes(view: RunView, by: GroupBy) -> list[tuple[str, JobView]]:
-    """Return each pending change set with its group.
+    """Return each pending change set with the name of its group.
 
-    Change sets of a group are adjacent. Groups are in the order in which their first job began.
+    The change sets of a group are adjacent. Groups are ordered by their first job.
     """
     found = [(_group(job, by), job) for job in view.jobs if job.review in UNDECIDED]
     first = {group: number for number, (group, _) in reversed([*enumerate(found)])}

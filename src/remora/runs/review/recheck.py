@@ -1,4 +1,4 @@
-"""Second verification of a merged change set, with general checks and its agent's checks."""
+"""Verification of a change set after a merge, using general checks and the agent's checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,9 +38,10 @@ prevent either of them.
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """The tree that a change set is merged with.
+    """The files that a change set is merged with.
 
-    `read` returns a file's content, or None if it is missing. `copy` copies the tree to a folder.
+    `read` returns the content of a file, or None if the file is missing. `copy` copies the files to
+    a folder.
     """
 
     read: Callable[[str], bytes | None]
@@ -48,7 +49,7 @@ class Tree:
 
 
 def users_tree(project: Project) -> Tree:
-    """Return the user's current files."""
+    """Return a tree of the user's current files."""
     files = RootedFiles(project.root)
 
     def read(path: str) -> bytes | None:
@@ -62,7 +63,7 @@ def users_tree(project: Project) -> Tree:
 
 
 def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
-    """Return a conflict for each file that could be parsed before the merge but not after it."""
+    """Return a conflict for each file that can no longer be parsed after the merge."""
     return [
         FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
         for write in prepared.writes
@@ -73,7 +74,10 @@ def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
 
 
 class Recheck:
-    """Checks merged change sets of one run. `notes` collects findings that a merge adds."""
+    """Checks the merged change sets of a run.
+
+    New findings that are caused by a merge are added to `notes`.
+    """
 
     def __init__(self, project: Project, record: RunRecord, notes: list[str]) -> None:
         self.notes = notes
@@ -82,9 +86,9 @@ class Recheck:
         self._agents: dict[str, Agent] = {}
 
     def objections(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> list[FileConflict]:
-        """Return the reasons to refuse the merge.
+        """Return the reasons to reject the merge.
 
-        The list is empty if nothing was merged or all checks pass.
+        The list is empty if nothing was merged or if all checks pass.
         """
         merged = [write for write in prepared.writes if write.merged]
         if not merged:
@@ -103,7 +107,7 @@ class Recheck:
         )
 
     def _worse(self, write: FileWrite) -> FileConflict | None:
-        """Return a conflict if the merged file cannot be parsed or if it has more findings."""
+        """Return a conflict if the merged file does not parse or has more findings than before."""
         if write.result is None or not write.path.endswith(".py"):
             return None
         error = parse_errors({write.path: write.result})
@@ -121,9 +125,9 @@ class Recheck:
         return None
 
     def _own_checks(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> str:
-        """Run the agent's checks on the merged files; return the first failure, or "".
+        """Run the agent's checks on the merged files, compared with the current files.
 
-        The merged files are compared with the current ones.
+        Returns a description of the first failed check, or an empty string if all checks pass.
         """
         agent, known = self._agent(job), self._jobs[job.agent_id]
         files = {write.path: (write.ours, write.result) for write in prepared.writes}
@@ -152,9 +156,9 @@ class Recheck:
         return f"fails {failed[0].name}: {failed[0].detail}" if failed else ""
 
     def _agent(self, job: JobView) -> Agent:
-        """Load the agent. Raises UsageError if its definition has changed since the run.
+        """Load the job's agent. Raises UsageError if its definition has changed since the run.
 
-        The checks of a different definition would not verify the change set.
+        The checks of a changed definition would not verify the same change set.
         """
         if job.operation not in self._agents:
             self._agents |= load_agents(
@@ -173,7 +177,7 @@ class Recheck:
 
 @dataclass(frozen=True)
 class _MergedCopy:
-    """Calls a function with a copy of the merged tree."""
+    """Calls a function with a temporary copy of the merged files."""
 
     project: Project
     run_id: str

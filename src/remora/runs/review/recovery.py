@@ -7,10 +7,10 @@ from remora.runs.review.journals import complete_journals, recovery_text
 
 
 def recover(project: Project) -> list[str]:
-    """Finish or undo what an interrupted command began; return notes for the user.
+    """Complete or undo an interrupted command, and return messages for the user.
 
-    Does nothing while another accept is running. If git refuses a commit, the next command tries
-    again. This command continues, so that records can be read.
+    If another `accept` is running, this does nothing. If git cannot create a commit, the next
+    command tries again, and the current command continues so that it can read records.
     """
     try:
         left = complete_journals(project)

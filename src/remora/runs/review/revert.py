@@ -1,4 +1,4 @@
-"""`revert`: remove accepted change sets from the user's files."""
+"""The `revert` command, which removes accepted change sets from the user's files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ ACCEPTED, REVERTED = "accepted", "reverted"
 class Reverted:
     """Result of a revert.
 
-    Change sets with `conflicts` (`{node_id, path, detail}`) are still accepted. `damaged` lists
-    streams and contents that could not be used.
+    Each item of `conflicts` is `{node_id, path, detail}`, and its change set is still accepted.
+    `damaged` contains messages about streams and contents that could not be used.
     """
 
     run_id: str
@@ -41,11 +41,12 @@ class Reverted:
 def revert(
     project: Project, run_id: str, nodes: Sequence[str], *, trusted: bool = False
 ) -> Reverted:
-    """Revert accepted change sets one by one, either of `nodes` or of the whole run.
+    """Revert the accepted change sets of `nodes`, or of the whole run if `nodes` is empty.
 
-    If a file has been edited since it was accepted, later edits are kept. If that is not possible,
-    the change set is not reverted. Raises whatever `accept` raises, NotFound for a node without an
-    accepted change set, and UsageError for a change set that was committed to a branch.
+    Change sets are reverted one at a time. If a file was edited after it was accepted, the later
+    edits are kept. If this is not possible, the change set is not reverted. Raises whatever
+    `accept` raises, NotFound if a node has no accepted change set, and UsageError if its change set
+    was committed to a branch.
     """
     record = read_own_record(project, run_id, trusted=trusted)
     complete_journals(project)
@@ -71,7 +72,7 @@ def revert(
 
 
 def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
-    """Return the accepted jobs, in the order in which they began."""
+    """Return the jobs with accepted change sets, in the order in which the jobs began."""
     there = [job for job in view.jobs if job.review == ACCEPTED and not job.branch]
     if not nodes:
         return there
@@ -101,9 +102,10 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
 def _revert_one(
     project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
 ) -> list[dict[str, Any]]:
-    """Revert one change set; return the conflicts, or an empty list if reverted.
+    """Revert a change set. Return the conflicts, which are empty on success.
 
-    Steps: merge, check, write the journal, record the review, and swap the files.
+    The reversed change set is merged and checked. Then the journal is written, the review is
+    recorded, and the files are replaced.
     """
     prepared = removed_from_others(project, reverse_patches(patches))
     before = prepared.conflicts or broken_by_merge(prepared)

@@ -1,4 +1,4 @@
-"""Accept and reject change sets."""
+"""Acceptance and rejection of change sets."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,9 +32,9 @@ TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 class Verdicts:
     """Result of a review.
 
-    Each of the `conflicts` is `{node_id, path, detail}`. `notes` and `damaged` are messages;
-    `damaged` lists streams or contents that differ from the record. `observed` contains the calls
-    observed in accepted tests. `view` is the run after the review.
+    Each item of `conflicts` is `{node_id, path, detail}`. `notes` contains messages. `damaged`
+    contains messages about streams or contents that differ from the record. `observed` contains the
+    calls that were observed in accepted tests. `view` is the run after the review.
     """
 
     run_id: str
@@ -62,11 +62,12 @@ def accept(  # noqa: PLR0913 (the options of the command)
     trusted: bool = False,
     progress: TrackProgress = iter,
 ) -> Verdicts:
-    """Write the chosen change sets to the user's files, each change set completely or not at all.
+    """Write the chosen change sets to the user's files. Each change set is written atomically.
 
     If `run` is a view of a verified record, its streams are not read again. Raises UsageError if
-    nothing was chosen or the run is from another installation, NotFound for an unknown node,
-    StreamLocked if the run is running, and StreamDamaged if all chosen change sets are damaged.
+    nothing was chosen or the run is from another installation, NotFound if a node does not exist,
+    StreamLocked if the run is still running, and StreamDamaged if all chosen change sets are
+    damaged.
     """
     record, known = own_record(project, run, trusted=trusted)
     complete_journals(project)
@@ -98,7 +99,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
 ) -> Verdicts:
     """Reject the chosen change sets.
 
-    Raises whatever `accept` raises, and UsageError for feedback that is too long.
+    Raises whatever `accept` raises, and UsageError if the feedback is too long.
     """
     told = checked_feedback(feedback, project.redact)
     record, known = own_record(project, run, trusted=trusted)
@@ -121,7 +122,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
 
 @dataclass(frozen=True, kw_only=True)
 class SelectedChanges:
-    """Jobs that can be accepted, and notes on the jobs that cannot."""
+    """The jobs that can be accepted, and messages about the jobs that cannot be accepted."""
 
     view: RunView
     usable: list[ReadyChange]
@@ -132,7 +133,10 @@ class SelectedChanges:
 def select_changes(
     project: Project, view: RunView, nodes: Sequence[str], *, every: bool, narrow: ReviewFilter
 ) -> SelectedChanges:
-    """Return the chosen change sets of a locked run. Raises whatever `accept` raises."""
+    """Return the chosen change sets of a run whose stream is locked.
+
+    Raises whatever `accept` raises.
+    """
     everything = every or bool(narrow and not nodes)
     jobs = choose_pending(view, nodes, every=everything, verb="accept")
     jobs, left = apply_filter(project, jobs, narrow)
@@ -155,9 +159,9 @@ def accept_each(
     act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
     progress: TrackProgress,
 ) -> Verdicts:
-    """Accept the selected changes one by one.
+    """Accept the selected change sets one at a time.
 
-    `act` accepts one of them and returns its conflicts, or an empty list if it was accepted.
+    `act` accepts a change set and returns its conflicts, which are empty on success.
     """
     met = [(job.node_id, act(job, patches)) for job, patches in progress(picked.usable)]
     return Verdicts(
@@ -174,7 +178,7 @@ def accept_each(
 def split_damaged(
     project: Project, jobs: Iterable[JobView]
 ) -> tuple[list[ReadyChange], list[StreamDamaged]]:
-    """Return the undamaged jobs with their patches, and the errors of the others."""
+    """Return the undamaged jobs with their patches, and the errors of the damaged jobs."""
     usable: list[ReadyChange] = []
     broken: list[StreamDamaged] = []
     for job in jobs:
@@ -193,9 +197,10 @@ def _accept_one(
     patches: Sequence[FilePatch],
     recheck: Recheck,
 ) -> list[dict[str, Any]]:
-    """Accept one change set; return the conflicts, or an empty list if accepted.
+    """Accept a change set. Return the conflicts, which are empty on success.
 
-    Steps: merge, verify, write the journal, record the review, and swap the files.
+    The change set is merged and verified. Then the journal is written, the review is recorded, and
+    the files are replaced.
     """
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
@@ -218,6 +223,6 @@ def _accept_one(
 def record_conflict(
     project: Project, stream: RunStream, job: JobView, found: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Record the conflict and return it."""
+    """Record the conflicts in the run's stream and return them."""
     stream.append(review_event(job, "conflict", detail=project.redact.clean(found)))
     return found

@@ -1,4 +1,4 @@
-"""Selection of change sets to review: those of some nodes, or all pending ones."""
+"""Selection of pending change sets to review, either of given nodes or of the whole run."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,10 +12,11 @@ _NAMED = 5
 
 
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
-    """Return the jobs of `nodes` with a pending change set, or all such jobs with `every`.
+    """Return the jobs of `nodes` that have a pending change set.
 
-    Raises UsageError if neither is given, and NotFound for an unknown node. A known node without a
-    pending change set also raises NotFound, because the command would do nothing for it.
+    If `every` is True, return all jobs that have a pending change set. Raises UsageError if `nodes`
+    is empty and `every` is False. Raises NotFound if a node is unknown or has no pending change
+    set.
     """
     open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
     if every:

@@ -1,5 +1,5 @@
-"""Supervisor that starts, confines, watches and ends one command, in a bare interpreter.
+"""Supervisor that starts, confines and monitors a single command in a bare interpreter.
 
-Modules in this package import only each other and a few modules of the standard library, because
-these imports delay the start of every subprocess.
+Imports delay the start of every subprocess. For this reason, modules in this package import only
+each other and a few modules of the standard library.
 """

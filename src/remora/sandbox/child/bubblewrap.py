@@ -1,4 +1,4 @@
-"""Command line for `bwrap`, which gives a command access to the same files as level 2 does."""
+"""Command line for `bwrap`, which grants a command the same file access as level 2."""
 
 import os
 
@@ -17,7 +17,7 @@ _ALWAYS = (
 
 
 def bubblewrap_argv(record: CommandRecord) -> list[str]:
-    """Return the command line that runs the command in bubblewrap."""
+    """Return the `bwrap` command line that runs the command."""
     words = [record.bwrap, *_ALWAYS]
     words += ["--dev", "/dev", "--proc", "/proc"]
     for path in PRIVATE_FOLDERS:
@@ -35,7 +35,7 @@ def bubblewrap_argv(record: CommandRecord) -> list[str]:
 
 
 def mount_scratch_layers(record: CommandRecord) -> None:
-    """Mount layers over the scratch folders, in a mount namespace that bubblewrap inherits."""
+    """Mount layers over the scratch folders, in a new mount namespace that `bwrap` inherits."""
     if not record.scratch:
         return
     namespaces.enter_user_namespace(mounts=True)

@@ -1,4 +1,4 @@
-"""A command and its confinement, encoded as arguments of the supervisor."""
+"""A command and its confinement, encoded as arguments for the supervisor."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PRIVATE_BYTES = 1 << 30
 class CommandRecord:
     """A command and its confinement.
 
-    All paths are real paths; `links` has the symbolic links that lead to these paths.
-    `temporary_folder` is removed when the command ends. The paths are valid in the mount namespace
-    of the process `view_pid`, or in the current one if it is 0.
+    All paths are real paths, except in `links`, which contains the symbolic links that lead to
+    them. `temporary_folder` is removed when the command exits. Paths are valid in the mount
+    namespace of the process `view_pid`, or in the current mount namespace if `view_pid` is 0.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -46,7 +46,7 @@ class CommandRecord:
 
 
 def _parse_words(words: Iterator[str]) -> dict[str, list[str]]:
-    """Consume and parse the words up to and including `--`."""
+    """Consume the words up to and including `--`, and return the parsed values."""
     values: dict[str, list[str]] = {}
     for word in words:
         if word == "--":
@@ -57,5 +57,5 @@ def _parse_words(words: Iterator[str]) -> dict[str, list[str]]:
 
 
 def encode_record(values: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
-    """Return the arguments that CommandRecord parses into these values."""
+    """Return the arguments from which CommandRecord parses these values."""
     return [*(f"{name}={value}" for name in values for value in values[name]), "--", *command]

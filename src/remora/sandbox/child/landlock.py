@@ -1,4 +1,4 @@
-"""Permanent restriction, by Landlock, of the files a process and its descendants can access."""
+"""Permanent restriction of file access with Landlock, for a process and its descendants."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class _Beneath(ctypes.Structure):
 
 
 def restrict(rules: Iterable[tuple[str, int]], *, network: bool) -> None:
-    """Allow only the access in `rules`, which contains pairs of path and access rights.
+    """Allow only the access in `rules`, which contains pairs of a path and its access rights.
 
     Missing paths are skipped. TCP is blocked unless `network` is True. The process must have
-    no-new-privileges set. Raises OSError.
+    no-new-privileges set. Raises OSError if the restriction cannot be applied.
     """
     version = syscalls.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_ASK_VERSION))
     handled = (1 << max(n for since, n in _FILE_RIGHTS.items() if since <= version)) - 1

@@ -1,8 +1,9 @@
 """Process that mounts overlayfs layers over a read-only folder, in new namespaces.
 
-Its arguments are the lower folder and an empty folder to mount in. Each input line is `add NAME` or
-`drop NAME`; the answer is `done` or `failed ERRNO WHAT`. In a layer, `tree` is the merged view and
-`layer/upper` contains the changes. Layers are in memory and are discarded when the input ends.
+Its arguments are the lower folder, and an empty folder in which to mount layers. Each input line is
+`add NAME` or `drop NAME`. The answer to each line is `done` or `failed ERRNO WHAT`. In a layer,
+`tree` is the merged view and `layer/upper` contains the changes. Layers are kept in memory and are
+discarded at the end of the input.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _POINTS_BYTES = 1 << 20
 
 
 def main(words: list[str]) -> None:
-    """Report that the process is ready, then process each input line and answer it."""
+    """Report whether the process is ready, then answer each input line."""
     lower, place = words
     if not _done("create a user namespace", lambda: _enter(place)):
         return

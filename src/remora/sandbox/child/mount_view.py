@@ -1,4 +1,4 @@
-"""Private root file system of a command, which contains only the paths granted to it."""
+"""A command's private root file system, which contains only the paths granted to it."""
 
 import os
 
@@ -20,9 +20,9 @@ _SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV
 
 
 def build_root(record: CommandRecord) -> None:
-    """Build the private root in the current mount namespace and enter it. Raises OSError.
+    """Build the private root in the current mount namespace and switch to it.
 
-    The mount namespace must not be shared with other processes.
+    The mount namespace must not be shared with other processes. Raises OSError.
     """
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
     syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=755")
@@ -53,7 +53,7 @@ def build_root(record: CommandRecord) -> None:
 
 
 def mount_overlay(source: str, target: str, store: str) -> None:
-    """Mount an overlay of `source` at `target`, with changes in the new folder `store`.
+    """Mount an overlay of `source` at `target`, and store its changes in the new folder `store`.
 
     Raises OSError.
     """
@@ -71,7 +71,7 @@ def _bind(source: str, target: str) -> None:
 
 
 def _open(path: str) -> None:
-    """Bind a path as writable. Changes made there are permanent."""
+    """Bind a path as writable. Changes to it are permanent."""
     _bind(_OLD + path, _NEW + path)
     closed = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
     syscalls.mount_attributes(_NEW + path, add=closed, deep=True)
@@ -87,7 +87,7 @@ def _private() -> None:
 
 
 def _points(record: CommandRecord) -> None:
-    """Create a mount point for each path, and create the links that lead to the paths."""
+    """Create a mount point for each path, and create the symbolic links to these paths."""
     for name in ("dev/pts", "proc"):
         os.makedirs(f"{_NEW}/{name}", exist_ok=True)
     for path in (*record.read, *record.write, *record.scratch):
@@ -118,7 +118,7 @@ def _devices() -> None:
 
 
 def _processes() -> None:
-    """Mount /proc read-only, with the processes of the current PID namespace."""
+    """Mount /proc read-only. It shows only the processes of the current PID namespace."""
     place = f"{_NEW}/proc"
     syscalls.mount("proc", place, "proc", _SAFE | syscalls.MS_NOEXEC)
     namespaces.forbid_user_namespaces(place)

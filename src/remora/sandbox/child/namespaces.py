@@ -1,4 +1,4 @@
-"""Linux namespaces for a command: user, PID, mount, network, UTS, IPC and cgroup."""
+"""Linux namespaces in which a command runs."""
 
 import _socket
 import fcntl
@@ -14,10 +14,10 @@ _UP = 1
 
 
 def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> None:
-    """Enter a new user namespace as the same user, with all capabilities in it. Raises OSError.
+    """Enter a new user namespace as the same user, with all capabilities in it.
 
-    With `processes`, the next child is the first process of a new PID namespace. With `mounts`,
-    also enter a new mount namespace.
+    If `processes` is True, the next child is the first process of a new PID namespace. If `mounts`
+    is True, a new mount namespace is also entered. Raises OSError.
     """
     user, group = os.geteuid(), os.getegid()
     syscalls.unshare(_USERS | (_PROCESSES if processes else 0) | (_MOUNTS if mounts else 0))
@@ -27,7 +27,10 @@ def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> No
 
 
 def join_namespaces_of(process: int) -> None:
-    """Join the user and mount namespaces of another process of this user. Raises OSError."""
+    """Join the user and mount namespaces of another process.
+
+    The process must belong to the same user. Raises OSError.
+    """
     kinds = [os.open(f"/proc/{process}/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt")]
     for kind in kinds:
         syscalls.join_namespace(kind)
@@ -35,9 +38,9 @@ def join_namespaces_of(process: int) -> None:
 
 
 def enter_other_namespaces() -> None:
-    """Enter new mount, network, host name, IPC and cgroup namespaces. Raises OSError.
+    """Enter new mount, network, UTS, IPC and cgroup namespaces.
 
-    The loopback interface of the new network is activated.
+    The loopback interface of the new network namespace is activated. Raises OSError.
     """
     syscalls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
@@ -47,9 +50,9 @@ def enter_other_namespaces() -> None:
 
 
 def forbid_user_namespaces(proc: str) -> None:
-    """Forbid the creation of further user namespaces. Raises OSError.
+    """Prevent the creation of further user namespaces.
 
-    `proc` is the path at which /proc is mounted.
+    `proc` is the path where /proc is mounted. Raises OSError.
     """
     _write(f"{proc}/sys/user/max_user_namespaces", "0")
 

@@ -9,7 +9,10 @@ _KILL_SECONDS = 5.0
 
 
 def reap() -> dict[int, int]:
-    """Reap exited children; return exit codes keyed by process ID. A signal has a negative code."""
+    """Reap all children that have exited, and return their exit codes, keyed by process ID.
+
+    If a child was killed by a signal, its exit code is the negative signal number.
+    """
     exit_codes: dict[int, int] = {}
     try:
         while True:
@@ -23,9 +26,9 @@ def reap() -> dict[int, int]:
 
 
 def end_descendants(child: int) -> dict[int, int]:
-    """Kill all descendants and return the exit codes of the reaped children.
+    """Kill all descendants, and return the exit codes of the children that were reaped.
 
-    The descendants are stopped first, so that none of them can escape by forking.
+    All descendants are stopped before they are killed, so that none of them can escape by forking.
     """
     exit_codes: dict[int, int] = {}
     until = time.monotonic() + _KILL_SECONDS
@@ -51,7 +54,10 @@ def _has_children() -> bool:
 
 
 def _descendants() -> set[int]:
-    """Return the live descendants of this process; empty if /proc is not mounted."""
+    """Return the IDs of all running descendants of this process.
+
+    The result is empty if /proc is not mounted.
+    """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
         if name.isdigit():

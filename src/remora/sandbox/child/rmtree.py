@@ -1,4 +1,4 @@
-"""Removal of a folder written by other programs, of any depth and with any permissions."""
+"""Removal of folders created by other programs, of any depth and with any permissions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(folder: Path | str | bytes, *, dir_fd: int | None = None) -> None:
-    """Remove a folder and everything in it, without following links. Raises OSError.
+    """Remove a folder and everything in it, without following links.
 
-    `shutil.rmtree` is not used: it recurses, and its paths can exceed the kernel's length limit.
+    `shutil.rmtree` is not used, because it is recursive and its paths can exceed the kernel's
+    length limit. Raises OSError if the folder cannot be removed.
     """
     top = _open(folder, dir_fd)
     try:
@@ -37,7 +38,10 @@ def try_remove_tree(folder: Path | str) -> None:
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Create a folder that is removed when the block exits, whatever a command did to it."""
+    """Create a folder, and remove it when the block exits.
+
+    The folder is removed even if a command has changed its permissions.
+    """
     import tempfile
     from pathlib import Path
 
@@ -60,7 +64,7 @@ def _remove_below(top: int, name: str) -> None:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """Remove everything in a folder except subfolders; return the names of the subfolders."""
+    """Remove everything in a folder except its subfolders, and return the subfolders' names."""
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in list(entries):
@@ -72,7 +76,7 @@ def _remove_files(folder: int) -> list[str]:
 
 
 def _open(name: Path | str | bytes, parent: int | None) -> int:
-    """Open a folder, and add the permissions that are needed to empty it."""
+    """Open a folder, and add any permissions that are needed to empty it."""
     try:
         handle = os.open(name, _FOLDER, dir_fd=parent)
     except PermissionError:

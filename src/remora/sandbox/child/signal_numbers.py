@@ -1,4 +1,4 @@
-"""Signal numbers. `signal` is not imported, because its enumerations take 4 ms to import."""
+"""Signal numbers. The `signal` module is not used, because importing it takes 4 ms."""
 
 TYPE_CHECKING = False  # True for type checkers; `typing` itself is slow to import
 if TYPE_CHECKING:

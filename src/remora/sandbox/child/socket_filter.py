@@ -1,8 +1,9 @@
-"""Seccomp filter that permits the creation of only Unix, IPv4, IPv6 and netlink sockets.
+"""Seccomp filter that allows only Unix, IPv4, IPv6 and netlink sockets to be created.
 
-A network namespace does not isolate every socket: AF_VSOCK reaches the host of a virtual machine.
-io_uring is refused, because it can create sockets without the `socket` system call. A process that
-makes system calls of another architecture, which have other numbers, is killed.
+A network namespace does not isolate all sockets. For example, AF_VSOCK can reach the host of a
+virtual machine. io_uring is blocked, because it can create sockets without the `socket` system
+call. A process is killed if it makes a system call for another architecture, because system call
+numbers differ between architectures.
 """
 
 import ctypes
@@ -30,7 +31,10 @@ _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 
 
 def filter_program() -> bytes:
-    """Return the BPF program for this machine. Raises OSError (ENOSYS) if the type is unknown."""
+    """Return the BPF program for this machine.
+
+    Raises OSError with ENOSYS if the machine type is not supported.
+    """
     machine = os.uname().machine
     if machine not in _MACHINES or sys.maxsize < 1 << 32 or sys.byteorder != "little":
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -66,9 +70,9 @@ class _Program(ctypes.Structure):
 
 
 def install() -> None:
-    """Install the filter permanently for this process and its descendants. Raises OSError.
+    """Install the filter permanently for this process and its descendants.
 
-    The process must have no-new-privileges set.
+    The process must have no-new-privileges set. Raises OSError.
     """
     steps = filter_program()
     buffer = ctypes.create_string_buffer(steps, len(steps))
@@ -77,7 +81,7 @@ def install() -> None:
 
 
 def filter_file() -> int:
-    """Return an inheritable file descriptor from which the filter program can be read."""
+    """Return an inheritable file descriptor for reading the filter program."""
     file = os.memfd_create("socket-filter", 0)
     os.write(file, filter_program())
     os.lseek(file, 0, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""Start of the command, in a fork of the supervisor, with limits and confinement."""
+"""Starting the command in a fork of the supervisor, with limits and confinement."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 class StartedChild:
-    """A started child process.
+    """A child process that was started.
 
-    `problem` is `ERRNO WHAT` if the start failed, and only `ERRNO ` if the command could not be
-    executed. If the child is only a process that waits for the command, the command's exit code can
-    be read from `exit_code_reader`.
+    If the start failed, `problem` is `ERRNO WHAT`. If only the execution of the command failed,
+    `problem` is `ERRNO ` without a description. If the child only waits for the command, the
+    command's exit code can be read from `exit_code_reader`.
     """
 
     def __init__(self, pid: int, problem: str, exit_code_reader: int) -> None:
@@ -48,7 +48,7 @@ class StartedChild:
 
 
 def start_command(record: CommandRecord) -> StartedChild:
-    """Fork and execute the command. Return when it is running or has failed to start."""
+    """Start the command in a child process. Return once it is running or has failed to start."""
     problem_reader, problem_writer = os.pipe()
     exit_code_reader, exit_code_writer = os.pipe()
     for name, step in _first_steps(record):
@@ -69,7 +69,7 @@ def start_command(record: CommandRecord) -> StartedChild:
 
 
 def _first_steps(record: CommandRecord) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the steps before the fork, each with a name for error messages."""
+    """Yield the steps before the fork. Each step has a name that is used in error messages."""
     if record.view_pid:
         yield "the workspace's namespaces", lambda: namespaces.join_namespaces_of(record.view_pid)
     if record.level == NAMESPACES:
@@ -93,9 +93,9 @@ def _confine_and_execute(record: CommandRecord, problem_writer: int, exit_code_w
 def _steps(
     record: CommandRecord, problem_writer: int, exit_code_writer: int
 ) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the steps after the fork, each with a name for error messages.
+    """Yield the steps after the fork. Each step has a name that is used in error messages.
 
-    The last step executes the command; its name is empty.
+    The last step executes the command. Its name is empty.
     """
     places = _places(record.command[0])
     yield "the process", lambda: _start_session(problem_writer)
@@ -142,9 +142,10 @@ def _start_session(problem_writer: int) -> None:
 
 
 def _fork_and_wait(problem_writer: int, exit_code_writer: int) -> None:
-    """Fork; return in the child, and wait for it in the parent, which then exits.
+    """Fork and return only in the child. The parent waits for the child and then exits.
 
-    The first process of a PID namespace ignores most signals, so it must not be the command.
+    The command must not be the first process of a PID namespace, because that process ignores most
+    signals.
     """
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # the command cannot inspect this process
     child = os.fork()
@@ -180,9 +181,10 @@ def _at_most(kind: int, maximum: int) -> None:
 
 
 def _rules(record: CommandRecord) -> list[tuple[str, int]]:
-    """Return the Landlock rules.
+    """Return the Landlock rules for the command.
 
-    A private root contains only files that the command may read, so all of it is readable.
+    In a private root, everything is readable, because it contains only files that the command may
+    read.
     """
     readable = ["/"] if record.level == NAMESPACES else record.read
     private = PRIVATE_FOLDERS if record.level == NAMESPACES else [record.temporary_folder]
@@ -210,7 +212,7 @@ def _run(record: CommandRecord, places: list[str]) -> None:
 
 
 def _places(command: str) -> list[str]:
-    """Return the possible paths of the command. Call while modules can still be imported."""
+    """Return the possible paths of the command. Call this while modules can still be imported."""
     if "/" in command:
         return [command]
     return [f"{folder}/{command}" for folder in os.get_exec_path()]
@@ -219,7 +221,7 @@ def _places(command: str) -> list[str]:
 def _check(place: str) -> None:
     """Raise OSError if `place` is not an executable file.
 
-    bubblewrap would report the problem only as text.
+    Without this check, bubblewrap would only print an error message.
     """
     if os.path.isdir(place) or not os.access(place, os.X_OK):
         raise OSError(errno.EACCES if os.path.lexists(place) else errno.ENOENT, place)

@@ -1,9 +1,10 @@
-"""Parent process of one command, which ends the command's whole process tree.
+"""Parent process of a command. It kills the command's process tree when the command exits.
 
-It does so on request, after a time-out, or when the caller exits. Its arguments are an encoded
-CommandRecord. `lifeline` is a pipe that reaches end-of-file when the caller exits. One line is
-written to `report`: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`. As a subreaper, the
-supervisor remains the ancestor of every descendant, including daemons and new sessions.
+It also does so on request, after a timeout, or when the caller exits. Its arguments are an encoded
+CommandRecord. `lifeline` is a pipe that reaches end-of-file when the caller closes it or exits. The
+result is written to `report` as a single line: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`.
+The supervisor is a subreaper, so it remains the ancestor of every descendant, including daemons and
+new sessions.
 """
 
 import os
@@ -20,7 +21,7 @@ _BY_SIGNAL = range(129, 129 + 64)
 
 
 def main(words: list[str]) -> None:
-    """Run the command, end all its descendants, and report."""
+    """Run the command, kill all its descendants, and report the result."""
     record = CommandRecord(words)
     for descriptor in (record.lifeline, record.report):
         os.set_inheritable(descriptor, False)
@@ -44,7 +45,7 @@ def main(words: list[str]) -> None:
 
 
 def _wake_up() -> int:
-    """Return a descriptor that becomes readable when a child exits."""
+    """Return a file descriptor that becomes readable when a child exits."""
     wake, woken = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -69,7 +70,10 @@ def _watch(child: int, lifeline: int, wake: int, deadline: float) -> tuple[int |
 
 
 def _command_code(record: CommandRecord, started: StartedChild, code: int) -> int:
-    """Return the command's exit code. `code` may be the code of a process that waits for it."""
+    """Return the command's exit code.
+
+    `code` is the exit code of the child, which may be a process that only waits for the command.
+    """
     if record.level == NAMESPACES:
         return int(os.read(started.exit_code_reader, 16) or code)
     if record.level == BUBBLEWRAP and code in _BY_SIGNAL:
@@ -78,7 +82,10 @@ def _command_code(record: CommandRecord, started: StartedChild, code: int) -> in
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder of any depth. Imported only here, so that it does not delay the command."""
+    """Remove a folder.
+
+    The modules for this are imported only when needed, so that they do not delay the command.
+    """
     from pathlib import Path
 
     from remora.sandbox.child.rmtree import try_remove_tree

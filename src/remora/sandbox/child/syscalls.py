@@ -1,4 +1,4 @@
-"""Linux system calls that are not in the standard library."""
+"""Linux system calls that the standard library does not provide."""
 
 import ctypes
 import os
@@ -40,40 +40,40 @@ def _check_result(result: int) -> int:
 
 
 def syscall(number: int, *arguments: object) -> int:
-    """Make a system call by number. Arguments are ctypes values or None. Raises OSError."""
+    """Call a system call by its number. Arguments are ctypes values or None. Raises OSError."""
     return _check_result(_LIBC.syscall(ctypes.c_long(number), *arguments))
 
 
 def prctl(option: int, value: int, address: int = 0) -> None:
-    """prctl(2). Does nothing on systems other than Linux. Raises OSError."""
+    """Call prctl(2). Does nothing on systems other than Linux. Raises OSError."""
     call = getattr(_LIBC, "prctl", None)
     if call is not None:
         _check_result(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
 
 
 def unshare(flags: int) -> None:
-    """unshare(2). Raises OSError."""
+    """Call unshare(2). Raises OSError."""
     _check_result(_LIBC.unshare(flags))
 
 
 def join_namespace(descriptor: int) -> None:
-    """setns(2). Raises OSError."""
+    """Call setns(2). Raises OSError."""
     _check_result(_LIBC.setns(ctypes.c_int(descriptor), ctypes.c_int(0)))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
-    """mount(2). Raises OSError."""
+    """Call mount(2). Raises OSError."""
     words = [os.fsencode(source), os.fsencode(target), kind and os.fsencode(kind)]
     _check_result(_LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
 
 
 def unmount(target: str) -> None:
-    """Unmount lazily, even if in use. Raises OSError."""
+    """Unmount `target` lazily, even if it is in use. Raises OSError."""
     _check_result(_LIBC.umount2(os.fsencode(target), _MNT_DETACH))
 
 
 def pivot_root(new: str, old: str) -> None:
-    """pivot_root(2). Raises OSError."""
+    """Call pivot_root(2). Raises OSError."""
     _check_result(_LIBC.pivot_root(os.fsencode(new), os.fsencode(old)))
 
 
@@ -84,7 +84,10 @@ class _MountAttr(ctypes.Structure):
 
 
 def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool = False) -> None:
-    """Change a mount's attributes; with `deep`, also those of the mounts in it. Raises OSError."""
+    """Add and remove attributes of a mount.
+
+    If `deep` is True, mounts inside it are changed as well. Raises OSError.
+    """
     attributes = _MountAttr(add, remove, 0, 0)
     syscall(
         _SYS_MOUNT_SETATTR,
@@ -97,7 +100,7 @@ def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool =
 
 
 def drop_capabilities() -> None:
-    """Drop all capabilities, so that no executed program can regain them. Raises OSError."""
+    """Drop all capabilities. Programs executed later cannot regain them. Raises OSError."""
     for number in range(64):
         try:
             prctl(PR_CAPBSET_DROP, number)
@@ -108,7 +111,10 @@ def drop_capabilities() -> None:
 
 
 def join_new_keyring() -> None:
-    """Join a new session keyring. A system that refuses this refuses access to keys, too."""
+    """Join a new session keyring, if possible.
+
+    Failures are ignored, because systems that deny this also deny access to keys.
+    """
     machine = os.uname()
     number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")
     if number is not None:

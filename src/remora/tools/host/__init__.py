@@ -1,1 +1,1 @@
-"""Host functions: the closed set of structured operations that a granted script may call."""
+"""Host functions, which are the only operations that scripts can be granted."""

@@ -1,4 +1,4 @@
-"""Host function that finds uses of a name in the tree's Python files."""
+"""Host function that finds uses of a name in Python files."""
 
 from typing import Any
 from unicodedata import normalize
@@ -18,10 +18,11 @@ _EVERYWHERE = ("**/*.py", "**/*.pyi")
 def find_references(place: ToolTree, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
     """Find uses of a name, sorted by path and line.
 
-    Searches all Python files, or only those that match `pattern`. A use has `path`, `line`, `text`
-    (the source line) and `kind`: definition, parameter, import, call, read, write, keyword,
-    declaration or string, or text if the file does not parse. The search is syntactic, so it also
-    finds unrelated objects that have the same name.
+    Only Python files are searched. If `pattern` is given, only files that match it are searched.
+    Each use has `path`, `line`, `text` (the source line) and `kind`. The kind is definition,
+    parameter, import, call, read, write, keyword, declaration or string. In a file that does not
+    parse, it is text. The search is syntactic, so it also finds unrelated objects with the same
+    name.
     """
     wanted = normalize("NFKC", name)  # as Python normalizes identifiers
     if not wanted.isidentifier():

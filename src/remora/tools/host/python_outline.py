@@ -10,8 +10,8 @@ from remora.tools.tree import ToolTree
 def parse_python(place: ToolTree, path: str) -> dict[str, Any]:
     """Parse a Python file and return its nodes.
 
-    If the file does not parse, `ok` is false and `error` and `line` describe the problem. Each node
-    has `key, qualname, node_type, signature, docstring, line_start, line_end`.
+    Each node has `key, qualname, node_type, signature, docstring, line_start, line_end`. If the
+    file does not parse, `ok` is false, and `error` and `line` describe the problem.
     """
     module = parse_module(path, place.read(path))
     if not isinstance(module, Module):

@@ -1,4 +1,4 @@
-"""Line length and docstring convention from a project's configuration."""
+"""Line length and docstring convention in a project's configuration."""
 
 import tomllib
 from collections.abc import Iterator
@@ -13,7 +13,10 @@ _CONVENTIONS = ("google", "numpy")
 
 
 def convention_of(place: ToolTree, path: str) -> str | None:
-    """Return the docstring convention configured for ruff's pydocstyle rules, if any."""
+    """Return the docstring convention that is configured for ruff's pydocstyle rules.
+
+    Returns None if no supported convention is configured.
+    """
     for _, ruff in _settings(place, path):
         lint = _table(ruff, "lint")
         named = {**_table(ruff, "pydocstyle"), **_table(lint, "pydocstyle")}.get("convention")
@@ -25,8 +28,8 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
     """Return the maximum line length configured for ruff or Black.
 
-    If there are several limits, the smallest counts. With `prose`, ruff's limit for docstrings is
-    included.
+    If several limits are configured, the smallest limit is used. If `prose` is True, this includes
+    ruff's limit for docstrings.
     """
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
@@ -39,7 +42,7 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield the settings of Black and ruff, starting with the nearest folder."""
+    """Yield the settings of Black and ruff in each folder, starting with the nearest folder."""
     parts = path.split("/")[:-1]
     for count in range(len(parts), -1, -1):
         folder = "".join(f"{part}/" for part in parts[:count])

@@ -1,4 +1,4 @@
-"""Host functions that read and change text files of the tree."""
+"""Host functions that read and change text files."""
 
 from typing import Any
 
@@ -20,14 +20,17 @@ _SHOWN = 120
 
 
 def read_text(place: ToolTree, path: str) -> str:
-    """Return the text of a UTF-8 file of at most 1 MiB, without a byte order mark."""
+    """Return the content of a text file, without a byte order mark.
+
+    The file must be UTF-8 and at most 1 MiB in size.
+    """
     return decode(path, place.read(path)).body
 
 
 def list_files(place: ToolTree, pattern: str) -> list[str]:
-    """Return the sorted paths of the regular files that match a glob such as `src/**/*.py`.
+    """Return the sorted paths of all regular files that match a glob such as `src/**/*.py`.
 
-    Files whose name is not UTF-8 are left out: scripts have no way to refer to them.
+    Files whose name is not valid UTF-8 are left out, because scripts cannot refer to them.
     """
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
         raise HostError(
@@ -46,7 +49,10 @@ def _is_text(path: str) -> bool:
 
 
 def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
-    """Write a new UTF-8 file and its parent folders. Raises HostError if the file exists."""
+    """Create a UTF-8 file, and its parent folders if they are missing.
+
+    Raises HostError if the file already exists.
+    """
     content = text.encode("utf-8", "surrogatepass")
     decode(path, content)
     place.create(path, content)
@@ -56,11 +62,12 @@ def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
 def edit_text(
     place: ToolTree, path: str, line: int, expect: str, replace: str | None
 ) -> dict[str, Any]:
-    """Replace line number `line` (from 1), whose text must be `expect`, with `replace`.
+    """Replace a line of a file. The line must be equal to `expect`.
 
-    `expect` and `replace` exclude the line ending. `replace` may have several lines (a final line
-    ending does not count); null deletes the line. The file keeps its line endings; if its last line
-    has none, none is added. Returns the number of `lines` that replace the line.
+    `line` starts at 1. `expect` and `replace` do not include the line ending. `replace` may contain
+    several lines, and a line ending at its end is ignored. If `replace` is null, the line is
+    deleted. The file keeps its line endings, and no line ending is added at the end of the file.
+    `lines` in the result is the number of lines that replaced the line.
     """
     text = decode(path, place.read(path))
     lines = lines_of(text.body)
@@ -92,8 +99,8 @@ def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: s
 def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
     """Return the range to delete for a line, including its line ending.
 
-    If the last line has no ending, the previous line's ending is deleted, so that the file still
-    ends without one.
+    If the line is the last line and has no ending, the ending of the previous line is deleted
+    instead. The file then still ends without a line ending.
     """
     found = lines[line - 1]
     if found.stop == found.next and line > 1:

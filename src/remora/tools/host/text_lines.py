@@ -1,4 +1,4 @@
-"""A source file's text by lines, as Python and ruff count them."""
+"""Lines of a source file, counted in the same way as Python and ruff count them."""
 
 import codecs
 import re
@@ -10,7 +10,7 @@ _ENDING = re.compile(r"\r\n|\n|\r")
 
 
 class Text(NamedTuple):
-    """A file's text without its byte order mark."""
+    """The content of a text file, without its byte order mark."""
 
     body: str
     marked: bool
@@ -24,7 +24,11 @@ class Text(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Start of a line, end of its text, and start of the next line."""
+    """Offsets of a line in a string.
+
+    `start` and `stop` are the start and end of the line without its ending. `next` is the start of
+    the next line.
+    """
 
     start: int
     stop: int
@@ -32,7 +36,7 @@ class Line(NamedTuple):
 
 
 def decode(path: str, content: bytes) -> Text:
-    """Return the text of a file. Raises HostError if it is not UTF-8."""
+    """Decode the content of a file. Raises HostError if it is not valid UTF-8."""
     marked = content.startswith(codecs.BOM_UTF8)
     try:
         return Text(content.removeprefix(codecs.BOM_UTF8).decode(), marked)
@@ -42,7 +46,7 @@ def decode(path: str, content: bytes) -> Text:
 
 
 def lines_of(body: str) -> list[Line]:
-    """Return the lines of a text. A final line ending does not start another line."""
+    """Return the lines of a string. A line ending at the end does not start another line."""
     found: list[Line] = []
     start = 0
     for ending in _ENDING.finditer(body):
@@ -54,7 +58,7 @@ def lines_of(body: str) -> list[Line]:
 
 
 def newline_of(body: str) -> str:
-    r"""Return the text's first line ending, or `\n` if there is none."""
+    r"""Return the first line ending in `body`, or `\n` if it contains no line ending."""
     ending = _ENDING.search(body)
     return ending[0] if ending else "\n"
 
@@ -64,9 +68,10 @@ def with_newline(text: str, newline: str) -> str:
 
 
 def offset(body: str, lines: list[Line], line: int, column: int) -> int:
-    """Return the offset of a line and column (both from 1, code points).
+    """Return the offset of a line and column.
 
-    The line after the last one is the end of the text. Raises HostError for a position outside it.
+    Lines and columns start at 1, and columns are counted in code points. The line after the last
+    line refers to the end of `body`. Raises HostError if the position is outside `body`.
     """
     at = lines[line - 1].start + column - 1 if 1 <= line <= len(lines) else len(body)
     if line < 1 or line > len(lines) + 1 or column < 1 or at > len(body):

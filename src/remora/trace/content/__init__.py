@@ -1,1 +1,1 @@
-"""Bytes on disk: lines, compressed frames, objects stored by hash, private files."""
+"""On-disk formats for lines, compressed frames, objects stored by hash, and private files."""

@@ -15,12 +15,14 @@ class ByteSource(Protocol):
         """Return the current number of bytes."""
 
     def pread(self, count: int, offset: int) -> bytes:
-        """Return up to `count` bytes from `offset`. A read may be short even before the end. Raises
-        OSError."""
+        """Return up to `count` bytes from `offset`.
+
+        May return fewer bytes, even before the end. Raises OSError.
+        """
 
 
 class FileSource:
-    """Bytes of an open file. The caller closes the descriptor."""
+    """Bytes of an open file. The caller must close the descriptor."""
 
     def __init__(self, file: int) -> None:
         self.file = file
@@ -33,7 +35,7 @@ class FileSource:
 
 
 def read_pieces(source: ByteSource, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Yield the bytes from `start` to `end` (or the end of the source) in bounded memory."""
+    """Yield the bytes from `start` to `end`, or to the end of the source, in bounded memory."""
     position = start
     while piece := source.pread(_PIECE if end is None else min(_PIECE, end - position), position):
         position += len(piece)
@@ -41,7 +43,7 @@ def read_pieces(source: ByteSource, start: int = 0, end: int | None = None) -> I
 
 
 def sha256_of(content: Iterator[bytes]) -> str:
-    """Return the SHA-256 of the concatenated pieces in lower-case hex."""
+    """Return the SHA-256 of the concatenated pieces, in lowercase hex."""
     digest = sha256()
     for piece in content:
         digest.update(piece)

@@ -1,4 +1,7 @@
-"""Files of the object store: opened without following links, read in pieces, written atomically."""
+"""Files in the object store.
+
+They are opened without following links, read in pieces, and written atomically.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -18,7 +21,11 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
-    """Open the folder of a hash (its first two digits), following no links. Raises OSError."""
+    """Open the folder of a hash, which is named after its first two digits, without following
+    links.
+
+    Raises OSError.
+    """
     with ExitStack() as stack:
         store = open_folder(top)
         stack.callback(os.close, store)
@@ -29,7 +36,9 @@ def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
 
 @contextmanager
 def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSource]:
-    """Open a stored object, and decompress it if needed. Raises OSError, StreamDamaged."""
+    """Open a stored object for reading, and decompress it if needed. Raises OSError, or
+    StreamDamaged if the compressed data is invalid.
+    """
     file = open_file(digest, os.O_RDONLY, folder=folder)
     try:
         source = FileSource(file)
@@ -50,7 +59,7 @@ def _decompressed(source: ByteSource, digest: str) -> ByteSource:
 
 
 def write_content(folder: int, digest: str, data: bytes, *, packs: bool) -> None:
-    """Store `data` atomically: the file is either complete or absent. Raises OSError."""
+    """Store `data` atomically, so that the file is either complete or absent. Raises OSError."""
     temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
     file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
     try:

@@ -1,4 +1,4 @@
-"""Group commit: threads waiting for the same action share one call."""
+"""Group commit, which lets threads that wait for the same action share one call."""
 
 import threading
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from collections.abc import Callable
 class GroupCommit:
     """Calls `act` once for all waiting threads.
 
-    Calls never overlap, and no call is delayed to collect more threads.
+    Calls never overlap. No call is delayed to wait for more threads.
     """
 
     def __init__(self, act: Callable[[], None]) -> None:
@@ -17,8 +17,10 @@ class GroupCommit:
         self._running = False
 
     def run(self) -> None:
-        """Wait for a call of `act` that starts after this method was called. Raises whatever that
-        call raises."""
+        """Wait for a call of `act` that starts after this method was called.
+
+        Raises whatever `act` raises in that call.
+        """
         with self._change:
             mine = self._next
             while self._running and not mine.ended:
@@ -43,7 +45,7 @@ class GroupCommit:
 
 
 class _Round:
-    """A call of `act`, with its completion and the exception that it raised, if any."""
+    """State of one call of `act`, including any exception it raised."""
 
     def __init__(self) -> None:
         self.ended = False

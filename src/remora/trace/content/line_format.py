@@ -1,4 +1,4 @@
-"""Byte format of streams: line splitting and line hashes."""
+"""Byte format of streams, which defines how lines are split and hashed."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -23,8 +23,8 @@ _TAIL_BLOCK = 1 << 16
 class Line(msgspec.Struct, frozen=True):
     """A line of a stream, without its newline.
 
-    `raw` is cut to MAX_LINE bytes; `size` is the full length. `ended` is False if there is no
-    newline.
+    `raw` is cut to MAX_LINE bytes, and `size` is the full length. `ended` is False if the line does
+    not end with a newline.
     """
 
     number: int
@@ -37,8 +37,8 @@ class Line(msgspec.Struct, frozen=True):
 def line_hash(previous: str, body: bytes | memoryview) -> str:
     """Return the hash of a line.
 
-    `body` is the part of the line before its last `,"hash":"`; `previous` is the hash of the line
-    before it.
+    `previous` is the hash of the line before it. `body` is the part of the line before its last
+    `,"hash":"`.
     """
     if len(body) <= _CHUNK:
         return sha256(previous.encode() + body).hexdigest()
@@ -50,7 +50,7 @@ def line_hash(previous: str, body: bytes | memoryview) -> str:
 def hashed_part(raw: bytes) -> bytes | memoryview:
     """Return the part of a line that its hash covers.
 
-    The result is a view of a long line, but a copy of a short one.
+    The result is a view if the line is long, and a copy if it is short.
     """
     return raw[:-HASH_SUFFIX_SIZE] if len(raw) <= _CHUNK else memoryview(raw)[:-HASH_SUFFIX_SIZE]
 
@@ -60,7 +60,7 @@ def line_with_hash(body: bytes, digest: str) -> bytes:
 
 
 def stated_hash(raw: bytes) -> str | None:
-    """Return the hash at the end of a line, or None if the line does not end with one."""
+    """Return the hash stored at the end of a line, or None if the line does not end with a hash."""
     tail = raw[-HASH_SUFFIX_SIZE:]
     digest = tail[len(_FRAME) : -len(_END)]
     if len(tail) < HASH_SUFFIX_SIZE or not tail.startswith(_FRAME) or not tail.endswith(_END):
@@ -69,7 +69,7 @@ def stated_hash(raw: bytes) -> str | None:
 
 
 def valid_hash(raw: bytes, previous: str) -> str | None:
-    """Return the line's hash, or None if it is incorrect.
+    """Return the line's hash, or None if the hash is missing or incorrect.
 
     `previous` is the hash of the line before it.
     """
@@ -80,10 +80,10 @@ def valid_hash(raw: bytes, previous: str) -> str | None:
 def iter_lines(
     source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    r"""Yield the lines of a stream from byte `start` on.
+    r"""Yield the lines of a stream, starting at byte `start`.
 
-    `before` is the number of lines before `start`. Splits only at `\n`, in bounded memory, reading
-    `piece` bytes at a time.
+    `before` is the number of lines before `start`. Lines are split only at `\n`. Memory use is
+    bounded: `piece` bytes are read at a time.
     """
     number, offset, buffer, size = before + 1, start, BytesIO(), 0
     position = start
@@ -105,13 +105,15 @@ def iter_lines(
 def complete_lines(
     source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """Yield the lines that end with a newline. Skips an unfinished or torn last line."""
+    """Yield the lines that end with a newline. An unfinished last line is skipped."""
     return (line for line in iter_lines(source, start, before, piece=piece) if line.ended)
 
 
 def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
-    """Yield each line with its verified hash. From the first incorrect hash on, the hash is
-    None."""
+    """Yield each line with its verified hash.
+
+    The hash is None for the first line whose hash is incorrect, and for all later lines.
+    """
     previous: str | None = GENESIS
     for line in iter_lines(source):
         if previous is not None:
@@ -120,8 +122,10 @@ def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
 
 
 def last_line(source: ByteSource) -> bytes | None:
-    """Return the last complete line, or None if there is none within MAX_LINE. Reads from the
-    end."""
+    """Return the last complete line, reading backwards from the end.
+
+    Returns None if there is no complete line, or if it is longer than MAX_LINE.
+    """
     if (end := _newline_before(source, source.size())) < 0:
         return None
     before = _newline_before(source, end)
@@ -130,7 +134,7 @@ def last_line(source: ByteSource) -> bytes | None:
 
 
 def _join_pieces(buffer: BytesIO, piece: bytes) -> bytes:
-    """Join the buffered beginning of a line and its last piece, without copying up to 64 MiB."""
+    """Append the last piece of a line to its buffered start, avoiding copies of up to 64 MiB."""
     if not buffer.tell():
         return piece[:MAX_LINE]
     buffer.write(piece[: MAX_LINE - buffer.tell()])
@@ -138,8 +142,9 @@ def _join_pieces(buffer: BytesIO, piece: bytes) -> bytes:
 
 
 def _newline_before(source: ByteSource, end: int) -> int:
-    """Return the offset of the last newline before `end`, or -1 if there is none within
-    MAX_LINE."""
+    """Return the offset of the last newline before `end`, or -1 if there is none within MAX_LINE
+    bytes.
+    """
     start, least = end, max(0, end - MAX_LINE - 1)
     while start > least:
         block = min(_TAIL_BLOCK, start)

@@ -1,4 +1,4 @@
-"""Object store: content that streams refer to by SHA-256."""
+"""Object store for content that streams refer to by SHA-256."""
 
 import fcntl
 import os
@@ -35,20 +35,20 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_sha256(text: object) -> bool:
-    """Return True if `text` is a SHA-256 in lower-case hex."""
+    """Return True if `text` is a SHA-256 in lowercase hex."""
     return isinstance(text, str) and _SHA256.fullmatch(text) is not None
 
 
 class ObjectStore:
-    """Folder of files `ab/{sha256}` with mode 0600, each either complete or absent.
+    """Object store in a folder, shared by threads and processes.
 
-    Threads and processes may share it.
+    Each object is a file `ab/{sha256}` with mode 0600, which is either complete or absent.
     """
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
-        """Compress objects if `packs` is true.
+        """Create a store for `folder`. With `packs`, objects are compressed.
 
-        Use this only for text, because binary data could look compressed.
+        Use `packs` only for text, because binary data could be mistaken for compressed data.
         """
         self.folder = folder
         self._packs = packs
@@ -60,10 +60,10 @@ class ObjectStore:
         self._commit = GroupCommit(self._sync_waiting)
 
     def put(self, data: bytes) -> str:
-        """Store `data` if it is missing and return its SHA-256.
+        """Store `data` if it is not stored yet, and return its SHA-256.
 
-        The object survives the end of the process; after `sync` it also survives a power cut. If it
-        is already stored, its modification time is renewed, because unreferenced objects are
+        The object survives a crash of the process. After `sync`, it also survives a power failure.
+        If it is already stored, its modification time is updated, because unreferenced objects are
         deleted by age. Raises DiskError, or StreamError if `data` is too large.
         """
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
@@ -84,16 +84,20 @@ class ObjectStore:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return the content. Raises NotFound, DiskError, or StreamDamaged if the hash is wrong."""
+        """Return the content of an object.
+
+        Raises NotFound if the object is missing, DiskError if it cannot be read, and StreamDamaged
+        if the content does not match its hash.
+        """
         whole = BytesIO()
         for piece in self.pieces(digest):
             whole.write(piece)
         return whole.getvalue()
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """Yield the content in pieces.
+        """Yield the content of an object in pieces.
 
-        Raises whatever `get` raises. A wrong hash is reported only after the last piece.
+        Raises whatever `get` raises. A hash mismatch is reported only after the last piece.
         """
         if not is_sha256(digest):
             raise NotFound(f"{digest!r} is not a SHA-256")
@@ -116,7 +120,10 @@ class ObjectStore:
             )
 
     def problem(self, digest: object) -> str | None:
-        """Return a description of the damage to a stored object, or None. Reads it in pieces."""
+        """Return a description of the damage to a stored object, or None if it is intact.
+
+        The object is read in pieces.
+        """
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:
@@ -140,7 +147,7 @@ class ObjectStore:
             yield source
 
     def _refresh(self, folder: int, digest: str) -> bool:
-        """Renew the object's modification time. Return False if it is missing or damaged."""
+        """Update the object's modification time. Return False if the object is missing or damaged."""
         with suppress(FileNotFoundError, StreamDamaged):
             file = open_file(digest, os.O_RDONLY, folder=folder)
             try:
@@ -154,9 +161,9 @@ class ObjectStore:
         return False
 
     def sync(self) -> None:
-        """Make all objects safe against a power cut.
+        """Sync all stored objects to disk, so that they survive a power failure.
 
-        Raises DiskError. Once a call has raised it, all later calls raise it too.
+        Raises DiskError. After a failure, all later calls raise the same error.
         """
         self._commit.run()
 
@@ -201,13 +208,16 @@ _WIDTH = 4
 
 
 class SyncPool:
-    """Runs at most four actions at once. Threads are started on first use."""
+    """Thread pool that runs at most four actions at once. Threads are started on first use."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
 
     def run(self, acts: Sequence[Callable[[], None]]) -> None:
-        """Run all actions and wait for them. Raises the exception of the first one that failed."""
+        """Run all actions and wait for them.
+
+        Raises the exception of the first action in `acts` that failed.
+        """
         if len(acts) < 2:
             for act in acts:
                 act()

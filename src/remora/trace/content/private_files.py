@@ -1,4 +1,4 @@
-"""Private folders (0700) and files (0600), opened without following links."""
+"""Private folders (mode 0700) and files (mode 0600), opened without following links."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ _LINKED = {errno.ELOOP, errno.ENOTDIR}
 
 @contextmanager
 def disk_errors(path: Path | str) -> Iterator[None]:
-    """Convert an OSError in the block to a DiskError whose message starts with `path`."""
+    """Convert an OSError raised in the block to a DiskError. Its message starts with `path`."""
     try:
         yield
     except OSError as error:
@@ -29,15 +29,15 @@ def disk_errors(path: Path | str) -> Iterator[None]:
 
 
 def open_folder(path: Path) -> int:
-    """Open an existing folder; the last part of `path` must not be a link."""
+    """Open an existing folder. The last component of `path` must not be a link."""
     return os.open(path, _FOLDER)
 
 
 def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
     """Open the folder `name` in `parent`.
 
-    With `make`, the folder is created if it is missing, and is made private. With `sync`, `parent`
-    is synced after the folder was created.
+    With `make`, create the folder if it is missing, and make it private. With `sync`, also sync
+    `parent` after creating the folder.
     """
     if not make:
         return os.open(name, _FOLDER, dir_fd=parent)
@@ -52,16 +52,16 @@ def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = T
 
 
 def open_file(name: str, flags: int, *, folder: int) -> int:
-    """Open a regular file, and make it private if it is opened for writing.
+    """Open a regular file. If it is opened for writing, make it private.
 
-    Raises OSError, with ELOOP for anything that is not a regular file.
+    Raises OSError. The error is ELOOP if `name` is not a regular file.
     """
     file = os.open(name, flags | _FILE, FILE_MODE, dir_fd=folder)
     return _check_file(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
 
 
 def open_read_only(path: Path) -> int:
-    """Open the regular file at `path` for reading; the last part must not be a link."""
+    """Open the regular file at `path` for reading. The last component must not be a link."""
     return _check_file(os.open(path, os.O_RDONLY | _FILE), private=False)
 
 
@@ -72,13 +72,15 @@ def write_all(file: int, data: bytes) -> None:
 
 
 def sync_data(file: int) -> None:
-    """Make a file's content safe against a power cut. Timestamps are not synced if the system
-    allows it."""
+    """Sync a file's content to disk, so that it survives a power failure.
+
+    Timestamps are not synced if the operating system supports this.
+    """
     getattr(os, "fdatasync", os.fsync)(file)
 
 
 def sync_folder(path: Path) -> None:
-    """Make the entries of a folder safe against a power cut. Raises OSError."""
+    """Sync a folder's entries to disk, so that they survive a power failure. Raises OSError."""
     folder = open_folder(path)
     try:
         os.fsync(folder)

@@ -1,7 +1,8 @@
-"""Seekable zstd: independent frames and a frame table, so that any part can be read by itself.
+"""Seekable zstd compression.
 
-This is the seekable format of the zstd project: the table is a skippable frame at the end, and
-`zstd -d` restores the exact content. See https://github.com/facebook/zstd,
+The data is split into independent frames, followed by a frame table, so that any part can be read
+without decompressing the rest. This is the seekable format of the zstd project: the table is a
+skippable frame, and `zstd -d` restores the original content. See https://github.com/facebook/zstd,
 `contrib/seekable_format`.
 """
 
@@ -26,7 +27,7 @@ _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.St
 
 
 def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed data in bounded memory.
+    """Compress the pieces, and yield the output in bounded memory.
 
     The output does not depend on how the input is split into pieces.
     """
@@ -42,10 +43,10 @@ def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class FramesSource:
-    """A compressed file, read as a ByteSource of its content.
+    """The decompressed content of a compressed file, as a ByteSource.
 
-    Decompresses only the frames that a read touches, and caches the last frame. Raises
-    StreamDamaged for anything that `compressed_frames` did not produce; the message starts with
+    A read decompresses only the frames that it needs, and the last frame is cached. Raises
+    StreamDamaged if the file was not produced by `compressed_frames`. The message starts with
     `name`.
     """
 
@@ -119,8 +120,8 @@ class FramesSource:
 def _cut_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the content of each frame.
 
-    A frame ends after a newline in its second half if there is one, so that few lines span two
-    frames.
+    A frame is cut after the last newline in its second half, if there is one, so that few lines
+    span two frames.
     """
     buffer = bytearray()
     for piece in pieces:

@@ -1,1 +1,1 @@
-"""Key-value index over all streams: a disposable view, checked against the streams."""
+"""Disposable key-value index over all streams. Its results are checked against the streams."""

@@ -1,4 +1,4 @@
-"""Index database `index.db`: private, disposable, with a checksum in every row."""
+"""Index database `index.db`. It is private and disposable, and every row has a checksum."""
 
 import fcntl
 import os
@@ -62,21 +62,21 @@ class IndexUnusable(Exception):
 
 
 class IndexCorrupted(Exception):
-    """The index is damaged or has another version. Delete it and build it again."""
+    """The index is damaged or was created by another version. Delete and rebuild it."""
 
 
 def row_checksum(*values: Value) -> bytes:
-    """Return a checksum of a row's values. It detects damage and manual edits."""
+    """Return a checksum of a row's values, which detects damage and manual edits."""
     return blake2b(msgspec.json.encode(values), digest_size=8).digest()
 
 
 @contextmanager
 def database(folder: Path, *, fresh: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the index in `folder`, or create it if it is missing. With `fresh`, delete it first.
+    """Open the index in `folder`. Create it if it is missing.
 
-    A lock file admits one process at a time. Without the lock, a process could delete a database
-    that another process has open, and damage the new database. Raises IndexUnusable,
-    IndexCorrupted.
+    With `fresh`, delete the existing index first. A lock file allows only one process at a time.
+    Without it, a process could delete a database that another process has open, and the new
+    database could be damaged. Raises IndexUnusable, IndexCorrupted.
     """
     with ExitStack() as stack:
         with _os_errors():
@@ -133,9 +133,10 @@ def _os_errors() -> Iterator[None]:
 
 @contextmanager
 def _sqlite_errors() -> Iterator[None]:
-    """Convert SQLite errors.
+    """Convert SQLite errors to IndexUnusable or IndexCorrupted.
 
-    If the system refuses an operation, this does not mean that the file is damaged.
+    Raises IndexUnusable if the system refuses an operation, because the file is not necessarily
+    damaged.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Index update: reads only the new part of each stream."""
+"""Incremental index update. Only the new part of each stream is read."""
 
 import sqlite3
 from collections.abc import Collection, Iterable
@@ -31,8 +31,10 @@ _STALE = FileStamp(0, 0, 0)
 
 
 def update_all(db: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStream]:
-    """Index every stream, and delete the rows of streams that no longer exist. Raises
-    IndexCorrupted."""
+    """Index every stream, and delete the rows of streams that no longer exist.
+
+    Return all indexed streams. Raises IndexCorrupted.
+    """
     paths = agent_stream_paths(folder)
     known = {each.stream.agent_id: each for each in forget_missing_streams(db, paths)}
     changed = False
@@ -42,16 +44,16 @@ def update_all(db: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStrea
 
 
 def agent_stream_paths(folder: TraceFolder) -> dict[str, Path]:
-    """Return the paths of agents' streams, keyed by agent ID.
+    """Return the paths of all agent streams, keyed by agent ID.
 
-    Ignores files whose name is not an ID.
+    Files whose name is not a valid ID are ignored.
     """
     named = ((stream_id(path), path) for path in folder.agent_streams())
     return {name: path for name, path in named if is_id(name)}
 
 
 def forget_missing_streams(db: sqlite3.Connection, there: Collection[str]) -> list[IndexedStream]:
-    """Delete the rows of all agents that are not in `there`. Return the remaining streams.
+    """Delete the rows of all agents that are not in `there`, and return the remaining streams.
 
     Raises IndexCorrupted.
     """
@@ -64,7 +66,9 @@ def forget_missing_streams(db: sqlite3.Connection, there: Collection[str]) -> li
 
 
 def update_stream(db: sqlite3.Connection, path: Path, until: int) -> IndexedStream | None:
-    """Index a stream at least to the end of turn `until`. Return None if it cannot be read."""
+    """Index a stream at least up to the end of turn `until`. Return None if the stream cannot be
+    read.
+    """
     known = indexed_streams(db, stream_id(path))
     if _update(db, path, known[0] if known else None, until):
         known = indexed_streams(db, stream_id(path))
@@ -72,8 +76,10 @@ def update_stream(db: sqlite3.Connection, path: Path, until: int) -> IndexedStre
 
 
 def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
-    """Return all rows that can be read from a stream, without using the index or folding
-    packets."""
+    """Return all rows that can be read from a stream.
+
+    Does not use the index, and does not reconstruct packets.
+    """
     reading, rows = StreamReading(agent_id=stream_id(path), folds=False), list[TurnRow]()
     with suppress(RemoraError), open_stream(path) as source:
         for line in complete_lines(source):
@@ -125,7 +131,7 @@ def _read(
 def _stored_reading(
     db: sqlite3.Connection, source: ByteSource, known: IndexedStream, stamp: FileStamp
 ) -> StreamReading | None:
-    """Return the state to continue from, or None if the stream was rewritten."""
+    """Return the stored state to continue from, or None if the stream was rewritten."""
     reading = load_state(db, known)
     rewritten = (stamp.inode, stamp.size) == (known.stamp.inode, known.stamp.size)
     reading.fault = 0
@@ -136,7 +142,7 @@ def _stored_reading(
 
 
 class _Batch:
-    """Rows that were read but not yet written."""
+    """Rows that have been read but not yet written to the index."""
 
     def __init__(
         self,
@@ -157,9 +163,9 @@ class _Batch:
         self._snapshots: list[Snapshot] = []
 
     def read(self, lines: Iterable[Line], until: int | None) -> None:
-        """Read to the end of the stream, to the first invalid line, or past turn `until`.
+        """Read until the end of the stream, the first invalid line, or the end of turn `until`.
 
-        Commits every 64 MiB.
+        Commits after every 64 MiB.
         """
         written = self.reading.size
         for line in lines:
@@ -180,8 +186,8 @@ class _Batch:
     def write(self) -> None:
         """Write the rows in one transaction.
 
-        If a stream was read only partially, it is stored without its file's stamp, so that the next
-        update continues it.
+        If only part of the stream was read, the file's stamp is not stored, so that the next update
+        continues from there.
         """
         with transaction(self._connection):
             if self._rebuild and self._number is not None:

@@ -1,4 +1,4 @@
-"""Stream ingestion: converts lines to index rows and packet snapshots."""
+"""Conversion of stream lines to index rows and packet snapshots."""
 
 from typing import Annotated, Any
 
@@ -36,7 +36,7 @@ _Turns = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class _Data(msgspec.Struct, gc=False):
-    """Fields of event data that rows need. A long string may be a blob reference."""
+    """The fields of event data that index rows need. A long string may be a blob reference."""
 
     tool: Any = None
     outcome: Any = None
@@ -47,7 +47,7 @@ class _Data(msgspec.Struct, gc=False):
 
 
 class _Bare(msgspec.Struct, gc=False):
-    """An event without its data, which is skipped because it makes up most of a stream."""
+    """An event without its data, which is skipped because it makes up most of the stream."""
 
     v: int
     seq: int
@@ -60,7 +60,7 @@ class _Bare(msgspec.Struct, gc=False):
 
 
 class _Light(_Bare, gc=False):
-    """An event with the data that rows need."""
+    """An event with the data fields that index rows need."""
 
     data: _Data
 
@@ -94,7 +94,7 @@ class _Turn(msgspec.Struct):
     results: list[_Result] = []
 
     def rows(self, end: int | None) -> list[TurnRow]:
-        """Return a row for each result, or one row if there is none."""
+        """Return a row for each result, or a single row if the turn has no result."""
         if not self.results:
             return [self._row(1, None, end)]
         return [self._row(call, result, end) for call, result in enumerate(self.results, 1)]
@@ -127,10 +127,11 @@ _ROW_EVENTS = frozenset(
 
 
 class StreamReading(msgspec.Struct, kw_only=True):
-    """State of reading a stream up to byte `size`. It can be stored and continued later.
+    """State after reading a stream up to byte `size`. It can be stored and resumed later.
 
-    `fault` is the number of the first invalid line, or 0; later lines are not read. `closed` is the
-    number of rows of finished turns. If `folds` is False, no packets are kept.
+    `fault` is the number of the first invalid line, or 0 if all lines are valid. Reading stops at
+    that line. `closed` is the number of rows of finished turns. If `folds` is False, packets are
+    not reconstructed.
     """
 
     agent_id: str
@@ -147,10 +148,10 @@ class StreamReading(msgspec.Struct, kw_only=True):
     spacing: int = 0
 
     def take(self, line: Line) -> tuple[list[TurnRow], Snapshot | None]:
-        """Read the next line.
+        """Process the next line.
 
-        If it begins a turn, return the rows of the previous turn, and a packet snapshot if one is
-        due.
+        If the line starts a new turn, return the rows of the previous turn, and a packet snapshot
+        if one is due.
         """
         if (event := self._event(line)) is None:
             self.fault = line.number
@@ -172,14 +173,15 @@ class StreamReading(msgspec.Struct, kw_only=True):
         return self.turn.rows(None) if self.turn else []
 
     def is_behind(self, turn: int | None) -> bool:
-        """Return True if all of `turn` was read: a later turn has begun.
+        """Return True if `turn` has been read completely, which means that a later turn has
+        started.
 
-        Return False if `turn` is None.
+        Returns False if `turn` is None.
         """
         return turn is not None and self.turn is not None and self.turn.turn > turn
 
     def stop_folding(self) -> None:
-        """Stop keeping packets of this stream."""
+        """Stop reconstructing packets for this stream."""
         self.folds, self.packet = False, None
 
     def _event(self, line: Line) -> _Bare | None:
@@ -204,7 +206,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
         )
 
     def _enter(self, event: _Bare, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
-        """Begin the event's turn.
+        """Start the event's turn.
 
         Return the rows of the previous turn, and a packet snapshot if one is due.
         """
@@ -253,8 +255,10 @@ class StreamReading(msgspec.Struct, kw_only=True):
 
 
 def _decode_line(raw: bytes) -> tuple[_Bare, bytes]:
-    """Return the event and its upcast line. Raises ValueError or RecursionError if it is not an
-    event."""
+    """Return the decoded event, and its line in the current format version.
+
+    Raises ValueError or RecursionError if the line is not an event.
+    """
     try:
         event = _current(raw)
     except (ValueError, RecursionError):
@@ -286,12 +290,12 @@ def _result(now: _Turn, data: _Data, line: Line, digest: str) -> _Result:
 
 
 def _word(value: object) -> str:
-    """Return `value` if it is a string, else an empty string."""
+    """Return `value` if it is a string, or an empty string otherwise."""
     return value if isinstance(value, str) else ""
 
 
 def _number(value: object) -> int | None:
-    """Return `value` if it is an integer that every database can store, else None."""
+    """Return `value` if it is an integer that every database can store, or None otherwise."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
         return value
     return None

@@ -1,4 +1,4 @@
-"""Keys of recorded turns: `trace:…` for one entry, `index:…` for many."""
+"""Keys of recorded turns: `trace:...` keys for single entries and `index:...` keys for groups."""
 
 import re
 
@@ -43,7 +43,7 @@ class IndexKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_key(run_id: str, operation: str, node_id: str) -> str:
-    """Return the prefix shared by the keys of all turns of a job."""
+    """Return the common prefix of the keys of a job's turns."""
     return f"trace:{run_id}:{operation}:{node_id}"
 
 

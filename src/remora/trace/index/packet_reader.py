@@ -1,4 +1,4 @@
-"""Random access to turns: packet, events and files of any turn, from index snapshots."""
+"""Random access to the packet, events and files of any turn, using index snapshots."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -50,7 +50,7 @@ _TURN = msgspec.json.Decoder(_InTurn)
 class PacketReader:
     """Reads the state before an agent's decisions.
 
-    Index results are used only if the stream confirms them.
+    Results from the index are used only if the stream confirms them.
     """
 
     def __init__(self, folder: TraceFolder, *, indexed: bool = True) -> None:
@@ -58,9 +58,9 @@ class PacketReader:
         self._indexed = indexed
 
     def packet_at(self, agent_id: str, turn: int, *, shown: bool = True) -> DecisionPacket:
-        """Return the packet of a turn's decision, as `state_at.packet_at` defines it.
+        """Return the decision packet of a turn, as defined by `state_at.packet_at`.
 
-        Raises NotFound for an unknown agent, and whatever `state_at.packet_at` raises.
+        Raises NotFound if the agent is unknown, and whatever `state_at.packet_at` raises.
         """
         path = self._folder.existing_agent(agent_id)
         near = self._snapshot_near(path, turn)
@@ -74,17 +74,28 @@ class PacketReader:
         return state.shown() if shown else state.packet
 
     def turn_events(self, agent_id: str, turn: int) -> list[Event]:
-        """Return the events of one turn. Raises NotFound for a missing turn, StreamDamaged."""
+        """Return the events of a turn.
+
+        Raises NotFound if the agent or turn does not exist, and StreamDamaged if the stream is
+        invalid.
+        """
         path = self._folder.existing_agent(agent_id)
         return [*_events(self._turn_lines(agent_id, turn), path)]
 
     def turn_lines(self, agent_id: str, turn: int) -> list[bytes]:
-        """Return the recorded lines of one turn, without newlines. Raises NotFound,
-        StreamDamaged."""
+        """Return the recorded lines of a turn, without newlines.
+
+        Raises NotFound if the agent or turn does not exist, and StreamDamaged if the stream is
+        invalid.
+        """
         return [line.raw for line in self._turn_lines(agent_id, turn)]
 
     def last_turn(self, agent_id: str) -> int:
-        """Return the turn of the last event. Raises NotFound, StreamDamaged."""
+        """Return the turn number of the agent's last event.
+
+        Raises NotFound if the agent is unknown, and StreamDamaged if the stream is empty or
+        invalid.
+        """
         if (last := last_event(self._folder.existing_agent(agent_id))) is None:
             raise StreamDamaged(
                 f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
@@ -92,7 +103,7 @@ class PacketReader:
         return last.turn
 
     def files_at(self, agent_id: str, turn: int) -> dict[str, FileState]:
-        """Load the run's and the agent's events and return `state_at.files_at` for them."""
+        """Load the events of the run and the agent, and return `state_at.files_at` for them."""
         path = self._folder.existing_agent(agent_id)
         last = last_event(path)
         run_id = "" if last is None else last.run_id
@@ -100,8 +111,10 @@ class PacketReader:
         return files_at(run, read_events(path), turn)
 
     def _snapshot_near(self, path: Path, turn: int) -> tuple[Snapshot, DecisionPacket] | None:
-        """Return the last packet snapshot before a turn, or None if there is no snapshot or usable
-        index."""
+        """Return the last packet snapshot at or before the start of a turn.
+
+        Returns None if there is no such snapshot or the index cannot be used.
+        """
         return self._ask(path, turn, lambda index, known: snapshot_before(index, known, turn))
 
     def _turn_lines(self, agent_id: str, turn: int) -> list[Line]:
@@ -119,7 +132,9 @@ class PacketReader:
     def _ask(
         self, path: Path, turn: int, question: Callable[[Connection, IndexedStream], _Answer | None]
     ) -> _Answer | None:
-        """Query the index about a stream. Return None if the index cannot be used."""
+        """Query the index about a stream. Return None if the index cannot be used or does not
+        contain the stream.
+        """
         for fresh in (False, True) if self._indexed else ():
             try:
                 with database(self._folder.path, fresh=fresh) as index:
@@ -132,8 +147,9 @@ class PacketReader:
         return None
 
     def _forget(self, path: Path) -> None:
-        """Delete the stream's rows after they led to a wrong packet. The next query rebuilds
-        them."""
+        """Delete the stream's rows because they led to a wrong packet. The next query rebuilds
+        them.
+        """
 
         def drop(index: Connection, known: IndexedStream) -> None:
             with transaction(index):
@@ -145,8 +161,10 @@ class PacketReader:
 def _decision_from_snapshot(
     source: ByteSource, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
 ) -> DecisionState | None:
-    """Return the decision of a turn, starting at a snapshot, or None if the stream does not match
-    it."""
+    """Return the decision of a turn by reading from a snapshot.
+
+    Returns None if the stream does not match the snapshot.
+    """
     with suppress(RemoraError):  # reading from the beginning reports the error
         if ends_with_hash(source, snapshot.offset, snapshot.hash):
             lines = complete_lines(source, snapshot.offset, piece=_PIECE)
@@ -155,8 +173,9 @@ def _decision_from_snapshot(
 
 
 def _is_confirmed(state: DecisionState, *, shown: bool) -> bool:
-    """Return True if the decision's hash confirms this packet. The hash does not cover trimmed
-    parts."""
+    """Return True if the packet matches the decision's recorded hash. The hash does not cover
+    trimmed parts.
+    """
     if state.sha256 is None or (state.trim and not shown):
         return False
     with suppress(RecursionError):  # an untrusted packet may be nested too deeply
@@ -165,7 +184,10 @@ def _is_confirmed(state: DecisionState, *, shown: bool) -> bool:
 
 
 def _lines_of(source: ByteSource, turn: int, begin: int, path: Path) -> list[Line]:
-    """Return the lines of a turn, read from byte `begin` to the first line of a later turn."""
+    """Return the lines of a turn.
+
+    Reading starts at byte `begin` and stops at the first line of a later turn.
+    """
     lines = complete_lines(source, begin, piece=_PIECE if begin else None)
     numbered = ((_turn(line, path), line) for line in lines)
     return [line for number, line in takewhile(lambda n: n[0] <= turn, numbered) if number == turn]

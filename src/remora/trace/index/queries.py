@@ -1,4 +1,4 @@
-"""Trace queries over all streams of a folder, with or without the index."""
+"""Queries over all streams in a folder, with or without the index."""
 
 import time
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Reindexed(msgspec.Struct, frozen=True, kw_only=True):
-    """Statistics of a rebuilt index.
+    """Statistics of an index rebuild.
 
-    `bytes` is the total size of the stream files, `seconds` the duration of the rebuild.
+    `bytes` is the total size of the stream files, and `seconds` is the duration of the rebuild.
     """
 
     streams: int
@@ -39,14 +39,16 @@ class Reindexed(msgspec.Struct, frozen=True, kw_only=True):
 def trace_queries(
     folder: TraceFolder, store: str = "kv", indexing: Sequence[str] = KINDS, clock: Clock = utc_now
 ) -> TraceQueries:
-    """Return the query object for the settings `trace_store` and `trace_indexing` of
-    `runner.memory`."""
+    """Return the query object for a trace folder.
+
+    `store` and `indexing` are the settings `trace_store` and `trace_indexing` of `runner.memory`.
+    """
     backend = IndexBackend(folder) if store == "kv" else ScanBackend(folder)
     return IndexQueries(folder, backend, indexing, clock)
 
 
 def reindex(folder: TraceFolder) -> Reindexed:
-    """Delete the index and build it again. Raises DiskError if it cannot be written."""
+    """Delete and rebuild the index. Raises DiskError if the index cannot be written."""
     began = time.monotonic()
     try:
         with database(folder.path, fresh=True) as connection:
@@ -62,7 +64,7 @@ def reindex(folder: TraceFolder) -> Reindexed:
 
 
 class IndexQueries:
-    """Answers queries from a backend's rows and the lines of the streams."""
+    """Runs queries on the rows of a backend and the lines of the streams."""
 
     def __init__(
         self, folder: TraceFolder, backend: RowBackend, indexing: Sequence[str], clock: Clock

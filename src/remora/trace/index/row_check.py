@@ -1,4 +1,4 @@
-"""Check of index rows against the stream."""
+"""Validation of index rows against the stream."""
 
 from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS
@@ -13,8 +13,10 @@ from remora.trace.index.rows import LinePlace
 
 
 def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
-    """Return True if the line ending at byte `offset` has this hash. At offset 0, it must be
-    GENESIS."""
+    """Return True if the line that ends at byte `offset` has this hash.
+
+    If `offset` is 0, the hash must be GENESIS.
+    """
     if offset == 0:
         return digest == GENESIS
     tail = line_with_hash(b"", digest)
@@ -22,7 +24,7 @@ def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
 
 
 def line_at(source: ByteSource, place: LinePlace) -> bytes | None:
-    """Return the line at `place`, or None if a different line is there.
+    """Return the line at `place`, or None if there is a different line at that position.
 
     Raises StreamDamaged if the line does not match its hash.
     """

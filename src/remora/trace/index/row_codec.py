@@ -1,4 +1,4 @@
-"""Index rows in SQLite: encoding, checksums, and checks on reading."""
+"""Storage of index rows in SQLite, with checks when rows are read."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _FORGET = (
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """Inode, size and modification time of a file, for a cheap check that it has not changed."""
+    """Inode, size and modification time of a file, as a cheap check for changes."""
 
     inode: int
     size: int
@@ -38,7 +38,10 @@ class FileStamp(msgspec.Struct, frozen=True):
 
 
 class IndexedStream(msgspec.Struct, frozen=True, kw_only=True):
-    """An indexed stream, the stamp of its file when it was indexed, and its number of rows."""
+    """An indexed stream.
+
+    `stamp` is the stamp of its file when it was indexed, and `turns` is its number of rows.
+    """
 
     id: int
     stream: StreamRow
@@ -58,9 +61,9 @@ def indexed_streams(db: sqlite3.Connection, agent_id: str | None = None) -> list
 def store_stream(
     db: sqlite3.Connection, reading: StreamReading, stamp: FileStamp, number: int | None
 ) -> int:
-    """Write a stream and its reading state.
+    """Write a stream and its reading state. Return the stream's ID.
 
-    Return its ID, which is `number` unless that is None.
+    The ID is `number`, or a new ID if `number` is None.
     """
     stream = reading.stream or StreamRow(
         agent_id=reading.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
@@ -80,7 +83,7 @@ def store_stream(
 
 
 def load_state(db: sqlite3.Connection, known: IndexedStream) -> StreamReading:
-    """Return a stream's stored reading state. Raises IndexCorrupted."""
+    """Return the stored reading state of a stream. Raises IndexCorrupted."""
     row = db.execute(
         "SELECT stream, state, mark FROM states WHERE stream = ?", (known.id,)
     ).fetchone()
@@ -112,8 +115,10 @@ def load_turns(db: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
 
 
 def load_turn(db: sqlite3.Connection, known: IndexedStream, turn: int) -> list[TurnRow]:
-    """Return the rows of one turn. Raises IndexCorrupted, even if only rows of other turns are
-    missing."""
+    """Return the rows of one turn.
+
+    Raises IndexCorrupted if any rows of the stream are missing, even rows of other turns.
+    """
     (count,) = db.execute("SELECT count(*) FROM turns WHERE stream = ?", (known.id,)).fetchone()
     if count != known.turns:
         raise IndexCorrupted("rows are missing")
@@ -135,7 +140,7 @@ def store_snapshots(db: sqlite3.Connection, number: int, snapshots: Iterable[Sna
 def snapshot_before(
     db: sqlite3.Connection, known: IndexedStream, turn: int
 ) -> tuple[Snapshot, DecisionPacket] | None:
-    """Return the newest packet snapshot at or before the beginning of `turn`, or None."""
+    """Return the newest packet snapshot at or before the start of `turn`, or None if there is none."""
     row = db.execute(
         "SELECT * FROM packets WHERE stream = ? AND turn <= ? ORDER BY turn DESC LIMIT 1",
         (known.id, turn),

@@ -1,4 +1,4 @@
-"""Keys and queries answered from index rows."""
+"""Key lookups and queries on index rows."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -22,21 +22,24 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class RowSource(Protocol):
-    """Rows of all streams, from the index or from a scan."""
+    """Rows of all streams, read from the index or by scanning."""
 
     def streams(self) -> list[StreamRow]:
-        """Return all streams that have an event."""
+        """Return all streams that contain at least one event."""
 
     def turns(self, agent_id: str) -> list[TurnRow]:
-        """Return all rows of a stream in order, or an empty list for a missing stream."""
+        """Return all rows of a stream in order. The list is empty if the stream is missing."""
 
     def turn(self, agent_id: str, turn: int) -> list[TurnRow]:
         """Return the rows of one turn."""
 
 
 def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
-    """Return the recorded line of a key. Raises NotFound, StreamDamaged, DiskError,
-    IndexCorrupted."""
+    """Return the recorded line for a key.
+
+    Raises NotFound if there is no entry for the key, IndexCorrupted if the rows do not match the
+    stream, and StreamDamaged or DiskError if the stream cannot be read.
+    """
     for stream in _newest_first(rows.streams(), key):
         for row in rows.turn(stream.agent_id, key.turn):
             if row.call == key.call and row.place is not None:
@@ -49,9 +52,10 @@ def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
 
 
 def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
-    """Return the keys of a node, run or operation.
+    """Return the keys of all entries of a node, run or operation.
 
-    If a newer agent has the same key, the older agent's key includes its agent ID.
+    If a newer agent has an entry with the same key, the older agent's key includes its agent ID.
+    Raises NotFound if there are no entries.
     """
     found = [stream for stream in rows.streams() if _value(stream, key.kind) == key.value]
     keys, used = list[tuple[str, str, int, int, str]](), set[str]()
@@ -77,9 +81,9 @@ def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
 def matching_turns(
     rows: RowSource, infos: list[StreamInfo], query: StreamQuery, now: datetime
 ) -> list[tuple[StreamInfo, list[TurnRow]]]:
-    """Return the streams and turns that match all conditions except the text.
+    """Return the turns that match all conditions except the text search, grouped by stream.
 
-    Raises UsageError for an invalid time.
+    Raises UsageError if a time in the query is invalid.
     """
     condition = TurnFilter.at(query, now)
     turns = ((info, [*filter(condition.matches, rows.turns(info.agent_id))]) for info in infos)
@@ -89,7 +93,7 @@ def matching_turns(
 def matching_text(
     folder: TraceFolder, candidates: list[tuple[StreamInfo, list[TurnRow]]], text: str | None
 ) -> list[StreamMatch]:
-    """Return the candidates that contain `text`, or all candidates if it is None."""
+    """Return the candidates that contain `text`. If `text` is None, return all candidates."""
     search = None if text is None else TextSearch(text, folder.blobs)
     found = []
     for info, rows in candidates:
@@ -112,7 +116,7 @@ def _search_turns(
 
 
 def matching_streams(infos: list[StreamInfo], query: StreamQuery) -> list[StreamInfo]:
-    """Return the streams that match the query's conditions on streams. Needs no rows."""
+    """Return the streams that match the query's conditions on streams. This does not read any rows."""
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if query.node is None else set(match_nodes(nodes, query.node))
     return [
@@ -168,7 +172,7 @@ def _value(stream: StreamRow, kind: str) -> str:
 
 
 def _similar_keys(rows: RowSource, key: TraceKey) -> str:
-    """Return a hint with the turns or agents of the same job, or with similar jobs."""
+    """Return a hint with the turns or agents of the same job, or with the keys of similar jobs."""
     streams = rows.streams()
     agents = _newest_first(streams, key)
     turns = [row.turn for s in agents for row in rows.turns(s.agent_id) if row.place is not None]
@@ -185,7 +189,7 @@ def _similar_keys(rows: RowSource, key: TraceKey) -> str:
 def _hint(name: str, known: Iterable[str], spelt: str) -> str:
     """Return a hint with the nearest keys, one per line.
 
-    `spelt` is a key template in which `{}` is replaced by the name.
+    `spelt` is a key template in which `{}` is replaced with each similar name.
     """
     keys = [spelt.replace("{}", near) for near in nearest(name, known)]
     return "\n".join(["nearest:", *keys]) if keys else "list the streams with `remora trace list`"

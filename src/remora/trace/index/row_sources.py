@@ -1,4 +1,4 @@
-"""Row backends: the index database, or a scan of every stream."""
+"""Row backends, which read the index database or scan the streams."""
 
 from collections.abc import Callable
 from sqlite3 import Connection
@@ -16,14 +16,17 @@ _Answer = TypeVar("_Answer")
 
 
 class RowBackend(Protocol):
-    """Runs queries on the current rows of a folder's streams."""
+    """Runs queries on up-to-date rows of a folder's streams."""
 
     def ask(self, question: Callable[[RowSource], _Answer]) -> _Answer:
-        """Return the result of `question`, which may be called twice and must not keep the rows."""
+        """Call `question` with the rows, and return its result.
+
+        `question` may be called twice, and must not keep a reference to the rows.
+        """
 
 
 class ScanBackend:
-    """Reads the streams; writes nothing."""
+    """Backend that scans the streams and writes nothing."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
@@ -38,8 +41,10 @@ class ScanBackend:
 
 
 class IndexBackend:
-    """Updates and reads `index.db`. Rebuilds a corrupted index, and scans the streams if it is
-    unusable."""
+    """Backend that updates and reads `index.db`.
+
+    Rebuilds the index if it is corrupted. Scans the streams if the index cannot be used.
+    """
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
@@ -57,7 +62,7 @@ class IndexBackend:
 
 
 class _Indexed:
-    """Rows of the updated index."""
+    """Rows from the index. The index is updated when this object is created."""
 
     def __init__(self, connection: Connection, folder: TraceFolder) -> None:
         self._connection = connection
@@ -65,7 +70,7 @@ class _Indexed:
         self._known: dict[str, IndexedStream] = {each.stream.agent_id: each for each in known}
 
     def streams(self) -> list[StreamRow]:
-        """Return the streams that have an event, and therefore a start time."""
+        """Return the streams that contain an event and so have a start time."""
         return [each.stream for each in self._known.values() if each.stream.started]
 
     def turns(self, agent_id: str) -> list[TurnRow]:

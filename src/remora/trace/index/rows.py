@@ -1,4 +1,4 @@
-"""Index records: a row for each call of each turn, and packet snapshots."""
+"""Index records for turns, streams and packet snapshots."""
 
 import msgspec
 import zstandard
@@ -12,7 +12,7 @@ _PACKET = msgspec.json.Decoder(DecisionPacket)
 
 
 class LinePlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Position and identity of a line in its stream; `size` excludes the newline."""
+    """Position and identity of a line in its stream. `size` does not include the newline."""
 
     offset: int
     size: int
@@ -21,9 +21,10 @@ class LinePlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One call of a turn. A turn without a result has one row, whose `place` is None.
+    """A call in a turn. A turn without a result has one row, whose `place` is None.
 
-    The lines of the turn are the stream's bytes from `begin` to `end` (None for the last turn).
+    The turn's lines are the bytes from `begin` to `end` of the stream. `end` is None for the last
+    turn.
     """
 
     turn: int
@@ -40,7 +41,7 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     place: LinePlace | None
 
     def match(self, key: TraceKey) -> TurnMatch:
-        """Return the row as a query result. `key` is the key of its entry."""
+        """Return the row as a query result. `key` is the key of the row's entry."""
         return TurnMatch(
             turn=self.turn,
             call=self.call,
@@ -56,7 +57,7 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Identity of a stream; `attempt` and `started` order the agents of a job by age."""
+    """Identity of a stream. `attempt` and `started` determine which agent of a job is newer."""
 
     agent_id: str
     run_id: str
@@ -69,7 +70,7 @@ class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Packet before the first line of `turn`.
 
-    That line begins at byte `offset`, and `hash` is the hash of the line before it.
+    That line starts at byte `offset`. `hash` is the hash of the line before it.
     """
 
     turn: int
@@ -79,12 +80,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pack_packet(packet: DecisionPacket) -> bytes:
-    """Return a packet as compressed JSON that keeps the order of keys."""
+    """Return the packet as compressed JSON, keeping the order of keys."""
     return zstandard.ZstdCompressor(level=1).compress(msgspec.json.encode(packet))
 
 
 def unpack_packet(packed: bytes) -> DecisionPacket:
-    """Return the packet; the inverse of `pack_packet`. Raises ValueError for invalid data."""
+    """Return the packet that `pack_packet` compressed. Raises ValueError if the data is invalid."""
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
             return _PACKET.decode(reader.read(_MAX_PACKET))

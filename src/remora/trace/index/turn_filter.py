@@ -1,4 +1,4 @@
-"""Turn filter by row fields, and by text in lines and blobs."""
+"""Filtering of turns by row fields, and text search in lines and blobs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _WINDOW = 1 << 20
 
 
 class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions on turns, with times in the format of streams."""
+    """Conditions on turns. Times have the format used in streams."""
 
     query: StreamQuery
     since: str | None
@@ -28,16 +28,16 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def at(cls, query: StreamQuery, now: datetime) -> "TurnFilter":
-        """Return the filter for a query. Raises UsageError for an invalid time."""
+        """Return the filter for a query. Raises UsageError if a time in the query is invalid."""
         since, until = (
             None if text is None else parse_time(text, now) for text in (query.since, query.until)
         )
         return cls(query=query, since=since, until=until)
 
     def matches(self, row: TurnRow) -> bool:
-        """Return True if the row matches all conditions except the text.
+        """Return True if the row matches all conditions except the text search.
 
-        A turn matches a period if it overlaps with it.
+        A turn matches a time period if it overlaps with it.
         """
         query = self.query
         return (
@@ -50,8 +50,7 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextSearch:
-    """Finds a text in the lines of turns and in their blobs, ignoring case. Searches each blob
-    once."""
+    """Case-insensitive search for a string in turns and their blobs. Each blob is searched once."""
 
     def __init__(self, text: str, blobs: ObjectStore) -> None:
         self._text = text.lower()
@@ -61,7 +60,7 @@ class TextSearch:
         self._blob_results: dict[str, bool] = {}
 
     def within(self, source: ByteSource, rows: Iterable[TurnRow]) -> Iterator[TurnRow]:
-        """Yield the rows whose turn contains the text."""
+        """Yield the rows of turns that contain the string."""
         last: tuple[int, bool] | None = None
         for row in rows:
             if last is None or last[0] != row.turn:
@@ -92,7 +91,7 @@ class TextSearch:
 
 
 def _has(data: bytes, text: str) -> bool:
-    """Return True if `data` contains the lower-case `text`.
+    """Return True if `data` contains `text`, ignoring case. `text` must be lowercase.
 
     Decodes in pieces, because a line may be up to 64 MiB long.
     """
@@ -118,9 +117,9 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 def parse_time(text: str, now: datetime) -> str:
-    """Convert an RFC 3339 time, a date, or an age (`90s`, `1w`) to UTC, in the format of streams.
+    """Parse an RFC 3339 time, a date, or an age such as `90s` or `1w`.
 
-    Raises UsageError if it is invalid.
+    Return the time in UTC, in the format used in streams. Raises UsageError if the time is invalid.
     """
     try:
         if ago := _AGO.fullmatch(text):

@@ -1,1 +1,1 @@
-"""Reading streams: events, packets, transcripts, and the state before a turn."""
+"""Reading of events, packets, transcripts and past states from streams."""

@@ -1,4 +1,4 @@
-"""Following a stream: its last lines, and lines appended later."""
+"""Follower that reads a stream while lines are appended to it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ _BLOCK = 1 << 16
 
 
 class StreamFollower:
-    """Yields a stream's complete lines as they are appended.
+    """Yields the complete lines of a stream as they are appended.
 
-    Begins with the last `count` existing lines. Yields an unfinished line once its newline is
+    Starts with the last `count` existing lines. A line is yielded only after its newline has been
     written.
     """
 
@@ -26,12 +26,15 @@ class StreamFollower:
 
     @property
     def is_written(self) -> bool:
-        """True if a live writer has locked the stream."""
+        """True if a running writer has locked the stream."""
         return is_locked(plain_path(self.path))
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines appended since the last call, without newlines. Raises NotFound,
-        DiskError, StreamDamaged."""
+        """Yield the lines appended since the last call, without newlines.
+
+        Raises NotFound if the stream does not exist, DiskError if it cannot be read, and
+        StreamDamaged if the compressed file is invalid.
+        """
         with open_stream(self.path) as source:
             if self._place is None:
                 self._place = _offset_of_last(source, self._count)
@@ -41,7 +44,7 @@ class StreamFollower:
 
 
 def _offset_of_last(source: ByteSource, count: int) -> int:
-    """Return the offset where the last `count` complete lines begin."""
+    """Return the offset at which the last `count` complete lines start."""
     place, wanted = source.size(), count + 1  # includes the newline before the first one
     while place > 0:
         start = max(0, place - _BLOCK)

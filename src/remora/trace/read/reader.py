@@ -1,4 +1,4 @@
-"""Event reader: all events of a stream, or only its end."""
+"""Event reader. Reads all events of a stream, or only the last one."""
 
 import os
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damag
 
 
 class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """List entry of an agent's stream. `bytes` is the size of its file."""
+    """Summary of an agent's stream, as shown in lists. `bytes` is the size of the file."""
 
     agent_id: str
     run_id: str
@@ -47,10 +47,12 @@ class _End(msgspec.Struct):
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[ByteSource]:
-    """Open a plain or compressed stream for reading, given either of its two paths.
+    """Open a stream for reading, whether it is plain or compressed. `path` may be either of its two
+    paths.
 
-    Raises NotFound, DiskError (for a link or a missing permission), or StreamDamaged for an invalid
-    compressed file. Reading from such a file may raise StreamDamaged too.
+    Raises NotFound if there is no stream, DiskError if the file is a link or cannot be opened, and
+    StreamDamaged if the compressed file is invalid. Reading from a compressed file may also raise
+    StreamDamaged.
     """
     with ExitStack() as stack:
         for place in _places(path):
@@ -72,37 +74,44 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
 
 
 def _places(path: Path) -> tuple[Path, ...]:
-    """Return the paths to try, each twice.
+    """Return the paths to try. Each path occurs twice.
 
-    While a stream is compressed or decompressed, its new file appears before its old one
-    disappears. An empty plain file next to a compressed stream is not the stream: a writer was
-    killed before it decompressed the stream.
+    The second attempt is needed because the stream may be compressed or decompressed in between.
+    The new file then appears before the old one is removed.
+
+    An empty plain file next to a compressed stream is not the stream. It is left over from a writer
+    that was killed before it decompressed the stream.
     """
     return (plain_path(path), compressed_path(path)) * 2
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the raw lines without newlines; skips the bytes after the last newline."""
+    """Yield the raw lines, without newlines. An unfinished last line is skipped."""
     with open_stream(path) as source:
         for line in complete_lines(source):
             yield line.raw
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """Yield the events in order. Hashes are not checked (see `verify`). Raises StreamDamaged with
-    the line number for a line that is not an event."""
+    """Yield the events in order, without checking their hashes.
+
+    Raises StreamDamaged if a line is not an event. The message contains the line number.
+    """
     for number, raw in enumerate(read_lines(path), 1):
         yield parse_event(raw, number, path)
 
 
 def event_data(event: Event) -> dict[str, Any]:
-    """Return the untyped data of an event. Raises StreamDamaged if it is not a JSON object."""
+    """Return the data of an event as a dict. Raises StreamDamaged if the data is not a JSON object."""
     return decode_part(event, dict[str, Any])
 
 
 def decode_part(event: Event, kind: type[_Part]) -> _Part:
-    """Decode the fields of an event's data that `kind` declares; other fields may hold references
-    to blobs. Raises StreamDamaged for data that does not match."""
+    """Decode only the event data fields that `kind` declares.
+
+    Other fields are ignored, because they may contain blob references. Raises StreamDamaged if the
+    data does not match `kind`.
+    """
     try:
         return msgspec.json.decode(event.data, type=kind)
     except (ValueError, RecursionError) as error:
@@ -110,8 +119,10 @@ def decode_part(event: Event, kind: type[_Part]) -> _Part:
 
 
 def typed_payload(event: Event) -> Payload | None:
-    """Return the typed payload of an event, or None for an unknown type. Raises StreamDamaged for
-    data that does not match the event's type."""
+    """Return the typed payload of an event, or None if the event type is unknown.
+
+    Raises StreamDamaged if the data does not match the event type.
+    """
     try:
         return payload(event)
     except (ValueError, RecursionError) as error:
@@ -119,19 +130,21 @@ def typed_payload(event: Event) -> Payload | None:
 
 
 def last_event(path: Path) -> Event | None:
-    """Return the last complete event, or None for an empty stream. Reads from the end."""
+    """Return the last complete event, or None if the stream is empty. Reads only the end of the
+    stream.
+    """
     with open_stream(path) as source:
         raw = last_line(source)
     return None if raw is None else parse_event(raw, None, path)
 
 
 def stream_status(path: Path) -> str:
-    """Return the status of an agent's or a run's stream.
+    """Return the status of a stream, which may belong to an agent or a run.
 
-    An agent that ended has its recorded status, and a run that ended has `ended`. Without an end
-    event, a stream is `running` while a live writer has locked it, else `interrupted`. A run's
-    stream is also `running` while a retry appends to it after `run_end`. Raises whatever
-    `read_events` raises.
+    A finished agent has the status recorded in its end event, and a finished run has `ended`. A
+    stream without an end event is `running` if a live writer has locked it, and `interrupted`
+    otherwise. A run's stream is also `running` while a retry appends to it after `run_end`. Raises
+    whatever `read_events` raises.
     """
     last = last_event(path)
     if last is not None and last.agent_id:
@@ -142,22 +155,26 @@ def stream_status(path: Path) -> str:
 
 
 def run_status(*, is_written: bool, ended: bool) -> str:
-    """Return a run's status. Check `is_written` first: a run may end while its events are read."""
+    """Return a run's status. Determine `is_written` first, because a run may end while its events
+    are read.
+    """
     if is_written:
         return RUNNING
     return ENDED if ended else INTERRUPTED
 
 
 def is_being_written(path: Path) -> bool:
-    """Return True if a live writer has locked the stream. Accepts either of its two paths."""
+    """Return True if a running writer has locked the stream. `path` may be either of the stream's
+    two paths.
+    """
     return is_locked(plain_path(path))
 
 
 def list_streams(folder: TraceFolder) -> list[StreamInfo]:
-    """Return an entry for each agent's stream, sorted by agent ID. Reads only the end of each
-    stream.
+    """Return a summary of each agent's stream, sorted by agent ID.
 
-    An unreadable stream has the status `damaged`, and only the fields that are known.
+    Reads only the end of each stream. An unreadable stream has the status `damaged`, and any fields
+    that could not be read are empty or 0.
     """
     return [_info(path) for path in folder.agent_streams()]
 
@@ -194,8 +211,10 @@ def _agent_status(last: Event, path: Path) -> str:
 
 
 def parse_event(raw: bytes, number: int | None, path: Path) -> Event:
-    """Decode the event on line `number` (None for the last line). Raises StreamDamaged for an
-    invalid line."""
+    """Decode the event on line `number`, or on the last line if `number` is None.
+
+    Raises StreamDamaged if the line is not an event.
+    """
     try:
         return decode_event(raw)
     except (ValueError, RecursionError) as error:

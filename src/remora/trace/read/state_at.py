@@ -1,4 +1,4 @@
-"""Past state of an agent: the packet of a turn's decision, and the files after a turn."""
+"""Past state of an agent: the packet used for a turn's decision, and the files after a turn."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, NamedTuple
@@ -26,17 +26,20 @@ _HINT = "run `remora trace verify` for details"
 
 
 class FileState(NamedTuple):
-    """SHA-256 of a file's content (stored in `objects/`; None for no file) and its permission
-    bits."""
+    """Content hash and permission bits of a file.
+
+    The content is stored in `objects/` under `sha256`, which is None if the file does not exist.
+    """
 
     sha256: str | None
     mode: int
 
 
 class DecisionState(NamedTuple):
-    """The packet before a turn's decision, the number of trim steps, and the recorded hash.
+    """The untrimmed packet used for a turn's decision, and how it was trimmed.
 
-    The hash covers the trimmed packet. It is None if the turn has no decision.
+    `trim` is the number of trim steps. `sha256` is the recorded hash of the trimmed packet, or None
+    if the turn has no decision.
     """
 
     packet: DecisionPacket
@@ -44,17 +47,20 @@ class DecisionState(NamedTuple):
     sha256: str | None
 
     def shown(self) -> DecisionPacket:
-        """Return the packet as it was shown to the decider."""
+        """Return the trimmed packet, as shown to the decider."""
         return trim(self.packet, self.trim)
 
 
 def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
-    """Return the packet used for the decision of turn `turn`: as shown, or untrimmed.
+    """Return the packet used for the decision of a turn. If `shown` is False, return it before
+    trimming.
 
-    For a turn without a decision, this is the packet at the end of the turn; for turn 0, the packet
-    at the start of the first turn. If a resumed turn decided twice, the later decision counts.
-    Raises NotFound for a missing turn, StreamDamaged if this is not an agent's stream, StreamError
-    for an unknown version of the fold or trim rules.
+    If the turn has no decision, return the packet at the end of the turn. For turn 0, return the
+    packet at the start of the first turn. If a resumed turn contains two decisions, the later
+    decision is used.
+
+    Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
+    StreamError if the version of the fold or trim rules is unknown.
     """
     moment = decision_at(events, turn)
     return moment.shown() if shown else moment.packet
@@ -63,10 +69,10 @@ def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> Deci
 def decision_at(
     events: Iterable[Event], turn: int, packet: DecisionPacket | None = None
 ) -> DecisionState:
-    """Return the decision of turn `turn`.
+    """Return the packet and hash of a turn's decision.
 
-    If `events` start in the middle of a stream, `packet` is the packet before them, and they must
-    start with the first event of a turn. Raises whatever `packet_at` raises.
+    If `events` start in the middle of a stream, `packet` is the packet before them, and the first
+    event must start a turn. Raises whatever `packet_at` raises.
     """
     decided: DecisionState | None = None
     stream, first, seen = iter(events), 0, 0
@@ -92,16 +98,21 @@ def decision_at(
 
 
 def turn_not_found(turn: int, turns: list[int]) -> NotFound:
-    """Return the error for a missing turn. `turns` are the stream's turns, which need not begin
-    with 1."""
+    """Return the error for a missing turn.
+
+    `turns` contains the turn numbers in the stream. They do not have to start at 1.
+    """
     there = [number for number in turns if number > 0]
     hint = f"its turns are {min(there)} to {max(there)}" if there else "it has no turns yet"
     return NotFound(f"no turn {turn} in the stream", hint=hint)
 
 
 def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
-    """Return the first turn of a stream; for a fork, this is the turn of its packet. Raises
-    NotFound if `turn` is earlier, unless it is 0, the start of the stream."""
+    """Return the first turn of a stream. For a fork, this is the turn of its packet.
+
+    Raises NotFound if `turn` is earlier than the first turn. Turn 0 is always allowed and means the
+    start of the stream.
+    """
     begun = packet.turn if packet is not None else 0
     if 0 < turn < begun:
         hint = f"it is a fork and begins with turn {begun}; see its parent for earlier turns"
@@ -110,8 +121,11 @@ def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
 
 
 def start_packet(event: Event) -> DecisionPacket | None:
-    """Return the packet of an `agent_start` before the event's delta, or None for any other event.
-    Raises StreamDamaged, or StreamError for an unknown version of the fold or trim rules."""
+    """Return the packet of an `agent_start` event before its delta, or None for any other event.
+
+    Raises StreamDamaged if the event is invalid, and StreamError if the version of the fold or trim
+    rules is unknown.
+    """
     if event.type != AgentStart.type:
         return None
     start = decode_part(event, _Started)
@@ -127,12 +141,16 @@ def start_packet(event: Event) -> DecisionPacket | None:
 def files_at(
     run_events: Iterable[Event], agent_events: Iterable[Event], turn: int
 ) -> dict[str, FileState]:
-    """Return the files that differ from the base commit after turn `turn`, by root-relative path.
+    """Return the files that differ from the base commit after a turn, keyed by root-relative path.
 
-    The result combines these layers; later layers win: the run's base (files that differ from the
-    commit, or all selected files without git), base files that had changed when the agent began
-    (`rebased`), the agent's initial changes (`changes` of a fork), and the agent's changes up to
-    and including `turn`. Raises StreamDamaged if the run's stream has no valid `run_start`.
+    The result combines these layers, and later layers take precedence:
+
+    - files of the run's base that differ from the commit (all selected files without git)
+    - base files that had changed before the agent started (`rebased`)
+    - the agent's initial changes (`changes` of a fork)
+    - the agent's changes up to and including `turn`
+
+    Raises StreamDamaged if the run's stream has no valid `run_start`.
     """
     files = _base(run_events)
     for event in agent_events:
@@ -184,7 +202,9 @@ class _RunStarted(msgspec.Struct):
 
 
 def _decision(event: Event) -> tuple[int, str] | None:
-    """Return the trim steps and the hash of the packet used for a decision event, or None."""
+    """Return the number of trim steps and the packet hash of a decision event, or None for other
+    events.
+    """
     if event.type not in _DECISIONS:
         return None
     named = decode_part(event, _Shown)

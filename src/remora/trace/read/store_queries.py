@@ -1,4 +1,4 @@
-"""Trace query protocol: find streams and turns in any trace store."""
+"""Protocol for finding streams and turns in any trace store."""
 
 from typing import Any, Protocol
 
@@ -8,12 +8,12 @@ from remora.trace.read.reader import StreamInfo
 
 
 class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions on streams and turns; None matches everything.
+    """Conditions on streams and turns. A condition of None matches everything.
 
     `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` must match exactly. `node` is a
-    name or a glob (`path:qualname` or a qualname). `since` and `until` are RFC 3339 times, dates or
-    ages (`90s`, `15m`, `2h`, `3d`, `1w`). `text` must occur in a recorded line or blob, ignoring
-    case.
+    name or a glob, either `path:qualname` or only a qualname. `since` and `until` are RFC 3339
+    times, dates, or ages such as `90s`, `15m`, `2h`, `3d` or `1w`. `text` must occur in a recorded
+    line or blob, ignoring case.
     """
 
     run: str | None = None
@@ -28,17 +28,19 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
 
     def of_turns(self) -> bool:
-        """Return True if a condition applies to turns."""
+        """Return True if the query has conditions on turns."""
         asked = (self.outcome, self.tool, self.decided_by, self.since, self.until, self.text)
         return any(value is not None for value in asked)
 
 
 class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A matching turn. `key` is the key of its trace entry, or None if the turn has no result.
+    """A matching turn.
 
-    `call` numbers the results of one turn from 1. `outcome` is the outcome of the result, `error`
-    if the turn ended with an error, or empty if it has neither. `ms` is the tool's duration in
-    milliseconds. `began` and `ended` are the times of the turn's first and last event.
+    `key` is the key of its trace entry, or None if the turn has no result. `call` is the number of
+    the result within the turn, starting at 1. `outcome` is the outcome of the result. If the turn
+    has no result, it is `error` if the turn ended with an error, and empty otherwise. `ms` is the
+    tool's duration in milliseconds. `began` and `ended` are the times of the turn's first and last
+    event.
     """
 
     turn: int
@@ -54,20 +56,24 @@ class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StreamMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A matching stream and its turns; `turns` is empty if no condition applies to turns."""
+    """A matching stream and its matching turns. `turns` is empty if the query has no conditions on
+    turns.
+    """
 
     stream: StreamInfo
     turns: tuple[TurnMatch, ...] = ()
 
 
 class TraceQueries(Protocol):
-    """Queries on a trace store. All backends return the same results."""
+    """Queries on a trace store. Every backend returns the same results."""
 
     def get(self, key: str) -> dict[str, Any] | list[str]:
-        """Return the trace entry of a `trace:` key, or the `trace:` keys of an `index:` key.
+        """Return the trace entry for a `trace:` key, or the list of `trace:` keys for an `index:`
+        key.
 
-        Raises UsageError for an invalid key, NotFound with the nearest keys, StreamDamaged for a
-        line that does not match its hash, DiskError.
+        Raises UsageError if the key is invalid, NotFound (with the nearest keys) if there is no
+        such entry, StreamDamaged if a line does not match its hash, and DiskError if the stream
+        cannot be read.
         """
 
     def line(self, key: str) -> bytes:
@@ -75,5 +81,4 @@ class TraceQueries(Protocol):
         raises."""
 
     def find(self, query: StreamQuery) -> list[StreamMatch]:
-        """Return the matching streams, sorted by agent ID. Raises UsageError for an invalid
-        time."""
+        """Return the matching streams, sorted by agent ID. Raises UsageError if a time is invalid."""

@@ -1,4 +1,4 @@
-"""Human-readable transcript of a stream: requests, answers, decisions, results."""
+"""Human-readable transcript of a stream, with its requests, answers, decisions and results."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ _SHOWN = 400
 
 
 class Quotation(NamedTuple):
-    """Text quoted in full under its title. It may have several lines."""
+    """A title, and a string to quote in full below it. The string may have several lines."""
 
     title: str
     text: str
@@ -25,8 +25,9 @@ Part = str | Quotation
 
 
 def transcript(events: Iterable[Event]) -> Iterator[str]:
-    """Yield the transcript's lines without newlines. Accepts every decoded event, even with invalid
-    data."""
+    """Yield the lines of the transcript, without newlines. Events with invalid data are also
+    accepted.
+    """
     turn = 0
     for event in events:
         yield from _lines(event, turn)
@@ -34,7 +35,7 @@ def transcript(events: Iterable[Event]) -> Iterator[str]:
 
 
 class LlmConversationLogger:
-    """Event listener that writes the transcript line by line, as events arrive."""
+    """Event listener that writes the transcript as events arrive."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
@@ -48,7 +49,7 @@ class LlmConversationLogger:
 
 
 def event_parts(event: Event) -> Iterator[Part]:
-    """Yield the transcript parts of one event, not yet escaped for a terminal."""
+    """Yield the transcript parts of an event. The parts are not yet escaped for a terminal."""
     try:
         data = msgspec.json.decode(event.data)
     except (ValueError, RecursionError):
@@ -61,7 +62,7 @@ def event_parts(event: Event) -> Iterator[Part]:
 
 
 def _lines(event: Event, turn: int) -> Iterator[str]:
-    """Yield the lines of an event. `turn` is the turn of the previous event."""
+    """Yield the transcript lines of an event. `turn` is the turn of the previous event."""
     if event.turn != turn:
         yield ""
         yield f"== turn {event.turn} =="

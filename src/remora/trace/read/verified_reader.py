@@ -1,4 +1,4 @@
-"""Event reader that recomputes every hash."""
+"""Event reader that verifies every hash."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from remora.trace.read.reader import open_stream, parse_event
 
 
 def verified_events(path: Path) -> Iterator[Event]:
-    """Yield the events in order, with all hashes verified.
+    """Yield the events in order after verifying their hashes.
 
     Raises StreamDamaged at the first line that does not match its hash, and whatever `read_events`
     raises.
@@ -25,10 +25,10 @@ def verified_events(path: Path) -> Iterator[Event]:
 
 
 def events_with_heads(path: Path) -> Iterator[tuple[Event, Head | None]]:
-    """Yield each event with the stream's head after it.
+    """Yield each event with the stream's head after that event.
 
-    From the first line that does not match its hash, the head is None. Raises whatever
-    `read_events` raises.
+    The head is None for the first line that does not match its hash, and for all later lines.
+    Raises whatever `read_events` raises.
     """
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):
@@ -38,10 +38,10 @@ def events_with_heads(path: Path) -> Iterator[tuple[Event, Head | None]]:
 
 
 def verified_head(path: Path, *, torn: bool = False) -> Head:
-    """Return the head of a stream, with all hashes verified.
+    """Return the head of a stream after verifying all hashes.
 
-    With `torn`, an unfinished or torn last line is skipped. Raises StreamDamaged for any other line
-    that does not match its hash, and whatever `open_stream` raises.
+    With `torn`, an unfinished or torn last line is skipped. Raises StreamDamaged if any other line
+    does not match its hash, and whatever `open_stream` raises.
     """
     head = Head()
     with open_stream(path) as source:

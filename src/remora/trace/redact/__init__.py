@@ -1,1 +1,1 @@
-"""Redaction: secrets are replaced by placeholders before they reach a stream."""
+"""Redaction, which replaces secrets with placeholders before they are written to a stream."""

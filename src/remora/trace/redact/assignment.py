@@ -1,4 +1,4 @@
-"""Rule for secrets assigned to a name that indicates one: `password = "…"`, `API_KEY=…`."""
+"""Rule for secrets in assignments, such as `password = "..."` or `API_KEY=...`."""
 
 import re
 from collections.abc import Iterator
@@ -56,10 +56,10 @@ _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
 
 
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """Yield the value after each head, if it looks like a secret.
+    """Yield the value after each head if it looks like a secret.
 
-    Unquoted text may contain many heads without a break. Only the first and the last are checked,
-    so that the time stays linear.
+    A long run of unquoted text may contain many heads. Only the first and the last are checked, so
+    that the running time stays linear.
     """
     done = run_end = 0
     last: Span | None = None
@@ -88,8 +88,10 @@ def _last_value(data: bytes, head: Span, done: int) -> Iterator[Span]:
 
 
 def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
-    """Return the secret after a head, or None, and the end of the unquoted text that was
-    checked."""
+    """Return the secret after a head, and the end of the unquoted text that was checked.
+
+    The secret is None if the value does not look like one.
+    """
     comma = data[head.end - 1] == _COMMA
     if comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end):
         return None, 0
@@ -111,7 +113,7 @@ def _is_public(data: bytes, head: Span) -> bool:
 
 
 def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
-    """Return the whole value, even if only its beginning was checked."""
+    """Return the span of the whole value, even if only its beginning was checked."""
     if found.end() == found.start() + reach:
         found = found.re.match(found.string, found.start()) or found
     return Span(*found.span(found.lastindex or 0))
@@ -132,8 +134,10 @@ def _quoted_value(data: bytes, head: Span, found: re.Match[bytes], *, listed: bo
 
 
 def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
-    """Return True if an unquoted value is a secret and not code: a call, an attribute, a
-    comparison."""
+    """Return True if an unquoted value is a secret.
+
+    Returns False for code, such as a call, an attribute or a comparison.
+    """
     value = found[1].rstrip(b".:!?")
     if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return False
@@ -150,7 +154,9 @@ def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
 
 
 def is_secret_value(name: str, value: bytes) -> bool:
-    """Return True if `value` as a whole is a secret. `name` is its key, field or flag."""
+    """Return True if the whole `value` is a secret. `name` is the key, field or flag that it
+    belongs to.
+    """
     password = _PASSWORD.search(name.encode(errors="replace")) is not None
     return looks_secret(value, password=password, quoted=True)
 

@@ -1,4 +1,4 @@
-"""Rule for secrets on the lines after `password: |` or an opening triple quote."""
+"""Rule for secrets in the lines after `password: |` or an opening triple quote."""
 
 import re
 from collections.abc import Iterator

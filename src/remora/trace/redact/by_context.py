@@ -1,4 +1,4 @@
-"""Rules for credentials recognized by context: URLs, headers, options, names."""
+"""Rules for credentials that are recognized by their context: URLs, headers, options and names."""
 
 import base64
 import binascii
@@ -18,12 +18,12 @@ _STAND_IN = re.compile(
 
 
 def _is_password(value: bytes) -> bool:
-    """Return True if a value looks like a password. Only for places without code."""
+    """Return True if a value looks like a password. Must not be used where the value may be code."""
     return looks_secret(value, password=True, quoted=True)
 
 
 def _is_not_a_stand_in(value: bytes) -> bool:
-    """Return False for words and templates that documentation uses in place of a password."""
+    """Return False for words and templates that documentation uses as placeholder passwords."""
     word = without_templates(value).lower()
     return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
 

@@ -1,4 +1,4 @@
-"""Rules for credentials recognized by their format, mostly a prefix."""
+"""Rules for credentials that are recognized by their format, usually a prefix."""
 
 from remora.trace.redact.format_checks import has_digit, is_not_a_name, outside_base64
 from remora.trace.redact.heuristics import is_random_token

@@ -1,4 +1,4 @@
-"""Secrets in Remora's environment: values of variables whose names indicate a secret."""
+"""Secrets in Remora's environment, which are found by the names of their variables."""
 
 import json
 import re
@@ -22,10 +22,11 @@ _LONGEST_NAME = 40
 
 
 def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """Map each secret value, in several spellings, to its rule name `env-NAME`.
+    """Return a mapping from each secret value to its rule name, `env-NAME`.
 
-    A secret has at least 8 characters. Ordinary words, paths, numbers, switches and URLs without
-    credentials are not secrets. The lines of a value are also checked one by one.
+    Each secret is included as is and in its escaped spellings. Secrets have at least 8 characters.
+    Ordinary words, paths, numbers, switches, and URLs without credentials are not treated as
+    secrets. Each line of a multi-line value is also checked separately.
     """
     found: dict[str, str] = {}
     for variable in sorted(environ):
@@ -44,14 +45,15 @@ def is_secret_name(variable: str) -> bool:
 
 
 def rule_name(variable: str) -> str:
-    """Return `env-` and the variable's name, using only characters that a placeholder may
-    contain."""
+    """Return `env-` and the variable's name, restricted to the characters that a placeholder may
+    contain.
+    """
     plain = re.sub(r"[^a-z0-9]+", "-", variable.lower()).strip("-")
     return f"env-{plain[:_LONGEST_NAME].rstrip('-') or 'unnamed'}"
 
 
 def is_ordinary(value: str) -> bool:
-    """Return True if a value is common text rather than a secret."""
+    """Return True if the value is ordinary text rather than a secret."""
     if len(value) < MIN_LENGTH or _HEADER.fullmatch(value):
         return True
     if has_random_letters(value):
@@ -78,7 +80,7 @@ def _secrets(value: str) -> Iterator[str]:
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """Yield the secret unchanged, and as it is escaped in JSON strings and URLs."""
+    """Yield the secret as is, and as escaped in JSON strings and URLs."""
     yield secret
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]

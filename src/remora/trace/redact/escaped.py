@@ -1,4 +1,4 @@
-"""Text with escapes resolved, so that rules also find secrets that are written with escapes."""
+"""Replacement of escape sequences, so that rules also find secrets that contain them."""
 
 import re
 from bisect import bisect_left
@@ -21,9 +21,9 @@ _IS_WORD = re.compile(_WORD.encode())
 
 
 class Unescaped(NamedTuple):
-    """Text with its escapes replaced.
+    """Text in which escape sequences were replaced.
 
-    Up to offset `at[i]`, the original is `longer[i]` bytes longer.
+    For positions up to `at[i]`, the offset in the original text is `longer[i]` bytes larger.
     """
 
     data: bytes
@@ -31,7 +31,7 @@ class Unescaped(NamedTuple):
     longer: list[int]
 
     def originals(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Convert findings in `data` to offsets in the original text, with its escapes."""
+        """Convert findings in `data` to offsets in the original text."""
         return [
             Finding(start + self._shift(start), end + self._shift(end), rule)
             for start, end, rule in findings
@@ -42,7 +42,7 @@ class Unescaped(NamedTuple):
 
 
 def unescape(data: bytes) -> Unescaped | None:
-    """Replace escaped token characters in a text. Return None if there are none."""
+    """Replace escape sequences that stand for token characters. Return None if there are none."""
     if b"\\" not in data:
         return None
     pieces: list[bytes] = []
@@ -61,10 +61,10 @@ def unescape(data: bytes) -> Unescaped | None:
 
 
 def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
-    """Return the span of an escape, and its replacement.
+    """Return the span of an escape sequence, and its replacement.
 
-    The replacement is empty for a continued line, and None for any character that cannot be in a
-    token.
+    The replacement is empty for a line continuation, and None for a character that cannot be part
+    of a token.
     """
     span = Span(*match.span())
     group = next((group for group in range(1, _SLASH + 1) if match.span(group)[0] >= 0), 0)

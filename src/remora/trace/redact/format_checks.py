@@ -1,4 +1,4 @@
-"""Checks of a credential's shape that a pattern cannot express."""
+"""Additional checks of a credential's format, for conditions that a pattern cannot express."""
 
 import re
 
@@ -13,14 +13,19 @@ def has_digit(value: bytes) -> bool:
 
 
 def is_not_a_name(value: bytes) -> bool:
-    """Return True if the text after the prefix has an upper-case letter or a digit, unlike a plain
-    name."""
+    """Return True if the value contains an uppercase letter or a digit after its prefix.
+
+    This distinguishes a credential from a plain name.
+    """
     rest = value.lstrip(b"MNOSG.")
     return rest != rest.lower() or has_digit(rest)
 
 
 def outside_base64(data: bytes, found: Span) -> Span | None:
-    """Return the match, or None for a chance match in long base64 data or repeated characters."""
+    """Return `found`, or None if it is a chance match.
+
+    Chance matches occur in long base64 data and in repeated characters.
+    """
     before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
     after = _BASE64_AFTER.match(data, found.end)
     neighbours = sum(run.end() - run.start() for run in (before, after) if run)

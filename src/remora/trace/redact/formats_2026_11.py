@@ -1,9 +1,9 @@
-"""Credential formats as of 2026-11-21, from provider documentation and public scanners.
+"""Credential formats as of 2026-11-21.
 
-Sources: the gitleaks rules, GitHub's supported patterns, Microsoft's identifiable keys, and the
-providers' documentation. Credentials without a recognizable format (for example an API key of 32
-hexadecimal digits) are found by the name that they are assigned to. Put the rules of a later
-comparison into a new table.
+The sources are the gitleaks rules, GitHub's supported patterns, Microsoft's identifiable keys, and
+the documentation of the providers. Credentials without a recognizable format, such as an API key of
+32 hexadecimal digits, are found by the name that they are assigned to. Add rules from a later
+comparison with these sources to a new table.
 """
 
 from remora.trace.redact.format_checks import has_digit, is_not_a_name, outside_base64

@@ -1,4 +1,4 @@
-"""Spans of secrets: widening, merging and replacing."""
+"""Functions that widen, merge and replace the spans of secrets."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ _MIN_REMAINDER = 4
 
 
 class Finding(NamedTuple):
-    """A secret in a text: its offsets in bytes, and the rule that found it."""
+    """Byte offsets of a secret, and the name of the rule that found it."""
 
     start: int
     end: int
@@ -29,9 +29,9 @@ def mask(data: bytes, hidden: Iterable[Span]) -> bytes:
 def outside_placeholders(
     findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
 ) -> Iterator[Finding]:
-    """Yield the parts of findings that are outside placeholders, except very short parts.
+    """Yield the parts of findings that are outside placeholders. Very short parts are skipped.
 
-    `inside_too` also yields findings that are completely inside a placeholder.
+    With `inside_too`, findings that are completely inside a placeholder are also yielded.
     """
     for start, end, rule in findings:
         at = start
@@ -47,7 +47,7 @@ def outside_placeholders(
 
 
 def widen_to_characters(data: bytes, finding: Finding) -> Finding:
-    """Return the finding, widened to whole UTF-8 characters."""
+    """Widen the finding so that it starts and ends at UTF-8 character boundaries."""
     start, end, rule = finding
     while start > 0 and data[start] & 0xC0 == 0x80:
         start -= 1
@@ -57,9 +57,10 @@ def widen_to_characters(data: bytes, finding: Finding) -> Finding:
 
 
 def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Merge overlapping findings, left to right.
+    """Merge overlapping findings and yield them from left to right.
 
-    The rule is taken from the longest finding, or the first of several equally long findings.
+    A merged finding has the rule of its longest part. If several parts have the same length, the
+    first is used.
     """
     start, end, rule, longest = 0, 0, "", 0
     for finding in sorted(findings, key=_place):

@@ -35,19 +35,22 @@ _LONG_WORD = 20
 
 
 def without_templates(value: bytes) -> str:
-    """Return a value without `{name}`, `${NAME}`, `%s` and placeholders."""
+    """Return the value without template parts such as `{name}`, `${NAME}` and `%s`, and without
+    placeholders.
+    """
     text = value.decode("latin-1")
     return (_TEMPLATE.sub("", text) if _TEMPLATE_START.search(text) else text).strip()
 
 
 def has_mixed_characters(text: str) -> bool:
-    """Return True for a mix of digits, lower case and upper case, as in nearly every random
-    token."""
+    """Return True if the text contains digits, lowercase and uppercase letters, as most random
+    tokens do.
+    """
     return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
 
 
 def has_random_letters(text: str) -> bool:
-    """Return True if the case changes more often than in words or in camelCase."""
+    """Return True if upper and lower case alternate more often than in words or camelCase."""
     if text.islower() or text.isupper():
         return False
     chunks = _CHUNK.findall(text)
@@ -57,14 +60,16 @@ def has_random_letters(text: str) -> bool:
 
 
 def is_random_token(value: bytes) -> bool:
-    """Return True for mixed characters or random letters. Digests and names are not random
-    tokens."""
+    """Return True if the value has mixed characters or random letters.
+
+    Hex digests and ordinary names do not.
+    """
     text = value.decode("latin-1")
     return has_mixed_characters(text) or has_random_letters(text)
 
 
 def is_fixed_text(text: str) -> bool:
-    """Return True for text that is recognizably not a secret.
+    """Return True if the text is clearly not a secret.
 
     This includes paths, URLs without credentials, numbers, versions, dates and repeated characters.
     """
@@ -76,17 +81,17 @@ def is_fixed_text(text: str) -> bool:
 
 
 def _is_readable_path(path: str) -> bool:
-    """Return True if no part of a path is as long and mixed as a random token."""
+    """Return True if no component of the path looks like a random token."""
     return not any(
         len(part) >= _LONG_SEGMENT and has_mixed_characters(part) for part in _SLASH.split(path)
     )
 
 
 def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
-    """Return True if `value`, found after a name that indicates a secret, does not look like code
-    or prose.
+    """Return True if a value looks like a secret rather than code or prose.
 
-    `password` means that people choose such values themselves; `quoted` means that it is a literal.
+    The value must have been found after a name that indicates a secret. `password` means that
+    people usually choose such values themselves. `quoted` means that the value is a literal.
     """
     text = without_templates(value)[:_MAX_JUDGED]
     if len(text) < MIN_LENGTH:
@@ -125,9 +130,9 @@ def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
 
 
 def _few_vowels(text: str) -> bool:
-    """Return True if the vowels are as few as in random letters.
+    """Return True if the text has as few vowels as random letters.
 
-    Of 100 letters, about 38 are vowels in English text, but only 23 in random text.
+    About 38% of the letters in English text are vowels, but only 23% in random text.
     """
     return sum(c in "aeiouyAEIOUY" for c in text) / len(text) < 0.27
 
@@ -139,7 +144,7 @@ def _has_odd_part(text: str) -> bool:
 
 
 def _alternates(text: str) -> bool:
-    """Return True if letters and digits alternate more than in any identifier."""
+    """Return True if letters and digits alternate more often than in identifiers."""
     if not _has_odd_part(text):
         return False
     chunks = _CHUNK.findall(text)

@@ -1,4 +1,4 @@
-"""Search for known secret values, even if they overlap."""
+"""Search for known secret values, which may overlap."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ _RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
 
 
 class KnownValues:
-    """Known secret values, each with the name of its rule."""
+    """Known secret values and the names of their rules."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         encoded: dict[bytes, str] = {}
@@ -28,8 +28,8 @@ class KnownValues:
     def found(self, data: bytes) -> Iterator[Finding]:
         """Yield all occurrences from left to right.
 
-        If several begin at the same offset, only the longest counts. If two overlap, the finding
-        extends to the next blank or quote, so that no part of a secret remains.
+        If several values start at the same offset, only the longest is used. If two values overlap,
+        the finding is extended to the next blank or quote, so that no part of a secret remains.
         """
         match = self._search(data, 0)
         while match is not None:

@@ -1,4 +1,4 @@
-"""Redaction of nested values, to any depth."""
+"""Redaction of nested values of any depth."""
 
 import re
 from collections.abc import Sequence
@@ -18,27 +18,30 @@ _HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
 
 
 class TextRedactor(Protocol):
-    """Redacts single strings and bytes."""
+    """Redacts individual strings and bytes."""
 
     def text(self, text: str, under: str = "") -> str:
-        """Return `text` without secrets, or the same object if it has none. `under` is its field
-        name."""
+        """Return `text` with secrets redacted. Return the same object if there are none.
+
+        `under` is the name of the field that contains the text.
+        """
 
     def data(self, data: bytes) -> bytes:
-        """Return bytes without secrets."""
+        """Return `data` with secrets redacted."""
 
     def may_contain_secret(self, text: str) -> bool:
-        """Return False if neither `text` nor any part of it contains a secret."""
+        """Return False only if no part of `text` can be a secret."""
 
 
 def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
-    """Redact `value` to any depth, without recursion. Return the same object if nothing was
-    found."""
+    """Redact `value` at any depth, without recursion. Return the same object if it contains no
+    secrets.
+    """
     return value if _is_clean(value, cleaner) else cast("_T", _rebuild(value, cleaner))
 
 
 def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
-    """Return True if there is nothing to redact. Fast: checks all plain strings at once."""
+    """Return True if there is nothing to redact. All plain strings are checked at once, for speed."""
     waiting: _Children = [(value, "")]
     plain: list[str] = []
     while waiting:
@@ -91,8 +94,9 @@ def _leaf(item: Any, under: str, cleaner: TextRedactor) -> Any:
 
 
 def _children(value: Any, under: str) -> _Children | None:
-    """Return a container's items with their secret names (see `secret_name`), or None for a
-    leaf."""
+    """Return the items of a container with their secret names (see `secret_name`), or None if it is
+    not a container.
+    """
     if isinstance(value, _LEAVES) or value is None:
         return None
     if isinstance(value, dict):
@@ -107,9 +111,9 @@ def _children(value: Any, under: str) -> _Children | None:
 
 
 def _items(value: dict[Any, Any]) -> _Children:
-    """Return a dict's values, each with its secret name.
+    """Return the values of a dict, each with its secret name.
 
-    The name is the key, or the `name` in `{"name": "DB_PASSWORD", "value": …}`.
+    The secret name is the key, or the value of `name` in `{"name": "DB_PASSWORD", "value": ...}`.
     """
     name = value.get("name", value.get("key"))
     named = secret_name(name) if isinstance(name, str) else ""
@@ -123,10 +127,10 @@ def _items(value: dict[Any, Any]) -> _Children:
 
 
 def _elements(value: Sequence[Any], under: str) -> _Children:
-    """Return a list's elements, each with its secret name.
+    """Return the elements of a list, each with its secret name.
 
-    The name is the list's name, or the previous element if that is a flag such as `--password` or
-    the first of a pair.
+    The secret name is the name of the list. After a flag such as `--password`, or in the second
+    element of a pair, it is the previous element.
     """
     children = []
     before = ""
@@ -138,8 +142,7 @@ def _elements(value: Sequence[Any], under: str) -> _Children:
 
 
 def _copy_with(value: Any, parts: list[Any]) -> Any:
-    """Return a container like `value` with other items, or `value` itself if no item has
-    changed."""
+    """Return a copy of a container with the given items, or `value` itself if no item has changed."""
     if isinstance(value, dict):
         keys, items = parts[: len(value)], parts[len(value) :]
         old = chain(value.keys(), value.values())
@@ -158,11 +161,10 @@ def _copy_with(value: Any, parts: list[Any]) -> Any:
 
 @lru_cache(maxsize=1024)
 def secret_name(name: str) -> str:
-    """Return `name` if its value is a secret or may contain one, as in a header. Else return an
-    empty string."""
+    """Return `name` if its value is or may contain a secret. Otherwise return an empty string."""
     return name if _SECRET_NAME.fullmatch(name[-80:]) or _HEADER.fullmatch(name) else ""
 
 
 def is_header(name: str) -> bool:
-    """Return True if `name` is an HTTP header with credentials."""
+    """Return True if `name` is an HTTP header that contains credentials."""
     return _HEADER.fullmatch(name) is not None

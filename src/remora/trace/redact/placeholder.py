@@ -1,4 +1,4 @@
-"""Functions that create and find the placeholders for secrets."""
+"""Functions to create and find placeholders for secrets."""
 
 import hmac
 import re
@@ -11,7 +11,7 @@ _START = "<secret:"
 
 
 def placeholder(key: bytes, rule: str, secret: bytes) -> bytes:
-    """Return `<secret:RULE:FINGERPRINT>`; the same secret and key give the same placeholder."""
+    """Return `<secret:RULE:FINGERPRINT>`. The fingerprint depends only on the secret and the key."""
     fingerprint = hmac.digest(key, secret, "sha256").hex()[:12]
     return f"<secret:{rule}:{fingerprint}>".encode()
 
@@ -24,10 +24,10 @@ def placeholders(text: str | bytes) -> set[str]:
 
 
 def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> set[str]:
-    """Return the placeholders that only `after` contains. None counts as empty.
+    """Return the placeholders that occur in `after` but not in `before`. None counts as empty.
 
-    A model may write placeholders into a file. Text with new placeholders must not reach a user's
-    file.
+    Use this to check text from a model, which may have copied placeholders into a file. Text with
+    new placeholders must not be written to a user's file.
     """
     found = placeholders(after or "")
     return found - placeholders(before or "") if found else found

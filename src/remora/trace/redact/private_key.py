@@ -1,4 +1,7 @@
-"""Rules for private keys in PEM format: complete, truncated, or with `\\n` as line ends."""
+r"""Rules for private keys in PEM and PuTTY format.
+
+A key may be truncated, encoded in Base64, or have `\n` as line endings.
+"""
 
 import base64
 import binascii
@@ -16,7 +19,7 @@ _BODY = re.compile(
 
 
 def _block(data: bytes, head: Span) -> Span | None:
-    """Return the span from the head to the end of the block, or to the end of a truncated block."""
+    """Return the span of the block that starts at the head. A truncated block is also accepted."""
     body = _BODY.match(data, head.end)
     return Span(head.start, body.end()) if body else None
 

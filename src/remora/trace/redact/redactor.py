@@ -1,4 +1,4 @@
-"""Replacement of secrets in everything that is recorded."""
+"""Redaction of everything that is recorded."""
 
 import hashlib
 import re
@@ -48,11 +48,11 @@ _TANGLED = "tangled"
 
 
 class Redactor:
-    """All redaction rules. Immutable, so that threads may share it.
+    """Applies all redaction rules. Instances are immutable, so threads may share them.
 
-    `key` is specific to the installation: without it, guessed secrets cannot be compared with
-    placeholders. `environ` contains variables whose values are secret if their names indicate it.
-    Raises ValueError for an invalid user rule.
+    `key` is specific to the installation. Without the key, it is impossible to check whether a guessed
+    secret matches a placeholder. `environ` contains environment variables. The value of a variable
+    is a secret if its name suggests it. Raises ValueError if a user rule is invalid.
     """
 
     def __init__(
@@ -76,8 +76,11 @@ class Redactor:
         self.version = _version(rules, own, sorted(set(secrets.values())))
 
     def text(self, text: str, under: str = "") -> str:
-        """Return `text` redacted, or the same object if it is clean. `under` is its secret key or
-        field."""
+        """Return `text` with secrets redacted. Return the same object if there are none.
+
+        `under` is the name of the key or field that contains the text, if that name indicates a
+        secret.
+        """
         if len(text) < MIN_LENGTH and not self._user_rules:
             return text
         head = f"{under}: ".encode() if under and is_header(under) else b""
@@ -86,7 +89,7 @@ class Redactor:
         return text if clean is data else clean[len(head) :].decode("utf-8", "surrogatepass")
 
     def may_contain_secret(self, text: str) -> bool:
-        """Return False if `text` certainly contains no secret. This test is cheap."""
+        """Return False if `text` cannot contain a secret. This check is cheap."""
         data = text.encode("utf-8", "surrogatepass")
         if self._user_rules or self._needs.met(data):
             return True
@@ -94,16 +97,17 @@ class Redactor:
         return plain is not None and bool(self._needs.met(plain.data))
 
     def data(self, data: bytes) -> bytes:
-        """Return bytes without secrets. Works with any ASCII-compatible encoding."""
+        """Return `data` with secrets redacted. Works with any ASCII-compatible encoding."""
         return self._clean(data, text=False)
 
     def clean(self, value: _T) -> _T:
-        """Return `value` redacted to any depth, keys included, or the same object if it is
-        clean."""
+        """Redact `value` at any depth, including keys. Return the same object if it contains no
+        secrets.
+        """
         return redact_nested(value, self)
 
     def _clean(self, data: bytes, *, text: bool, under: str = "") -> bytes:
-        """Redact until a pass finds nothing; after 8 passes, replace the whole text."""
+        """Redact repeatedly until no secrets are found. After 8 passes, replace the whole text."""
         for _ in range(_PASSES):
             if not (findings := self._findings(data, under)):
                 return data
@@ -141,9 +145,9 @@ class Redactor:
         )
 
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
-        """Return the spans of placeholders, and the text with placeholders masked.
+        """Return the spans of placeholders, and the text with the placeholders masked.
 
-        If the rule name in a placeholder is unknown, the name is not masked.
+        If a placeholder contains an unknown rule name, the name is not masked.
         """
         if _MARK not in data:
             return [], data
@@ -172,9 +176,9 @@ class Redactor:
 
 
 def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str]) -> str:
-    """Return the version of the rules in use.
+    """Return the version of the active rules.
 
-    It covers the names of environment variables, but not their values.
+    It depends on the names of environment variables, but not on their values.
     """
     if rules is BUILTIN and not own and not variables:
         return VERSION

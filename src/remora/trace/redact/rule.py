@@ -1,4 +1,4 @@
-"""Redaction rules and their linear-time matchers."""
+"""Redaction rules, and matchers that run in linear time."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ ESCAPE = r"\\[abfnrtv]"
 
 
 class Span(NamedTuple):
-    """Span of a secret: offsets in bytes, end excluded."""
+    """Byte offsets of a secret. The end is exclusive."""
 
     start: int
     end: int
@@ -22,12 +22,12 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of secret.
+    """Rule for one kind of secret.
 
-    `pattern` is an RE2 pattern over bytes (each byte is one character). The secret is the first
-    group that matched, else the whole match. `needs` is a short pattern for a first pass: if it
-    does not match, `pattern` cannot match either. `accept` may reject a match. If a pattern is not
-    enough, `find` yields the secrets from left to right.
+    `pattern` is an RE2 pattern for bytes, in which each byte is one character. The secret is the
+    first group that matched, or the whole match if no group did. `needs` is a short pattern for a
+    quick first test: if it does not match, `pattern` cannot match either. `accept` may reject a
+    match. `find` is for secrets that a pattern cannot describe, and yields them from left to right.
     """
 
     name: str
@@ -39,9 +39,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class UserRule:
-    """A user's rule: an RE2 pattern over text.
+    """Rule defined by the user, with an RE2 pattern for text.
 
-    The secret is the group named `secret`, else the first group, else the whole match.
+    The secret is the group named `secret` if there is one, otherwise the first group, otherwise the
+    whole match.
     """
 
     name: str
@@ -49,7 +50,7 @@ class UserRule:
 
 
 class Match(Protocol):
-    """The methods of a match object that are used here. Offsets are in bytes."""
+    """The subset of match object methods that is used here. Offsets are in bytes."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
         """Return the start and end of a group, or (-1, -1) if it did not match."""
@@ -64,17 +65,20 @@ class Matcher(Protocol):
 
     @property
     def groupindex(self) -> Mapping[Any, int]:
-        """Numbers of the named groups."""
+        """Mapping from the names of named groups to their numbers."""
 
     def finditer(self, text: bytes, pos: int | None = None) -> Iterator[Match]:
-        """Yield all matches from left to right, without overlaps."""
+        """Yield all non-overlapping matches from left to right."""
 
     def search(self, text: bytes, pos: int | None = None) -> Match | None:
         """Return the leftmost match."""
 
 
 def compile_pattern(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matcher:
-    """Compile `pattern` for bytes, or for UTF-8 text. Raises ValueError with RE2's message."""
+    """Compile `pattern` for bytes, or for UTF-8 text if `utf8` is true.
+
+    Raises ValueError with the message from RE2 if the pattern is invalid.
+    """
     options = re2.Options()
     options.log_errors = False
     options.longest_match = longest
@@ -90,7 +94,10 @@ def compile_pattern(pattern: str, *, utf8: bool = False, longest: bool = False) 
 
 
 def compile_user_rule(rule: UserRule) -> tuple[Matcher, int]:
-    """Return the matcher and the group to replace. Raises ValueError with the rule's name."""
+    """Return the matcher of a user rule, and the number of the group to replace.
+
+    Raises ValueError if the rule is invalid. The message contains the name of the rule.
+    """
     if len(rule.name) > _LONGEST_NAME or not _NAME.fullmatch(rule.name):
         raise ValueError(
             f"redaction rule {rule.name!r}: use only lower-case letters, digits and single "
@@ -121,9 +128,9 @@ def find_secrets(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
 def find_by_head(
     take: Callable[[bytes, Span], Span | None],
 ) -> Callable[[bytes, Matcher], Iterator[Span]]:
-    """Return a `find` function for a pattern that matches only the head of a secret.
+    """Return a `find` function for a pattern that matches only the start of a secret.
 
-    `take` returns the span of the secret, or None.
+    `take` returns the span of the whole secret, or None if there is no secret.
     """
 
     def find(data: bytes, heads: Matcher) -> Iterator[Span]:
@@ -139,7 +146,7 @@ def find_by_head(
 
 
 class PatternSet:
-    """Finds which of many short patterns occur in a text, in one pass."""
+    """Set of short patterns that are all searched for in one pass."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         options = re2.Options()
@@ -152,5 +159,5 @@ class PatternSet:
         self._any = bool(patterns)
 
     def met(self, text: bytes) -> Sequence[int]:
-        """Return the positions of the patterns that match somewhere in `text`, in order."""
+        """Return the indexes of the patterns that match anywhere in `text`, in ascending order."""
         return sorted(self._set.Match(text) or ()) if self._any else ()

@@ -1,1 +1,1 @@
-"""Removal of old streams and unreferenced objects, with a record of what was removed."""
+"""Removal of old streams and unreferenced objects. Every removed stream is recorded."""

@@ -1,4 +1,4 @@
-"""Expired log: removed streams, recorded with a hash chain in `.agentfs/expired.jsonl`."""
+"""Log of removed streams in `.agentfs/expired.jsonl`, protected by a hash chain."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +20,10 @@ EXPIRED_LOG = "expired.jsonl"
 
 
 class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A removed stream, with its last anchor.
+    """A removed stream and its last anchor.
 
-    If the stream still exists, it has not been removed yet. For a run's stream, `contents` lists
-    all objects and blobs that its streams referred to.
+    The entry is written before the stream is removed. For a run's stream, `contents` lists all
+    objects and blobs that the run's streams referred to.
     """
 
     v: int = 1
@@ -38,7 +38,7 @@ class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
-    """Yield the removed streams, oldest first. Raises StreamDamaged if the log is damaged."""
+    """Yield the entries, oldest first. Raises StreamDamaged if the log is damaged."""
     path = folder.path / EXPIRED_LOG
     if not os.path.lexists(path):
         return
@@ -52,8 +52,11 @@ def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
 
 
 def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: datetime) -> None:
-    """Record each stream once before its removal, and sync the log. Raises StreamDamaged,
-    DiskError."""
+    """Record streams before they are removed, and sync the log.
+
+    A stream that is already recorded is not recorded again. Raises StreamDamaged if the log is
+    damaged, and DiskError if it cannot be written.
+    """
     with disk_errors(folder.path / EXPIRED_LOG), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)
@@ -79,7 +82,7 @@ def _lines(entries: Iterable[ExpiredStream], previous: str, stamp: str) -> Itera
 
 
 def _checked_lines(file: int) -> Iterator[tuple[Line, str]]:
-    """Yield the complete lines, each with its hash. Raises StreamDamaged for a wrong hash."""
+    """Yield each complete line with its hash. Raises StreamDamaged if a hash is wrong."""
     for line, digest in hashed_lines(FileSource(file)):
         if not line.ended:
             return

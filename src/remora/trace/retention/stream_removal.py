@@ -1,4 +1,4 @@
-"""Removal of streams: locked against writers, then deleted with all their files."""
+"""Removal of streams and all their files. A stream is locked against writers first."""
 
 import fcntl
 import os
@@ -17,7 +17,11 @@ from remora.trace.trace_folder import TraceFolder, compressed_path, plain_path
 
 @contextmanager
 def compaction_lock(folder: TraceFolder) -> Iterator[None]:
-    """Lock the folder against other compactions. Raises StreamLocked, DiskError."""
+    """Lock the folder so that no other compaction can run.
+
+    Raises StreamLocked if another compaction is running, and DiskError if the folder cannot be
+    opened.
+    """
     with disk_errors(folder.path):
         file = open_folder(folder.path)
     try:
@@ -35,7 +39,11 @@ def compaction_lock(folder: TraceFolder) -> Iterator[None]:
 
 @contextmanager
 def locked_stream(path: Path) -> Iterator[int]:
-    """Lock a stream against writers; yield its size. Raises StreamLocked, NotFound, DiskError."""
+    """Lock a stream against writers, and yield its size in bytes.
+
+    Raises StreamLocked if a writer has locked it, NotFound if it does not exist, and DiskError if
+    it cannot be opened.
+    """
     try:
         with disk_errors(path):
             file = open_read_only(path)
@@ -51,15 +59,16 @@ def locked_stream(path: Path) -> Iterator[int]:
 
 
 def quarantine_files(path: Path) -> list[Path]:
-    """Return the quarantine files of a stream, which contain its torn tails."""
+    """Return the quarantine files of a stream, which contain torn tails."""
     places = map(path.with_name, quarantine_names(plain_path(path).name))
     return list(takewhile(os.path.lexists, places))
 
 
 def remove_stream(path: Path) -> None:
-    """Remove a stream with all its files.
+    """Remove a stream and all its files.
 
-    The compressed file is removed first: if only this file were left, it would count as the stream.
+    The compressed file is removed first. If it were left over after an interruption, it would be
+    taken for the stream.
     """
     with disk_errors(path):
         for place in (compressed_path(path), plain_path(path), *quarantine_files(path)):
@@ -68,10 +77,10 @@ def remove_stream(path: Path) -> None:
 
 
 def remove_unfinished_files(folder: TraceFolder, made_before: float) -> int:
-    """Remove unfinished files that killed processes left behind.
+    """Remove unfinished files that killed processes left behind, and return their total size in
+    bytes.
 
-    Only files last modified before `made_before` (Unix time) are removed. Return their total size
-    in bytes.
+    Only files last modified before `made_before` (a Unix timestamp) are removed.
     """
     removed = 0
     for path in _unfinished_files(folder):

@@ -1,5 +1,4 @@
-"""Stored objects and blobs: list them, find those that a stream references, and remove the
-others."""
+"""Functions to list stored objects and blobs, find those that are referenced, and remove the rest."""
 
 import fcntl
 import os
@@ -26,7 +25,7 @@ _LENGTH = 66
 class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
     """A stored object or blob.
 
-    `bytes` is its size on disk, `put` the Unix time when it was last stored.
+    `bytes` is its size on disk. `put` is the time when it was last stored, as a Unix timestamp.
     """
 
     store: StoreName
@@ -36,7 +35,7 @@ class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
-    """Yield all stored blobs and objects. Raises DiskError."""
+    """Yield all stored blobs and objects. Raises DiskError if a store cannot be read."""
     for store, path in (("blobs", folder.blobs.folder), ("objects", folder.objects.folder)):
         with disk_errors(path):
             for name, status in _files(path):
@@ -50,8 +49,10 @@ def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
 
 
 def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
-    """Return the `known` hashes that a stream references. Every JSON string that is a SHA-256
-    counts as a reference."""
+    """Return the hashes in `known` that a stream references.
+
+    Every JSON string that is a SHA-256 counts as a reference.
+    """
     found: set[bytes] = set()
     with open_stream(path) as source:
         rest = b""
@@ -62,9 +63,10 @@ def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
 
 
 def remove_contents(store: ObjectStore, digests: Collection[str], put_before: float) -> set[str]:
-    """Remove objects last stored before `put_before`, and return their hashes. Raises DiskError.
+    """Remove objects that were last stored before `put_before`, and return their hashes.
 
-    The store is locked: a concurrent `put` waits, or has already renewed its object.
+    The store is locked during the removal, so a concurrent `put` waits. A `put` that ran earlier
+    has updated the modification time of its object, so the object is kept. Raises DiskError.
     """
     removed: set[str] = set()
     for prefix, group in groupby(sorted(digests), key=lambda digest: digest[:2]):

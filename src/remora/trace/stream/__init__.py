@@ -1,1 +1,1 @@
-"""Stream writing: from an event to bytes on disk."""
+"""Writing of events to streams on disk."""

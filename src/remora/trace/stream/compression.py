@@ -1,7 +1,8 @@
-"""Compressed streams: `{id}.jsonl` to `{id}.jsonl.zst` and back.
+"""Compression of streams from `{id}.jsonl` to `{id}.jsonl.zst`, and decompression.
 
-At least one complete file exists at all times. If both exist, the plain one is current, unless it
-is empty: then a writer was killed before it decompressed the stream.
+At least one complete file exists at all times. If both exist, the plain file is current, unless it
+is empty. An empty plain file is left over from a writer that was killed before it decompressed the
+stream.
 """
 
 import fcntl
@@ -24,16 +25,18 @@ TEMPORARY_SUFFIX = "~"
 
 
 def compressed_size(path: Path) -> int:
-    """Return the size in bytes that the stream would have if it were compressed. Writes nothing."""
+    """Return the size in bytes that the stream would have after compression. Nothing is written."""
     with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
         return sum(map(len, compressed_frames(read_pieces(FileSource(file)))))
 
 
 def compress_stream(path: Path) -> int:
-    """Replace the plain stream with a compressed file, and return the size of that file.
+    """Replace the plain stream with a compressed file, and return the new size in bytes.
 
-    Raises StreamLocked, StreamError (if the stream is empty or was moved), DiskError, or
-    StreamDamaged if decompressing would not restore the same bytes; the plain file is then kept.
+    The plain file is removed only after the compressed file has been verified. Raises StreamLocked
+    if a writer has locked the stream, StreamError if the stream is empty or was moved, DiskError if
+    a file cannot be read or written, and StreamDamaged if decompression does not restore the same
+    bytes.
     """
     sealed = compressed_path(path).name
     with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
@@ -66,10 +69,11 @@ def compress_stream(path: Path) -> int:
 
 
 def decompress_stream(path: Path) -> None:
-    """Restore the plain stream for writing if only its compressed file exists.
+    """Restore the plain stream for writing if it exists only as a compressed file.
 
-    Several processes may do this at the same time; a writer then checks `is_current_stream`. Raises
-    StreamDamaged, DiskError.
+    Several processes may call this at the same time. A writer must then check `is_current_stream`.
+    Raises StreamDamaged if the compressed file is invalid, and DiskError if a file cannot be read
+    or written.
     """
     sealed, plain = compressed_path(path).name, plain_path(path).name
     with disk_errors(path), ExitStack() as stack:
@@ -87,9 +91,9 @@ def decompress_stream(path: Path) -> None:
 
 
 def is_current_stream(file: int, path: Path) -> bool:
-    """Return True if the locked file is still the stream.
+    """Return True if the locked file is still the current file of the stream.
 
-    If it is not, the caller must decompress the stream and open it again.
+    Otherwise, the caller must decompress the stream and open it again.
     """
     with disk_errors(path), _opened_folder(path) as folder:
         is_stream = (
@@ -137,7 +141,9 @@ def _file(name: str, folder: int, flags: int = os.O_RDONLY) -> Iterator[int]:
 
 @contextmanager
 def _temporary_file(name: str, folder: int) -> Iterator[tuple[str, int]]:
-    """Create a file with a unique name, and remove it unless it was renamed."""
+    """Create a file with a unique name. It is removed at the end of the block, unless it was
+    renamed.
+    """
     name = f"{name}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
     with _file(name, folder, os.O_RDWR | os.O_CREAT | os.O_EXCL) as file:
         try:
@@ -153,7 +159,6 @@ def _is_at(file: int, name: str, folder: int) -> bool:
 
 
 def _status(name: str, folder: int) -> os.stat_result | None:
-    """Return the file's status, or None if it does not exist."""
     with suppress(FileNotFoundError):
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     return None

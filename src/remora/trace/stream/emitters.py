@@ -1,4 +1,4 @@
-"""Event emitter protocol, and emitters that write no file: null and tee."""
+"""Event emitter protocol, and the emitters that do not write files themselves."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -20,26 +20,29 @@ Listener = Callable[[Event], object]
 
 
 class EventEmitter(Protocol):
-    """Records payloads in order and returns each event as it was written."""
+    """Records payloads in order, and returns each event exactly as it was written."""
 
     @property
     def head(self) -> Head:
-        """Number of events so far, and the hash of the last event."""
+        """The number of events so far, and the hash of the last event."""
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Record one event. Callers must use only the returned event, which is what was written."""
+        """Record one event, and return it as it was written.
+
+        Callers must use only the returned event, not the payload.
+        """
 
     def end_turn(self) -> None:
-        """End a turn: make its events as durable as the emitter guarantees. May wait for the
-        disk."""
+        """End a turn, and make its events as durable as the emitter guarantees. May block on disk
+        writes.
+        """
 
     def close(self) -> None:
-        """Release the stream. Closing it twice has no effect."""
+        """Release the stream. Closing an emitter twice has no effect."""
 
 
 class NullEventEmitter:
-    """Creates the same events, with the same hashes, as a stream would contain, but writes
-    nothing."""
+    """Emitter that writes nothing, but creates the same events and hashes as a recorded stream."""
 
     def __init__(self, identity: Identity, clock: Clock = utc_now) -> None:
         self._template = line_template(identity, NullBlobSink(), clock)
@@ -51,7 +54,7 @@ class NullEventEmitter:
         return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Create one event. Raises StreamError after `agent_end`."""
+        """Create an event and return it. Raises StreamError if `agent_end` was already emitted."""
         if self._ended:
             agent_id = self._template.identity.agent_id
             raise StreamError(f"{agent_id} has ended: no event may follow its agent_end")
@@ -61,16 +64,16 @@ class NullEventEmitter:
         return event
 
     def end_turn(self) -> None:
-        """Do nothing: there is nothing to sync."""
+        """Do nothing, because there is nothing to sync."""
 
     def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+        """Do nothing, because there is nothing to release."""
 
 
 class TeeEmitter:
-    """Emits into `primary`, then passes each event to all listeners.
+    """Emitter that passes each event to all listeners after `primary` has recorded it.
 
-    An exception from a listener is raised after the event was recorded.
+    If a listener raises an exception, the event has already been recorded.
     """
 
     def __init__(self, primary: EventEmitter, *listeners: Listener) -> None:

@@ -1,4 +1,4 @@
-"""Opt-in global event log: the events of all projects in one file."""
+"""Optional global log that collects the events of all projects in one file."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from remora.memory.events import Event
 
 
 class GlobalEventLog:
-    """Event listener that appends each event to `events.jsonl`, which Remora never reads."""
+    """Event listener that appends each event to `events.jsonl`. Remora never reads this file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Event emitter that appends JSON lines to one stream of a trace store."""
+"""Event emitter that appends JSON lines to a stream in a trace store."""
 
 import threading
 from pathlib import Path
@@ -26,8 +26,10 @@ from remora.trace.trace_folder import STREAM_SUFFIX
 
 
 class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options for writing a stream. `blobs` and `objects` are synced before lines that refer to
-    them."""
+    """Options for writing a stream.
+
+    `blobs` and `objects` are synced before the lines that refer to them.
+    """
 
     blobs: ObjectStore
     objects: ObjectStore | None = None
@@ -36,13 +38,16 @@ class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JsonlEventEmitter:
-    """The only writer of a stream, created by `open` or `claim`.
+    """The only writer of a stream. Use `open` or `claim` to create it.
 
-    An event passes through at most four objects before `write(2)`: `TeeEmitter` (optional) shows
-    written events to listeners; this class builds the line, orders the events of several threads,
-    and syncs; `TraceStore` rejects a replaced writer and a wrong line number; `LineFile` owns the
-    locked file and truncates it after a failed write. Threads that wait for a sync at the same time
-    share it.
+    An event passes through at most four objects before `write(2)`:
+
+    - `TeeEmitter` (optional) passes written events to listeners.
+    - This class builds the line, orders the events of several threads, and syncs.
+    - `TraceStore` rejects a writer that was replaced, and a wrong line number.
+    - `LineFile` owns the locked file, and truncates it after a failed write.
+
+    Threads that wait for a sync at the same time share one sync.
     """
 
     def __init__(
@@ -72,9 +77,10 @@ class JsonlEventEmitter:
     def claim(
         cls, store: TraceStore, stream: str, identity: Identity, options: EmitterOptions
     ) -> "JsonlEventEmitter":
-        """Claim a stream and record its recovered tails.
+        """Claim a stream, and record any torn tails that were recovered.
 
-        Raises StreamError if it belongs to another run or agent, and whatever `TraceStore` raises.
+        Raises StreamError if the stream belongs to another run or agent, and whatever `TraceStore`
+        raises.
         """
         found = store.claim(stream)
         try:
@@ -99,10 +105,11 @@ class JsonlEventEmitter:
         durability: Durability = "turn",
         clock: Clock = utc_now,
     ) -> "JsonlEventEmitter":
-        """Claim the stream in the file at `path`, whose folder must exist.
+        """Claim the stream in the file at `path`. Its folder must exist.
 
-        Raises StreamLocked, StreamDamaged for an invalid line that is not a torn tail, StreamError
-        if it belongs to another run or agent, StreamWriteFailed or DiskError.
+        Raises StreamLocked if another writer has locked it, StreamDamaged if it contains an invalid
+        line that is not part of a torn tail, StreamError if it belongs to another run or agent,
+        StreamWriteFailed if it cannot be repaired or synced, and DiskError if it cannot be opened.
         """
         store = JsonlTraceStore(path.parent)
         options = EmitterOptions(blobs=blobs, objects=objects, durability=durability, clock=clock)
@@ -115,8 +122,11 @@ class JsonlEventEmitter:
         return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Append one event and return it as it was written. Raises StreamWriteFailed,
-        StreamError."""
+        """Append one event, and return it as it was written.
+
+        Raises StreamWriteFailed if the write fails, and StreamError if the event cannot be encoded
+        or the stream accepts no more events.
+        """
         with self._lock:
             if self._ended:
                 raise StreamError(f"{self.path.name} has ended: no event may follow its agent_end")
@@ -126,16 +136,23 @@ class JsonlEventEmitter:
         return event
 
     def end_turn(self) -> None:
-        """Make the turn safe against a power cut, unless durability is `none`."""
+        """Sync the turn to disk, so that it survives a power failure. Does nothing if durability is
+        `none`.
+        """
         if self._durability != "none" and self._synced < self._head.count:
             self.sync()
 
     def sync(self) -> None:
-        """Make all events safe against a power cut. A failure (StreamWriteFailed) is final."""
+        """Sync all events to disk, so that they survive a power failure.
+
+        Raises StreamWriteFailed if the sync fails. The emitter then accepts no more events.
+        """
         self._commit.run()
 
     def close(self) -> None:
-        """Sync the turn like `end_turn`, and release the stream. Closing it twice has no effect."""
+        """Sync the turn like `end_turn`, and release the stream. Closing an emitter twice has no
+        effect.
+        """
         try:
             if self._refusal is None:
                 self.end_turn()

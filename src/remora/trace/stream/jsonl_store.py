@@ -1,4 +1,4 @@
-"""Trace store that keeps each stream in a file of JSON lines."""
+"""Trace store that keeps each stream in a JSON Lines file."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,9 +17,10 @@ _FOLDERS = ("runs", "traces")
 
 
 class JsonlTraceStore:
-    """Stores each stream in a file `{stream}.jsonl` in a folder, which is `.agentfs` for a project.
+    """Stores each stream in a file `{stream}.jsonl` in a folder. For a project, the folder is
+    `.agentfs`.
 
-    The lock on a file excludes other processes; epochs distinguish the claims of this process.
+    A lock on the file excludes other processes. Epochs distinguish claims within this process.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,7 +29,9 @@ class JsonlTraceStore:
         self._epochs: dict[str, int] = {}
 
     def claim(self, stream: str) -> Claim:
-        """Claim a stream. The lock of a dead process is released, so its stream can be claimed."""
+        """Claim a stream. The lock of a killed writer is released automatically, so its stream can
+        be claimed.
+        """
         file = LineFile.open(self._path(stream))
         try:
             recovered = file.recover()

@@ -1,4 +1,4 @@
-"""Stream lines built from payloads, each with a hash that covers the line before it."""
+"""Construction of stream lines from payloads. The hash of each line also covers the line before it."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,7 +26,9 @@ def utc_now() -> datetime:
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Run, agent, operation and node of a stream. A run's stream has only `run_id`."""
+    """Run, agent, operation and node that a stream belongs to. For a run's stream, only `run_id` is
+    set.
+    """
 
     run_id: str
     agent_id: str = ""
@@ -35,7 +37,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class LineTemplate(NamedTuple):
-    """The parts that all lines of a stream share, created by `line_template`."""
+    """The parts that are the same in all lines of a stream. Use `line_template` to create it."""
 
     identity: Identity
     blobs: BlobSink
@@ -44,7 +46,7 @@ class LineTemplate(NamedTuple):
 
 
 def line_template(identity: Identity, blobs: BlobSink, clock: Clock = utc_now) -> LineTemplate:
-    """Return the template for a stream's lines. Strings over 64 KiB are stored in `blobs`."""
+    """Return the template for a stream's lines. Strings of more than 64 KiB are stored in `blobs`."""
     members = _JSON.encode(identity)[1:-1].replace(b"%", b"%%")
     start = b'{"v":%d,"seq":%%d,"timestamp":"%%b",' % VERSION
     end = b',"turn":%d,"type":"%b","data":%b,"packet_delta":%b'
@@ -95,7 +97,7 @@ def build_line(
 
 
 def head_after(event: Event) -> Head:
-    """Return the head of a stream whose last line is `event`."""
+    """Return the head of a stream that ends with `event`."""
     return Head(count=event.seq + 1, hash=event.hash)
 
 
@@ -111,8 +113,10 @@ def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
 
 
 def _encoded_directly(payload: Payload) -> bytes | None:
-    """Encode a payload without conversion, three times as fast. Return None if a value needs an
-    encoded form."""
+    """Encode a payload without converting its values first, which is three times as fast.
+
+    Returns None if a value must be converted.
+    """
     if is_stored_unchanged(payload):
         with suppress(UnicodeEncodeError):  # lone surrogates
             return _JSON.encode(payload)
@@ -126,6 +130,8 @@ def _to_builtins(value: Any) -> Any:
 
 
 def format_timestamp(when: datetime) -> str:
-    """Return a time in the format of streams: RFC 3339 in UTC with microseconds, sortable as
-    text."""
+    """Return the time as RFC 3339 in UTC with microseconds, as used in streams.
+
+    Timestamps in this format can be sorted as strings.
+    """
     return when.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -1,4 +1,4 @@
-"""Stream file: locked, written with one `write(2)` per line, truncated after a failed write."""
+"""Stream file that is locked and written with one `write(2)` call per line."""
 
 import os
 import threading
@@ -24,10 +24,12 @@ _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 class LineFile:
-    """The open, locked file of a stream, owned by its only writer. Created by `open`.
+    """The open, locked file of a stream, owned by the stream's only writer. Use `open` to create
+    it.
 
-    Checks the inode and size before each write, truncates the file after a failed write, and never
-    retries a sync. Only `sync` may run concurrently with `append`.
+    The inode and size are checked before each write. After a failed write, the file is truncated to
+    its previous size. A failed sync is never retried. Only `sync` may run concurrently with
+    `append`.
     """
 
     def __init__(self, path: Path, file: int, contents: StreamContents) -> None:
@@ -45,10 +47,11 @@ class LineFile:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open the file (decompressed) or create it, lock it, and check all hashes.
+        """Open the file, lock it, and check all hashes.
 
-        Raises StreamLocked, DiskError, or StreamDamaged for an invalid line that is not a torn
-        tail.
+        The file is created if it is missing, and decompressed if needed. Raises StreamLocked if
+        another writer has locked it, DiskError if it cannot be opened, and StreamDamaged if it
+        contains an invalid line that is not part of a torn tail.
         """
         with ExitStack() as on_failure:
             file = _open_locked(path)
@@ -60,7 +63,10 @@ class LineFile:
         return opened
 
     def recover(self) -> tuple[Recovered, ...]:
-        """Move a torn tail to a quarantine file next to the stream. Return the events to record."""
+        """Move a torn tail to a quarantine file next to the stream.
+
+        Return the events to record. Raises StreamWriteFailed if the tail cannot be moved.
+        """
         try:
             with ExitStack() as stack:
                 folder = open_folder(self._path.parent)
@@ -74,7 +80,11 @@ class LineFile:
             ) from error
 
     def append(self, line: bytes) -> None:
-        """Append one line with its newline. Raises WriterReplaced or StreamWriteFailed."""
+        """Append a line, which includes its newline.
+
+        Raises WriterReplaced if another process moved, replaced or changed the file, and
+        StreamWriteFailed if the write fails.
+        """
         self._check()
         try:
             written = os.write(self._file, line)
@@ -87,8 +97,10 @@ class LineFile:
         self.count += 1
 
     def sync(self) -> None:
-        """Sync the lines; the first call also syncs the folder. A failure (StreamWriteFailed) is
-        final."""
+        """Sync the lines to disk. The first call also syncs the folder.
+
+        Raises StreamWriteFailed if the sync fails. The file then accepts no more lines.
+        """
         self._check_usable()
         try:
             with self._closing:
@@ -97,7 +109,7 @@ class LineFile:
             raise self._refuse(f"sync failed: {error}") from error
 
     def close(self) -> None:
-        """Release the lock. The object cannot be used afterwards."""
+        """Close the file and release its lock. The object cannot be used afterwards."""
         with self._closing:
             os.close(self._file)
 

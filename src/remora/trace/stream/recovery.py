@@ -1,4 +1,4 @@
-"""Stream check and torn-tail recovery when a writer opens a stream."""
+"""Validation of a stream, and recovery of its torn tail, when a writer opens it."""
 
 import os
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ _NOTE = b'"type":"recovered"'
 class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
     """State of a stream when it is opened.
 
-    `size` is the size of the valid lines, `torn` the size of the torn tail after them, in bytes.
-    `quarantines` are the files named in `recovered` events.
+    `size` is the number of bytes in valid lines, and `torn` is the number of bytes in the torn tail
+    after them. `quarantines` contains the file names recorded in `recovered` events.
     """
 
     head: Head
@@ -32,9 +32,10 @@ class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_stream(file: int, path: Path) -> StreamContents:
-    """Check every hash. Raises StreamDamaged for an invalid line that is not part of a torn tail.
+    """Check every hash, and return the state of the stream.
 
-    No line in a torn tail ends like a complete line, so none of them was acknowledged.
+    Raises StreamDamaged if there is an invalid line that is not part of a torn tail. A torn tail
+    contains only lines that do not end like a complete line, so none of them was ever acknowledged.
     """
     head, raw, size, torn = Head(), b"", 0, 0
     quarantines: set[str] = set()
@@ -54,17 +55,16 @@ def check_stream(file: int, path: Path) -> StreamContents:
 
 
 def quarantine_names(name: str) -> Iterator[str]:
-    """Yield the names of quarantine files for the stream's file `name`."""
+    """Yield possible names of quarantine files for the stream file `name`."""
     return (f"{name}.quarantine-{number}" for number in count(1))
 
 
 def quarantine_tail(
     file: int, contents: StreamContents, *, name: str, folder: int
 ) -> tuple[Recovered, ...]:
-    """Copy a torn tail to a quarantine file, then cut it off the stream. Return the events to
-    record.
+    """Copy a torn tail to a quarantine file, then truncate the stream.
 
-    Raises OSError.
+    Return the events to record. Raises OSError.
     """
     notes: list[Recovered] = []
     new = (
@@ -84,9 +84,9 @@ def quarantine_tail(
 def _unrecorded_recovery(
     quarantine: str, folder: int, file: int, contents: StreamContents
 ) -> Recovered | None:
-    """Return the event for a file left by a killed recovery.
+    """Return the event for a quarantine file that was left by an interrupted recovery.
 
-    Return None if there is no such file, or if its content is still part of the stream.
+    Returns None if there is no such file, or if its content is still part of the stream.
     """
     try:
         copy = open_file(quarantine, os.O_RDONLY, folder=folder)

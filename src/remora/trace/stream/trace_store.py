@@ -1,4 +1,6 @@
-"""Trace store protocol: streams of lines, each claimed by one writer at a time."""
+"""Trace store protocol. A store contains streams of lines, and only one writer at a time can claim
+a stream.
+"""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -9,8 +11,11 @@ from remora.memory.events import Event, Head, Recovered
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A claimed stream: its epoch (which increases), head and last event, and its recovered torn
-    tails."""
+    """A claim on a stream.
+
+    The epoch increases with each claim of the same stream. `recovered` describes the torn tails
+    that were recovered.
+    """
 
     epoch: int
     head: Head
@@ -19,44 +24,52 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceStore(Protocol):
-    """Append-only storage of streams as lines of bytes.
+    """Append-only storage for streams of lines.
 
-    A stream's name is `traces/{agent_id}` or `runs/{run_id}`. Threads may use different streams;
-    for one stream, `sync` may run concurrently with `append`. Every backend must pass
-    `tests/trace/stream/store/conformance.py`.
+    The name of a stream is `traces/{agent_id}` or `runs/{run_id}`. Threads may use different
+    streams at the same time. For a single stream, `sync` may run concurrently with `append`. Every
+    backend must pass `tests/trace/stream/store/conformance.py`.
     """
 
     def claim(self, stream: str) -> Claim:
-        """Claim a stream for its only writer. Create it if it is missing.
+        """Claim a stream as its only writer. Create the stream if it is missing.
 
-        Raises StreamLocked if a live writer has it, StreamDamaged for any damage except a torn
-        tail, UsageError for an invalid name, or DiskError.
+        Raises StreamLocked if another running writer has claimed it, StreamDamaged if it has any
+        damage other than a torn tail, UsageError if the name is invalid, and DiskError if it cannot
+        be opened.
         """
 
     def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
-        """Append one line with its newline as line number `expected_seq`, counted from 0.
+        """Append a line, which includes its newline. `expected_seq` is the line number, starting at
+        0.
 
-        The line is then safe if this process is killed, and after `sync` also in a power cut.
-        Raises WriterReplaced after a newer claim, a release or a change of the file, SeqConflict if
-        the stream has a different number of lines, or StreamWriteFailed. In these cases, the stream
-        is unchanged.
+        The line then survives if this process is killed. After `sync`, it also survives a power
+        failure. Raises WriterReplaced if the stream was claimed again, released or changed,
+        SeqConflict if the stream has a different number of lines, and StreamWriteFailed if the
+        write fails. The stream is unchanged in all of these cases.
         """
 
     def sync(self, stream: str, epoch: int) -> None:
-        """Make all lines so far safe against a power cut.
+        """Sync all lines to disk, so that they survive a power failure.
 
-        Raises WriterReplaced, or StreamWriteFailed. After StreamWriteFailed the claim is void,
-        because a second sync would prove nothing.
+        Raises WriterReplaced if the claim is no longer valid, and StreamWriteFailed if the sync
+        fails. A failed sync also ends the claim, because a second sync may succeed although data
+        was lost.
         """
 
     def release(self, stream: str, epoch: int) -> None:
-        """Give up the claim. Does nothing if there is a newer claim."""
+        """Release the claim. Does nothing if there is a newer claim."""
 
     def head(self, stream: str) -> Head:
-        """Return the number of lines and the last hash. Raises NotFound, StreamDamaged."""
+        """Return the number of lines and the hash of the last line.
+
+        Raises NotFound if the stream does not exist, and StreamDamaged if it is invalid.
+        """
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
-        """Yield the lines from number `start` on, without newlines. Raises NotFound."""
+        """Yield the lines from line number `start`, without newlines. Raises NotFound if the stream
+        does not exist.
+        """
 
     def streams(self) -> Iterator[str]:
         """Yield the names of all streams, sorted."""

@@ -1,1 +1,1 @@
-"""Verification of streams: hashes, folds, prompts, contents, anchors."""
+"""Verification of the hashes, packets, prompts, stored content and anchors in streams."""

@@ -1,4 +1,4 @@
-"""Check of agents' streams against the heads in their run's stream, and against saved heads."""
+"""Comparison of agent streams with the heads recorded in their run's stream and with saved heads."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,9 @@ from remora.trace.verify.verify_report import Problems
 
 
 class Anchor(NamedTuple):
-    """Head of an agent's stream, recorded on line `line` of its run's stream."""
+    """Head of an agent's stream, as recorded in its run's stream. `line` is the line number in the
+    run's stream.
+    """
 
     line: int
     head: Head
@@ -20,7 +22,7 @@ class Anchor(NamedTuple):
 
 
 class RunAnchors:
-    """Anchors of agents, collected while a run's stream is read."""
+    """Anchors of agents, collected while reading a run's stream."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -54,8 +56,10 @@ class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_anchors(agent_id: str, end: StreamEnd, run: RunAnchors | None, found: Problems) -> bool:
-    """Return True if a `job_end` anchors the head. Add a problem for each anchor that does not
-    match."""
+    """Compare a stream with its anchors. Add a problem for each anchor that does not match.
+
+    Return True if a `job_end` event anchors the stream's head.
+    """
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
         _check_head(anchor, end, found)

@@ -1,4 +1,4 @@
-"""Anchor files: stream heads to keep elsewhere, printed by `trace anchor` and parsed again."""
+"""Anchor files, which store stream heads in a separate place. `trace anchor` creates them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ _HINT = "expected the output of `remora trace anchor`: agent|run ID COUNT HASH [
 
 
 class SavedAnchor(msgspec.Struct, frozen=True, kw_only=True):
-    """An earlier head of a stream. `signature` is set if a key was configured then."""
+    """A stream head that was saved earlier. `signature` is set if a signing key was configured."""
 
     kind: Kind
     id: str
@@ -35,20 +35,23 @@ class SavedAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The anchor as printed by `trace anchor`: `agent|run ID COUNT HASH [SIGNATURE]`."""
+        """The anchor as a line of `trace anchor` output: `agent|run ID COUNT HASH [SIGNATURE]`."""
         signed = f" {self.signature}" if self.signature else ""
         return f"{self.kind} {self.id} {self.count} {self.hash}{signed}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return `{"kind", "id", "count", "hash"}`, and `signature` if there is one."""
+        """Return a dict with `kind`, `id`, `count` and `hash`, and with `signature` if there is
+        one.
+        """
         built = msgspec.structs.asdict(self)
         return built if self.signature else {k: v for k, v in built.items() if k != "signature"}
 
 
 def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnchor:
-    """Return the head of a stream as an anchor, with all hashes verified.
+    """Return the head of a stream as an anchor, after verifying all hashes.
 
-    Raises NotFound, DiskError, StreamDamaged.
+    Raises NotFound if the stream does not exist, DiskError if it cannot be read, and StreamDamaged
+    if it is invalid.
     """
     head = verified_head(path, torn=True)
     name = stream_id(path)
@@ -59,8 +62,11 @@ def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnch
 def streams_to_anchor(
     folder: TraceFolder, run_id: str | None = None
 ) -> Iterator[tuple[Kind, Path]]:
-    """Yield the streams of one run, or of all runs and agents, runs first. Raises NotFound,
-    StreamDamaged."""
+    """Yield a run's stream and the streams of its agents. If `run_id` is None, yield all streams,
+    runs first.
+
+    Raises NotFound if the run does not exist, and StreamDamaged if its stream is invalid.
+    """
     if run_id is None:
         yield from (("run", path) for path in folder.run_streams())
         yield from (("agent", path) for path in folder.agent_streams())
@@ -72,9 +78,10 @@ def streams_to_anchor(
 
 
 def parse_anchors(text: str) -> list[SavedAnchor]:
-    """Parse the output of `trace anchor`, either lines or JSON.
+    """Parse the output of `trace anchor`, either as lines or as JSON.
 
-    Raises UsageError with the line number.
+    Raises UsageError if an anchor is invalid. The message contains the number of the line or
+    anchor.
     """
     if text.lstrip().startswith("{"):
         return _from_json(text)
@@ -86,7 +93,7 @@ def parse_anchors(text: str) -> list[SavedAnchor]:
 
 
 def _agents_of(path: Path) -> frozenset[str]:
-    """Return the agents that a run started."""
+    """Return the IDs of the agents that a run started."""
     events = (event for event in read_events(path) if event.type == JobStart.type)
     return frozenset(decode_part(event, _Started).agent_id for event in events)
 

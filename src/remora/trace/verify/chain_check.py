@@ -1,4 +1,4 @@
-"""Hash chain check: each line is an event and has the correct hash."""
+"""Hash chain check: every line must be an event and have the correct hash."""
 
 import msgspec
 
@@ -16,10 +16,10 @@ _CANDIDATES = 3
 
 
 class ChainCheck:
-    """Follows the hash chain over raw bytes, and continues after an invalid line.
+    """Follows the hash chain line by line, and continues after invalid lines.
 
-    `trusted` is true if the last line is valid, `sound` if all lines so far are valid. `count` and
-    `hash` are the head.
+    `trusted` is True if the most recent line is valid, and `sound` is True if all lines so far are
+    valid. `count` and `hash` make up the head.
     """
 
     def __init__(self, found: Problems) -> None:
@@ -35,7 +35,7 @@ class ChainCheck:
         return Head(count=self.count, hash=self.hash)
 
     def see(self, line: Line) -> Event | None:
-        """Check a line and return its event, or None if it is not an event."""
+        """Check a line. Return its event, or None if the line is not an event."""
         self.trusted = True
         event = self._event(line)
         digest = line_hash(self._previous[0], hashed_part(line.raw))
@@ -79,7 +79,7 @@ class ChainCheck:
 
 
 def _kind(raw: bytes, error: Exception) -> Kind:
-    """Return `schema` for valid JSON that is not an event, else `bad_json`."""
+    """Return `schema` if the line is valid JSON but not an event, or `bad_json` otherwise."""
     if not isinstance(error, msgspec.ValidationError):
         return "bad_json"
     try:

@@ -1,4 +1,4 @@
-"""Content check: every blob and object that a stream refers to exists and matches its hash."""
+"""Content check: all blobs and objects that a stream refers to must exist and match their hashes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +22,7 @@ from remora.trace.verify.verify_report import Problems
 
 
 class ContentStores:
-    """Blobs and objects of one folder. The result for each is cached."""
+    """The blobs and objects in a trace folder. The result of each check is cached."""
 
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
         self.blobs = blobs
@@ -30,7 +30,7 @@ class ContentStores:
         self._cache: dict[tuple[str, Any], str | None] = {}
 
     def blob_problem(self, reference: Any) -> str | None:
-        """Return a description of what is wrong with a `$blob` value, or None."""
+        """Return a description of what is wrong with a `$blob` value, or None if it is valid."""
         if not isinstance(reference, dict):
             return "a $blob reference is not an object"
         digest = reference.get("sha256")
@@ -46,7 +46,7 @@ class ContentStores:
         )
 
     def object_problem(self, digest: Any) -> str | None:
-        """Return a description of what is wrong with a stored file, or None."""
+        """Return a description of what is wrong with a stored object, or None if it is intact."""
         return self._problem("object", self.objects, digest)
 
     def _problem(self, kind: str, store: ObjectStore, digest: Any) -> str | None:
@@ -59,15 +59,16 @@ class ContentStores:
 
 
 class ReferenceCheck:
-    """Checks the blobs and objects that each event refers to."""
+    """Checks the blobs and objects that events refer to."""
 
     def __init__(self, stores: ContentStores, found: Problems) -> None:
         self._stores = stores
         self._found = found
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
-        """Check all blobs and objects that an event refers to. Never raises, even for invalid
-        data."""
+        """Check all blobs and objects that an event refers to. Never raises, even if the data is
+        invalid.
+        """
         try:
             self._see(line, event, payload)
         except (RemoraError, ValueError, RecursionError) as error:
@@ -114,7 +115,7 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
 def _scripts(payload: Payload | None) -> Iterable[Any]:
     """Yield the hashes of the scripts that were run.
 
-    Tools are left out, because their scripts may not be stored.
+    The scripts of tools are skipped, because they may not be stored.
     """
     if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
         yield payload.script_sha256

@@ -1,4 +1,4 @@
-"""Verification of all streams of a folder, with run anchors and saved heads."""
+"""Verification of all streams in a trace folder, including run anchors and saved heads."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -29,10 +29,10 @@ def verify_all(
     saved: Sequence[SavedAnchor] = (),
     signer: Signer | None = None,
 ) -> VerifyReport:
-    """Verify all streams, or only that of one agent or run. Read-only.
+    """Verify all streams, or only the stream of one agent or run. Nothing is written.
 
-    Each of the `saved` heads must match a line of its stream; `signer` checks signed runs. Raises
-    NotFound for an unknown ID and DiskError if `.agentfs` is a link.
+    Each head in `saved` must match a line of its stream. `signer` is used to check signed runs.
+    Raises NotFound if the ID is unknown, and DiskError if `.agentfs` is a link.
     """
     folder.check()
     check = _FolderCheck(folder, saved, signer)
@@ -45,7 +45,7 @@ def verify_all(
 
 
 class _FolderCheck:
-    """The streams of one folder; each run's stream is read once."""
+    """Verifies the streams in one folder. Each run's stream is read only once."""
 
     def __init__(
         self, folder: TraceFolder, saved: Sequence[SavedAnchor], signer: Signer | None
@@ -135,9 +135,9 @@ class _FolderCheck:
         return None if run_id is None else self._folder.find_run(run_id)
 
     def _run_that_names(self, agent_id: str) -> str | None:
-        """Return the run whose stream mentions an agent.
+        """Return the ID of the run whose stream mentions an agent.
 
-        Used if the agent's stream has no readable run ID.
+        This is used if the agent's stream has no readable run ID.
         """
         for path in self._folder.run_streams():
             anchors = self._read_run(path).anchors
@@ -171,7 +171,7 @@ class _FolderCheck:
 
 
 class _RunRead(NamedTuple):
-    """Result of reading and checking a run's stream when it had `size` bytes."""
+    """Result of verifying a run's stream. `size` is the file size at that time."""
 
     size: int
     anchors: RunAnchors
@@ -192,7 +192,9 @@ def _report_missing(anchor: SavedAnchor) -> StreamReport:
 
 
 def _expired_heads(folder: TraceFolder) -> dict[tuple[str, str], Head]:
-    """Return the last heads of expired streams, up to the first damaged line of the log."""
+    """Return the last heads of removed streams. Entries after the first damaged line of the log are
+    ignored.
+    """
     found: dict[tuple[str, str], Head] = {}
     with suppress(StreamDamaged, DiskError):
         for stream in read_expired(folder):
@@ -208,10 +210,10 @@ def _size(path: Path) -> int:
 
 
 def _run_id(path: Path) -> str | None:
-    """Return the run ID in a stream's first event.
+    """Return the run ID from a stream's first event.
 
-    If the first line is not an event, return the run ID in the last event. Return None if neither
-    is readable.
+    If the first line is not an event, return the run ID from the last event. Returns None if
+    neither can be read.
     """
     try:
         with open_stream(path) as source:

@@ -23,7 +23,7 @@ _READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Signer:
-    """Signs and checks heads with one key. Exposes only a name derived from the key."""
+    """Signs and verifies stream heads with a key. Only a name derived from the key is exposed."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -31,24 +31,26 @@ class Signer:
 
     @property
     def signing(self) -> dict[str, str]:
-        """Value of `signing` in `run_start` for a run that is signed with this key."""
+        """The value of `signing` in the `run_start` event of a run that is signed with this key."""
         return {"algorithm": ALGORITHM, "key": self.name}
 
     def sign(self, kind: str, name: str, head: Head) -> str:
-        """Return the lower-case hex HMAC-SHA256 of `KIND NAME COUNT HASH`; KIND is agent or run."""
+        """Return the HMAC-SHA256 of the string `KIND NAME COUNT HASH`, in lowercase hex. `kind` is
+        `agent` or `run`.
+        """
         text = f"{kind} {name} {head.count} {head.hash}"
         return hmac.new(self._key, text.encode(), sha256).hexdigest()
 
     def is_right(self, kind: str, name: str, head: Head, signature: str) -> bool:
-        """Return True if `signature` was made with this key for this head of this stream."""
+        """Return True if `signature` was created with this key for this stream and head."""
         return hmac.compare_digest(self.sign(kind, name, head).encode(), signature.encode())
 
 
 def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: Head) -> Payload:
-    """Add the signing fields to a payload of a run's stream.
+    """Return a payload of a run's stream with its signing fields filled in.
 
-    `job_end`, `review` and `run_end` get the signature of a head, and `run_start` the name of the
-    key.
+    `job_end`, `review` and `run_end` get the signature of a head. `run_start` gets the algorithm
+    and the name of the key.
     """
     if signer is None:
         return payload
@@ -78,10 +80,11 @@ def signer_for(signing: Mapping[str, str] | None, signer: Signer | None) -> Sign
 
 
 def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | None:
-    """Load the key from REMORA_SIGNING_KEY, else from the file. Return None if neither is set.
+    """Load the signing key from the environment variable REMORA_SIGNING_KEY, or from the key file.
 
-    Raises ConfigError for a key that is too short or readable by other users, or for a relative
-    path, and DiskError for an unreadable file. Errors never contain the key.
+    Returns None if neither is set. Raises ConfigError if the key is too short, the key file is
+    accessible to other users, or its path is relative, and DiskError if the file cannot be read.
+    Error messages never contain the key.
     """
     if key := environ.get(KEY_VARIABLE, "").strip():
         return _signer(os.fsencode(key), KEY_VARIABLE)

@@ -1,4 +1,4 @@
-"""Check of a fork's or retry's origin: its parent's line and its initial files."""
+"""Check of the parent's line and the initial files of a fork or retry."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from remora.trace.verify.verify_report import Problems
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The last line of the parent's stream before a fork or retry."""
+    """The last line of the parent's stream before a fork or retry started."""
 
     run_id: str
     agent_id: str
@@ -38,13 +38,14 @@ _ORIGIN = msgspec.json.Decoder(_Origin)
 
 
 class ParentStreams:
-    """Gives access to single lines of parents' streams."""
+    """Looks up individual lines in the streams of parents."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
 
     def problem(self, parent: Parent) -> str | None:
-        """Return a description of how the parent's stream contradicts `parent`, or None.
+        """Return a description of how the parent's stream contradicts `parent`, or None if it does
+        not.
 
         A missing stream is not a problem, because it may have expired.
         """
@@ -68,7 +69,7 @@ class ParentStreams:
 
 
 class OriginCheck:
-    """Compares `agent_start` with the parent's stream and the stored objects."""
+    """Compares `agent_start` events with the parent's stream and the stored objects."""
 
     def __init__(self, stores: ContentStores, parents: ParentStreams, found: Problems) -> None:
         self._stores = stores

@@ -1,4 +1,4 @@
-"""Replay check: folds the packet and renders the prompt of every decision again."""
+"""Replay check, which reconstructs the packet and the prompt of every decision."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,17 @@ Decision = ModelRequest | ToolCalled | AgentError
 
 
 def decision_hash(payload: Payload | None) -> tuple[str, int] | None:
-    """Return `packet_sha256` and `trim` of an event that refers to a packet, else None."""
+    """Return `packet_sha256` and `trim` of an event that refers to a packet, or None for other
+    events.
+    """
     if isinstance(payload, Decision) and payload.packet_sha256:
         return payload.packet_sha256, payload.trim or 0
     return None
 
 
 class ProjectionCheck:
-    """Folds deltas, and compares the packet at each event that refers to one.
+    """Reconstructs the packet from its deltas, and compares it with each event that refers to a
+    packet.
 
     Any exception is reported as a problem.
     """
@@ -39,7 +42,7 @@ class ProjectionCheck:
         self._last_trimmed: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
-        """Compare the packet before this event, then apply the event's delta."""
+        """Compare the current packet with the event, then apply the event's delta."""
         try:
             if isinstance(payload, AgentStart) and self._packet is None:
                 self._start(line, payload)
@@ -75,8 +78,10 @@ class ProjectionCheck:
             self._compare_prompt(line, payload, trimmed)
 
     def _trim_packet(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
-        """Return the trimmed packet and its hash, cached because a turn's request and decision
-        share it."""
+        """Return the trimmed packet and its hash.
+
+        The last result is cached, because a turn's request and decision use the same packet.
+        """
         last = self._last_trimmed
         if last is None or last[0] is not packet or last[1] != steps:
             trimmed = trim(packet, steps)

@@ -1,4 +1,4 @@
-"""Schema check: numbering, identity, allowed types and typed data of each event."""
+"""Schema check, which covers each event's numbering, identity, type and data."""
 
 import re
 from typing import Any
@@ -26,7 +26,7 @@ _AGENT_TYPES = frozenset(PAYLOADS) - _RUN_TYPES | {"recovered"}
 
 
 class SchemaCheck:
-    """Checks events in order, and returns each typed payload for the other checks."""
+    """Checks events in order. Returns each typed payload for use by the other checks."""
 
     def __init__(self, name: str, *, of_run: bool, blobs: ObjectStore, found: Problems) -> None:
         self._name = name
@@ -39,14 +39,16 @@ class SchemaCheck:
         self._ended = False
 
     def skip(self, line: int, event: Event | None) -> None:
-        """Skip a changed line: later lines cannot be compared with it."""
+        """Skip a changed line. The sequence number of the next event is then not checked."""
         if event is not None:
             self._check_seq(line, event)
         self._seq = None
         self._started = True
 
     def see(self, line: int, event: Event) -> Payload | None:
-        """Check an event and return its payload, or None for an unknown type or unreadable data."""
+        """Check an event and return its payload, or None if the type is unknown or the data is
+        unreadable.
+        """
         self._check_seq(line, event)
         self._seq = event.seq + 1
         for detail in filter(

@@ -10,7 +10,7 @@ from remora.trace.verify.verify_report import Problems, SignatureCounts
 class SignatureCheck:
     """Checks the signatures in a run's stream.
 
-    Without the key, only checks that each anchor has a signature.
+    If the key is not available, only checks that each anchor has a signature.
     """
 
     def __init__(

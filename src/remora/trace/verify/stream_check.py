@@ -1,4 +1,4 @@
-"""Verification of one stream: all checks in one pass."""
+"""Verification of a single stream. All checks are done in one pass."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,11 +26,11 @@ from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, S
 
 
 class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream to verify, and the data that it is compared with.
+    """A stream to verify, and the data to compare it with.
 
-    For a run's stream, its anchors are added to `anchors`. For an agent's stream, `run` has the
-    anchors of its run, which are compared if `anchored` is true. `saved` are heads kept elsewhere;
-    `signer` checks signatures.
+    If it is a run's stream, the anchors found in it are added to `anchors`. If it is an agent's
+    stream, `run` contains the anchors from its run, which are compared if `anchored` is true.
+    `saved` contains heads that were saved in another place, and `signer` verifies signatures.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_stream(target: VerifyTarget) -> StreamReport:
-    """Return a report of all problems in one stream. Never raises, even for an invalid file."""
+    """Return a report of all problems in a stream. Never raises, even if the file is invalid."""
     name = stream_id(target.path)
     found = Problems()
     try:
@@ -68,7 +68,7 @@ def verify_stream(target: VerifyTarget) -> StreamReport:
 
 
 class _Pass:
-    """One pass over a stream, which applies all checks to each line."""
+    """A single pass over a stream, which applies all checks to each line."""
 
     def __init__(
         self, target: VerifyTarget, name: str, source: ByteSource, found: Problems
@@ -149,7 +149,7 @@ class _Pass:
 
 
 class VerifiedLine(NamedTuple):
-    """A line that matches its hash, and the hash before it."""
+    """A line that matches its hash. `before` is the hash of the line before it."""
 
     line: int
     event: Event

@@ -1,4 +1,4 @@
-"""Report of a verification, as in `trace verify --json`."""
+"""Verification report, as printed by `trace verify --json`."""
 
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ MAX_PROBLEMS = 200
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A problem in a stream; `line` counts from 1."""
+    """A problem in a stream. `line` starts at 1."""
 
     line: int
     kind: Kind
@@ -23,7 +23,9 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report of one stream. `anchored` is None for a run's stream, because nothing anchors it."""
+    """Report for one stream. `anchored` is None for a run's stream, because run streams have no
+    anchors.
+    """
 
     name: str
     of_run: bool
@@ -54,8 +56,10 @@ class SignatureCounts(msgspec.Struct):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report of all streams. `expired` are saved heads of streams that expired, according to the
-    log."""
+    """Report for all streams.
+
+    `expired` contains the saved heads of streams that have expired, according to the log.
+    """
 
     streams: tuple[StreamReport, ...]
     signatures: SignatureCounts | None = None
@@ -75,7 +79,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problems:
-    """Problems of one stream, up to MAX_PROBLEMS."""
+    """Collected problems of one stream. At most MAX_PROBLEMS are kept."""
 
     def __init__(self) -> None:
         self._found: list[Problem] = []

@@ -1,4 +1,4 @@
-"""Renames within one folder that never overwrite a file."""
+"""Renames within a folder that never overwrite a file."""
 
 import errno
 import hashlib
@@ -17,7 +17,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def digest_at(folder: int, name: bytes) -> str | None:
-    """Return a file's SHA-256, or `NOT_REGULAR` if it is not a regular file, or None if missing."""
+    """Return a file's SHA-256, `NOT_REGULAR` if it is not a regular file, or None if it is missing."""
     try:
         if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return NOT_REGULAR
@@ -36,12 +36,14 @@ def digest_at(folder: int, name: bytes) -> str | None:
 
 
 def digest_unless_open(folder: int, name: bytes) -> str | None:
-    """Return `digest_at`, or `OPEN_FOR_WRITING` if another program may still write to the file."""
+    """Return the result of `digest_at`, or `OPEN_FOR_WRITING` if another program may still write to
+    the file.
+    """
     return OPEN_FOR_WRITING if is_open_for_writing(folder, name) else digest_at(folder, name)
 
 
 def swap_names(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names, atomically where the file system supports it. Raises OSError."""
+    """Swap two names. The swap is atomic if the file system supports this. Raises OSError."""
     try:
         rename_exchange(folder, name, other)
     except OSError as error:
@@ -51,14 +53,16 @@ def swap_names(folder: int, name: bytes, other: bytes) -> None:
 
 
 def swap_by_renames(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names in three renames. If interrupted, call `repair_swap`. Raises OSError."""
+    """Swap two names with three renames. If this is interrupted, call `repair_swap`. Raises
+    OSError.
+    """
     rename_to_free(folder, name, other + b"~")
     rename_to_free(folder, other, name)
     rename_to_free(folder, other + b"~", other)
 
 
 def repair_swap(folder: int, name: bytes, other: bytes) -> None:
-    """Finish or undo an interrupted swap by renames."""
+    """Finish or undo an interrupted `swap_by_renames`."""
     spare = other + b"~"
     if digest_at(folder, spare) is None:
         return
@@ -74,9 +78,10 @@ def repair_swap(folder: int, name: bytes, other: bytes) -> None:
 
 
 def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
-    """Rename to a free name. This takes two steps if renameat2 is not available.
+    """Rename a file to a name that must be free.
 
-    Raises FileExistsError if the name is taken, and OSError.
+    Takes two steps if renameat2 is not available. Raises FileExistsError if the name is taken, and
+    OSError if the rename fails.
     """
     if not is_same_file(folder, name, free):
         try:
@@ -91,9 +96,9 @@ def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
 
 
 def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
-    """Return True if both names refer to one file.
+    """Return True if both names refer to the same file.
 
-    This is the case if a two-step `rename_to_free` was interrupted.
+    This is the case after an interrupted two-step `rename_to_free`.
     """
     try:
         first = os.stat(name, dir_fd=folder, follow_symlinks=False)

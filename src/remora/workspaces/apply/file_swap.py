@@ -1,4 +1,4 @@
-"""Application and rollback of journal entries. Every step reads the current state from disk."""
+"""Writing and rollback of journal entries. Every step reads the current state from disk."""
 
 import errno
 import hashlib
@@ -31,12 +31,14 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.
 
 
 class FileSwapper(AbstractContextManager["FileSwapper"]):
-    """Writes the files of one journal under one root, and rolls them back.
+    """Writes the files of a journal to the tree, and rolls them back.
 
-    A file's progress can be determined from its waiting name, a temporary file in the same folder.
-    The temporary file is created with the complete new content, has the old content after the swap,
-    and is removed when all files are in place. Folders stay open, so that a rollback works even if
-    they are moved. `resumed` is True if another process may have written some of the files.
+    Each file has a temporary file in the same folder, called its waiting name, which shows how far
+    the write has progressed. The temporary file is created with the complete new content. After the
+    swap, it has the old content. It is removed when all files are in place.
+
+    Folders are kept open, so that a rollback works even if they are moved. `resumed` is True if an
+    earlier process may already have written some of the files.
     """
 
     def __init__(
@@ -54,7 +56,10 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         self._open_folders.clear()
 
     def put_in_place(self, entry: JournalEntry) -> str:
-        """Put a file in place; return "", or the reason if the tree has changed. Raises OSError."""
+        """Put a file in place.
+
+        Return an empty string, or the reason if the tree has changed. Raises OSError.
+        """
         path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
@@ -72,7 +77,9 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         return self.check(entry)
 
     def check(self, entry: JournalEntry) -> str:
-        """Return "" if the expected file was replaced, or a text about what has changed."""
+        """Return an empty string if the expected file was replaced, or a description of what has
+        changed.
+        """
         path = unescape_path(entry.path)
         try:
             with self._folder(path) as (folder, name):
@@ -83,7 +90,10 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return _MOVED
 
     def take_back(self, entry: JournalEntry) -> str:
-        """Roll back a file; return "", or a text about other content that was found and kept."""
+        """Roll back a file.
+
+        Return an empty string, or a message about any other content that was found and kept.
+        """
         path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
@@ -104,7 +114,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         return problem
 
     def remove_waiting(self, entry: JournalEntry) -> None:
-        """Remove the waiting name, after all files are in place."""
+        """Remove the file's temporary files. Call this after all files are in place."""
         waiting = self._journal.waiting_name(entry)
         with suppress(HostError), self._folder(unescape_path(entry.path)) as (folder, _):
             unlink_if_exists(folder, waiting)
@@ -140,7 +150,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         return "it was edited in the meantime"
 
     def remove_folders(self) -> None:
-        """Remove empty folders that this journal created."""
+        """Remove the folders that this journal created, if they are empty."""
         for spelled in sorted(self._journal.folders, key=len, reverse=True):
             path = unescape_path(spelled)
             with suppress(HostError, OSError), self._tree.open_parent(path) as (folder, name):
@@ -169,7 +179,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         self._carry_mode(entry, folder, name, waiting)
 
     def _carry_mode(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
-        """Copy the mode from the old file to the new one if the user has changed it."""
+        """Copy the mode of the old file to the new file if the user has changed it."""
         with suppress(OSError):
             old, new = (os.stat(n, dir_fd=folder, follow_symlinks=False) for n in (waiting, name))
             modes = st.S_IMODE(old.st_mode), st.S_IMODE(new.st_mode)
@@ -184,7 +194,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _write(
         self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes, *, new: bool
     ) -> None:
-        """Write the new or the old content to the waiting name, completely or not at all."""
+        """Write the new or old content to the waiting name. The write is atomic."""
         if digest_at(folder, waiting) is not None:
             return
         content = self._store.content(f"{entry.number}.{'new' if new else 'old'}")
@@ -263,9 +273,10 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return self._keep(entry, folder, waiting, is_missing=True)
 
     def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        """Swap the old file back in, until the file taken out is the file that was written.
+        """Swap the old file back into place.
 
-        Any other file that was taken out has newer edits, and is put back.
+        The swap is repeated until the file that is swapped out is the file that was written. Any
+        other file that is swapped out has newer edits, and is put back.
         """
         there = entry.result
         for _ in range(_TRIES):
@@ -283,9 +294,9 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _keep(
         self, entry: JournalEntry, folder: int, waiting: bytes, *, is_missing: bool = False
     ) -> str:
-        """Keep the user's latest version in place; return a text about it.
+        """Keep the user's latest version in place, and return a message about it.
 
-        If an earlier version is left over, the text says where it is. It is never deleted.
+        If an earlier version is left over, it is not deleted. The message contains its path.
         """
         if digest_unless_open(folder, waiting) in (entry.ours, entry.result):
             unlink_if_exists(folder, waiting)
@@ -298,7 +309,9 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
 
 
 def _describe(error: OSError | HostError, path: str) -> str:
-    """Return a text about the change that caused the error. Raises OSError for a disk error."""
+    """Return a description of the change that caused the error. Raises OSError if it is a disk
+    error.
+    """
     cause = error if isinstance(error, OSError) else error.__cause__
     if isinstance(cause, OSError) and cause.errno in _DISK:
         raise cause

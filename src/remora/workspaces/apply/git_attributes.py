@@ -1,4 +1,6 @@
-"""Files that git would convert on commit, using filters or encodings that Remora does not apply."""
+"""Detection of files that git would convert on commit with filters or encodings that Remora does
+not apply.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,10 +12,10 @@ _OFF = ("unspecified", "unset")
 
 
 def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the files that git would convert on commit, each with the reason.
+    """Yield the files that git would convert on commit, and the reason for each.
 
-    Files in which git would only convert line ends are not included. Clean filters are not run.
-    Raises OutsideError.
+    Files in which git would only convert line endings are skipped. Clean filters are not run.
+    Raises OutsideError if git fails.
     """
     if not paths:
         return
@@ -29,7 +31,7 @@ def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def _runs(root: Path, driver: str) -> bool:
-    """Return True if the filter is configured. Git ignores filters that are not configured."""
+    """Return True if the filter is configured. Git ignores other filters."""
     keys = git_output(root, "config", "--name-only", "--list", succeeds=(0, 1)).decode(
         "utf-8", "replace"
     )

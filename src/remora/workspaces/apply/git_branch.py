@@ -1,6 +1,6 @@
-"""Commits to a branch that is not checked out, through a temporary index.
+"""Commits to a branch that is not checked out.
 
-The user's files and index are not touched.
+A temporary index is used, so the user's files and index are not touched.
 """
 
 import os
@@ -25,7 +25,7 @@ class _Entry(NamedTuple):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch. The tip of a new branch is HEAD.
+    """A git branch. If the branch is new, `tip` is HEAD.
 
     `prefix` is the path from the top of the repository to `root`.
     """
@@ -43,11 +43,17 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def old(self) -> str:
-        """The value that the ref must have before an update, or zeros if the ref must not exist."""
+        """The value that the ref must have before an update. All zeros means that the ref must not
+        exist.
+        """
         return "0" * len(self.tip) if self.is_new else self.tip
 
     def read_file(self, path: str) -> tuple[bytes | None, int]:
-        """Return a file's content and mode at the tip; `(None, 0)` if missing. Raises HostError."""
+        """Return the content and mode of a file at the tip, or `(None, 0)` if there is no such
+        file.
+
+        Raises HostError if it is not a regular file.
+        """
         if (found := self._entry(path)) is None:
             return None, 0
         if found.mode not in _REGULAR:
@@ -65,9 +71,9 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_branch(root: Path, name: str) -> Branch:
-    """Return an existing branch, or a new one at HEAD.
+    """Return an existing branch, or a new branch at HEAD.
 
-    Raises UsageError if commits cannot be added to it.
+    Raises UsageError if Remora cannot add commits to the branch.
     """
     try:
         prefix = git_output(root, "rev-parse", "--show-prefix").removesuffix(b"\n")
@@ -89,7 +95,9 @@ def open_branch(root: Path, name: str) -> Branch:
 
 
 def with_committed_line_ends(branch: Branch, patch: FilePatch) -> FilePatch:
-    """Return a patch with Unix line ends if its base has CRLF line ends but the tip does not."""
+    """Convert a patch to Unix line endings if its base has CRLF line endings but the file at the
+    tip does not.
+    """
     if patch.base is None or b"\r\n" not in patch.base:
         return patch
     try:
@@ -104,9 +112,10 @@ def with_committed_line_ends(branch: Branch, patch: FilePatch) -> FilePatch:
 
 
 def write_tree(branch: Branch, writes: Sequence[FileWrite], index: Path) -> str:
-    """Apply writes to the tip's tree and store the new tree; return its name.
+    """Apply writes to the tree at the tip, and store the new tree.
 
-    Uses the temporary index file `index`. Raises OutsideError.
+    Return the name of the new tree. `index` is the path of the temporary index file. Raises
+    OutsideError if git fails.
     """
     git_output(branch.root, "read-tree", branch.tip, index=index)
     lines = b"".join(_index_line(branch, write) for write in writes)
@@ -115,13 +124,16 @@ def write_tree(branch: Branch, writes: Sequence[FileWrite], index: Path) -> str:
 
 
 def commit_tree(branch: Branch, tree: str, message: str) -> str:
-    """Create a commit on the tip without updating a ref; return its name. Raises OutsideError."""
+    """Create a commit on top of the tip, without updating the branch.
+
+    Return the name of the commit. Raises OutsideError if git fails.
+    """
     words = "commit-tree", tree, "-p", branch.tip, "-F", "-"
     return git_output(branch.root, *words, stdin=message.encode()).decode().strip()
 
 
 def move_branch(branch: Branch, commit: str) -> None:
-    """Move the branch to the commit. Raises OutsideError if it has moved since it was read."""
+    """Move the branch to the commit. Raises OutsideError if the branch has moved since it was read."""
     words = "update-ref", "--no-deref", "-m", "remora: accept", branch.ref, commit, branch.old
     git_output(branch.root, *words)
 
@@ -134,7 +146,10 @@ def reread_branch(branch: Branch) -> Branch:
 
 
 def messages_since(branch: Branch) -> str | None:
-    """Return the messages of commits added since `branch` was read, or None if it is unchanged."""
+    """Return the messages of commits that were added since `branch` was read.
+
+    Returns None if the branch is unchanged.
+    """
     now = _commit(branch.root, branch.ref)
     if now == (None if branch.is_new else branch.tip):
         return None
@@ -161,7 +176,7 @@ def _unix(content: bytes) -> bytes:
 
 
 def _head(root: Path) -> str:
-    """Return the commit that is checked out. Raises UsageError."""
+    """Return the commit that is checked out. Raises UsageError if there are no commits."""
     if (head := _commit(root, "HEAD")) is None:
         raise UsageError(
             "the repository has no commits yet", hint="create a commit, then repeat the command"
@@ -170,7 +185,9 @@ def _head(root: Path) -> str:
 
 
 def _check_grows(root: Path, name: str) -> None:
-    """Raise UsageError unless a branch contains HEAD and is not checked out."""
+    """Raise UsageError unless the branch contains HEAD, is not checked out, and is not a symbolic
+    ref.
+    """
     ref = f"refs/heads/{name}"
     line = git_output(root, "for-each-ref", "--format=%(worktreepath)%00%(symref)", ref)
     place, _, leads_to = line.decode("utf-8", "replace").strip("\n").partition("\0")
@@ -191,7 +208,7 @@ def _check_grows(root: Path, name: str) -> None:
 
 
 def _check_can_be_written(branch: Branch) -> None:
-    """Raise UsageError unless git can lock the ref and an author is configured."""
+    """Raise UsageError if git cannot lock the ref, or if no author is configured."""
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         try:
             git_output(branch.root, "var", who)

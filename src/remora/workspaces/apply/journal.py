@@ -1,4 +1,4 @@
-"""Journal of one change set being written to the user's tree, kept in the state folder."""
+"""Journal of a change set that is being written to the user's tree. It is kept in the state folder."""
 
 import fcntl
 import os
@@ -19,10 +19,11 @@ _DONE = "done"
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A file, with its SHA-256 before the write (`ours`) and after it (`result`).
+    """A file in the journal.
 
-    A hash is None if the file does not exist. `path` is escaped as in a node key. The file's
-    contents are stored as `NUMBER.new` and `NUMBER.old`.
+    `ours` is the SHA-256 before the write, and `result` is the SHA-256 after it. A hash is None if
+    the file does not exist at that point. `path` is escaped as in a node key. The contents are
+    stored as `NUMBER.new` and `NUMBER.old`.
     """
 
     number: int
@@ -33,7 +34,9 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """Planned writes under a root. `folders` lists missing folders; `note` is the caller's data."""
+    """Planned writes under `root`. `folders` lists missing folders, and `note` is data from the
+    caller.
+    """
 
     v: int = 1
     id: str
@@ -43,22 +46,26 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     note: dict[str, str] = {}
 
     def waiting_name(self, entry: JournalEntry) -> bytes:
-        """Return the name of the temporary file in the file's folder.
+        """Return the name of the temporary file, which is in the same folder as the file.
 
-        The temporary file has the new content before the swap, and the old content after it.
+        The temporary file has the new content before the swap, and the old content afterwards.
         """
         return f".remora-{self.id}-{entry.number}".encode()
 
 
 class JournalFolder:
-    """Folder that contains at most one journal. Only one process at a time can lock it."""
+    """Folder that contains at most one journal. Only one process can lock it at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder. Raises Conflict if another process has the lock, or DiskError."""
+        """Lock the folder.
+
+        Raises Conflict if another process has locked it, and DiskError if the lock file cannot be
+        opened.
+        """
         try:
             make_private(self._folder)
             path = self._folder / "lock"
@@ -78,7 +85,10 @@ class JournalFolder:
             os.close(lock)
 
     def write(self, journal: Journal, contents: Mapping[str, bytes]) -> None:
-        """Write and sync the contents (keyed by file name), then the journal. Raises OSError."""
+        """Write and sync the contents, then the journal. `contents` is keyed by file name.
+
+        Raises OSError.
+        """
         self.clear()
         place = self._place()
         place.mkdir(mode=0o700)
@@ -91,7 +101,9 @@ class JournalFolder:
         sync_path(self._folder)
 
     def read(self) -> Journal | None:
-        """Return the leftover journal, if any. Raises DiskError if it is damaged."""
+        """Return the journal that is left over, or None if there is none. Raises DiskError if the
+        journal cannot be read or is damaged.
+        """
         try:
             text = (self._place() / _NAME).read_bytes()
         except FileNotFoundError:
@@ -105,11 +117,11 @@ class JournalFolder:
             raise DiskError(f"the journal in {self._place()} is damaged", hint=hint) from error
 
     def content(self, name: str) -> bytes:
-        """Return a file stored with the journal. Raises OSError."""
+        """Return the content of a file stored with the journal. Raises OSError."""
         return (self._place() / name).read_bytes()
 
     def finish(self) -> None:
-        """Record that every file is in place and only cleanup remains. Raises OSError."""
+        """Record that all files are in place and only the cleanup is left to do. Raises OSError."""
         write_durably(self._place() / _DONE, b"")
         sync_path(self._place())
 
@@ -141,12 +153,14 @@ def new_journal(
 
 
 def belongs_to(journal: Journal, root: Path) -> bool:
-    """Return True if a journal belongs to this root, which must be resolved."""
+    """Return True if the journal belongs to this root. `root` must be a resolved path."""
     return journal.root == escape_path(str(root))
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write and sync a new file. Raises OSError, FileExistsError if the name is taken."""
+    """Write and sync a new file. Raises FileExistsError if the file exists, and OSError if it
+    cannot be written.
+    """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(content)

@@ -1,4 +1,4 @@
-"""Line diff: the hunks between two versions of a file."""
+"""Line diff that returns the hunks between two versions of a file."""
 
 import bisect
 import difflib
@@ -15,9 +15,9 @@ _Pair = tuple[int, int]
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Replacement of old lines by `lines`.
+    """Replacement of the old lines from `start` to `end` with `lines`.
 
-    The old lines include `start` and exclude `end`. Both are counted from 0.
+    Line numbers start at 0, and `end` is exclusive.
     """
 
     start: int
@@ -26,17 +26,17 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    """Split content into lines that end with `\\n`. The last line may have no `\\n`."""
+    r"""Split content into lines that end with `\n`. The last line does not have to end with `\n`."""
     lines = [line + b"\n" for line in content.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
-    """Return the hunks in order. There are unchanged lines between any two of them.
+    """Return the hunks in order. Two hunks are always separated by unchanged lines.
 
     If a hunk could be at several positions, the last position is used. This ensures that the same
-    change on two sides results in equal hunks.
+    change on both sides produces equal hunks.
     """
     found: list[Hunk] = []
     at_old = at_new = 0
@@ -48,7 +48,7 @@ def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
 
 
 def _normalize(old: _Lines, found: list[Hunk]) -> list[Hunk]:
-    """Move each hunk down as far as possible, and merge hunks that touch."""
+    """Move each hunk down as far as possible, and merge adjacent hunks."""
     done: list[Hunk] = []
     for hunk in reversed(found):
         moved = _move_down(old, hunk, done[-1].start if done else len(old))
@@ -75,10 +75,10 @@ def _move_down(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
 
 
 def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
-    """Return index pairs of unchanged lines, ascending on both sides.
+    """Return index pairs of unchanged lines, in ascending order.
 
-    Common lines at the start and the end are matched first, then lines that occur exactly once on
-    each side. The remaining lines are compared.
+    Common lines at the start and the end are matched first, and then lines that occur exactly once
+    on each side. The remaining lines are compared.
     """
     head = _common(zip(old, new, strict=False))
     old_middle, new_middle = old[head:], new[head:]
@@ -113,14 +113,16 @@ def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
 
 
 def _unique(old: _Lines, new: _Lines) -> list[_Pair]:
-    """Return index pairs of lines that occur exactly once on each side, in the old order."""
+    """Return index pairs of lines that occur exactly once on each side, in the order of the old
+    lines.
+    """
     in_old, in_new = Counter(old), Counter(new)
     where = {line: j for j, line in enumerate(new) if in_new[line] == 1}
     return [(i, where[line]) for i, line in enumerate(old) if in_old[line] == 1 and line in where]
 
 
 def _longest_rising(pairs: list[_Pair]) -> list[_Pair]:
-    """Return the longest subsequence of pairs with increasing second numbers (patience sorting)."""
+    """Return the longest subsequence of pairs whose second numbers increase (patience sorting)."""
     tops: list[int] = []
     piles: list[int] = []
     before: list[int] = []

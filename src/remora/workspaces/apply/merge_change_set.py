@@ -1,4 +1,4 @@
-"""Three-way merge of a change set with the user's files, without writing."""
+"""Three-way merge of a change set with the user's files. Nothing is written to disk."""
 
 import hashlib
 import os
@@ -22,11 +22,12 @@ _RESERVED: dict[Kind, str] = {
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Change to a file, with its content in the base and in the workspace (`theirs`).
+    """Change to a file.
 
-    `base` or `theirs` is None if the file does not exist there. A new file gets mode 0755 or 0644,
-    depending on `mode`; an existing file keeps its mode. With `restores`, a deleted file is
-    restored with exactly `mode`.
+    `base` is the original content, and `theirs` is the content in the workspace. Each is None if
+    the file does not exist there. A new file gets mode 0755 or 0644, depending on `mode`, and an
+    existing file keeps its mode. If `restores` is true, a deleted file is restored with exactly
+    `mode`.
     """
 
     path: str
@@ -37,9 +38,10 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned write of `result`, which replaces `ours`.
+    """A planned write that replaces `ours` with `result`.
 
-    Until the write, the file must still contain `ours`, or must not exist if `ours` is None.
+    The file must still contain `ours` when it is written. If `ours` is None, the file must not
+    exist.
     """
 
     path: str
@@ -51,14 +53,14 @@ class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """A file to which the change cannot be applied, and the reason."""
+    """A file to which the change cannot be applied. `detail` is the reason."""
 
     path: str
     detail: str
 
 
 class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """A change set merged with the current tree. Files that need no change are left out."""
+    """Result of merging a change set with the current tree. Files that need no change are omitted."""
 
     root: Path
     writes: tuple[FileWrite, ...]
@@ -75,7 +77,9 @@ Raises HostError if it is not a regular file.
 def prepare_changes(
     root: Path, patches: Sequence[FilePatch], read_file: ReadFile | None = None
 ) -> PreparedChanges:
-    """Merge each patch with the file from the tree or from `read_file`. Nothing is written."""
+    """Merge each patch with the user's file, or with the file returned by `read_file`. Nothing is
+    written.
+    """
     tree = RootedFiles(root.resolve())
     read = read_file or partial(_read_user_file, tree)
     writes: list[FileWrite] = []
@@ -110,7 +114,10 @@ def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
 
 
 def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
-    """Return the user's file content, or None if missing, and the file's mode. Raises HostError."""
+    """Return the content and mode of a user's file. The content is None if the file is missing.
+
+    Raises HostError if it is not a regular file or cannot be read.
+    """
     if tree.exists(path):
         return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
     try:

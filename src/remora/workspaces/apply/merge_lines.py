@@ -1,4 +1,4 @@
-"""Line-based three-way merge of one file, with pure functions on bytes."""
+"""Line-based three-way merge of a single file. All functions are pure and work on bytes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,10 +12,10 @@ class MergedText(msgspec.Struct, frozen=True):
 
 
 class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Base lines that both sides changed.
+    """Range of base lines that both sides changed.
 
-    The lines include `start` and exclude `end`, and are counted from 1. If `start` equals `end`,
-    both sides inserted lines there.
+    Line numbers start at 1, and `end` is exclusive. If `start` equals `end`, both sides inserted
+    lines at that position.
     """
 
     start: int
@@ -25,7 +25,7 @@ class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeConflict(msgspec.Struct, frozen=True):
-    """Conflicts between two changes, in which case nothing is merged."""
+    """Conflicts between two changes. Nothing is merged if there are any conflicts."""
 
     conflicts: tuple[LineConflict, ...]
 
@@ -33,9 +33,9 @@ class MergeConflict(msgspec.Struct, frozen=True):
 def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflict:
     r"""Merge two changes to the same base.
 
-    Changes to different base lines are merged, even if the lines are adjacent. The same change on
-    both sides is applied once. Different insertions at the same position conflict, and so do
-    different changes to the same line. Lines end with `\n`.
+    Changes to different base lines are merged, even if the lines are adjacent. If both sides made
+    the same change, it is applied once. Different insertions at the same position are a conflict,
+    and so are different changes to the same line. Lines end with `\n`.
     """
     old = split_lines(base)
     our_hunks = diff_hunks(old, split_lines(ours))
@@ -67,7 +67,9 @@ _Region = tuple[int, int, list[Hunk], list[Hunk]]
 
 
 def _regions(left: Sequence[Hunk], right: Sequence[Hunk]) -> Iterator[_Region]:
-    """Group hunks of both sides, in base order, into regions that must be merged together."""
+    """Group the hunks of both sides into regions that must be merged together, in the order of the
+    base.
+    """
     marked = [(hunk, False) for hunk in left] + [(hunk, True) for hunk in right]
     # an insertion sorts before lines that start at its position
     marked.sort(key=lambda item: (item[0].start, item[0].end, item[1]))

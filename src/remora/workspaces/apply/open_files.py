@@ -1,4 +1,4 @@
-"""Detection of files that another process has open for writing, by file leases."""
+"""Detection of files that another process has open for writing, using file leases."""
 
 import errno
 import fcntl
@@ -11,10 +11,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_open_for_writing(folder: int, name: bytes) -> bool:
-    """Return True if a process has a file open or mapped for writing.
+    """Return True if any process has the file open or mapped for writing.
 
-    Returns False if the system does not support leases. The kernel grants a read lease only on a
-    file that no process has open for writing.
+    The kernel grants a read lease only if no process has the file open for writing. Returns False
+    if the system does not support leases.
     """
     if _lease(folder, name) is not False:
         return False

@@ -1,4 +1,6 @@
-"""Transaction that writes a change set to the user's tree, all or nothing, even if it is killed."""
+"""Transaction that writes a change set to the user's tree. It is atomic, even if the process is
+killed.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,10 +43,10 @@ __all__ = [
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome of the recovery of a journal that a killed process left.
+    """Outcome of recovering a journal that a killed process left behind.
 
-    `undone` means that the journal's review was not recorded. `conflict` means that nothing was
-    written.
+    `undone` means that the journal's review had not been recorded. `conflict` means that the
+    changes could not be applied and were rolled back.
     """
 
     outcome: Literal["none", "completed", "undone", "conflict"]
@@ -65,15 +67,19 @@ def write_changes(
     note: Mapping[str, str] | None = None,
     on_conflict: OnConflict = lambda _: None,
 ) -> list[FileConflict]:
-    """Write a prepared change set completely, or return conflicts and write nothing.
+    """Write a prepared change set. Either all of its files are written or none.
 
-    `record` must append and sync the review. It is called after the journal is durable and before
-    the first file is changed. `note` identifies the review for `recover_journal`. `on_conflict` is
-    called before the journal is removed, so that the verdict is recorded first.
+    `record` must append and sync the review. It is called after the journal is safely on disk and
+    before the first file is changed. `note` identifies the review for `recover_journal`.
 
-    Raises DiskError, and Conflict if there are conflicts, another process is writing, or an earlier
-    journal is left. Exceptions of `record` propagate and leave the journal in place, because only
-    the stream shows whether the review was recorded.
+    If a file has changed in the meantime, the written files are rolled back, and the conflicts are
+    passed to `on_conflict` and returned. `on_conflict` is called before the journal is removed, so
+    that the verdict is recorded first.
+
+    Raises Conflict if `prepared` contains conflicts, another process is writing, or an earlier
+    journal is left over, and DiskError if a file cannot be written. Exceptions from `record` are
+    not caught, and the journal is then left in place, because only the stream shows whether the
+    review was recorded.
     """
     if prepared.conflicts:
         paths = ", ".join(conflict.path for conflict in prepared.conflicts)
@@ -105,12 +111,12 @@ def recover_journal(
     recorded: Callable[[Journal], bool],
     on_conflict: OnConflict = lambda _: None,
 ) -> Recovery:
-    """Complete or undo the journal that a killed process left.
+    """Complete or undo the journal that a killed process left behind.
 
     The journal is completed if `recorded` returns True, which means that its review is the latest
-    verdict on its change set. Otherwise it is undone. If the recovery is killed, it can be
-    repeated. Raises Conflict if the journal is in use or belongs to another root, DiskError if it
-    is damaged.
+    verdict on its change set. Otherwise it is undone. If the recovery itself is interrupted, it can
+    be repeated. Raises Conflict if the journal is in use or belongs to another root, and DiskError
+    if it is damaged.
     """
     store = JournalFolder(journal_folder)
     with store.locked():
@@ -198,7 +204,10 @@ def _apply_journal(
 def _first_problem(
     swapper: FileSwapper, journal: Journal
 ) -> tuple[FileConflict, OSError | None] | None:
-    """Return the first file that cannot be changed, and the OSError if it is a disk error."""
+    """Return the first file that cannot be changed, or None if there are no problems.
+
+    The second item is the OSError if it is a disk error.
+    """
     # the second pass detects writes by editors that had the file open
     for step in (swapper.put_in_place, swapper.check):
         for entry in journal.entries:

@@ -1,1 +1,1 @@
-"""Private copies of a project: snapshots, workspaces and their changes."""
+"""Private copies of a project: base snapshots, workspaces and their changes."""

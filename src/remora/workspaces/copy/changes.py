@@ -1,4 +1,4 @@
-"""Changes between two snapshots of a workspace, as records and unified diffs."""
+"""Changes between two workspace snapshots, as records and as unified diffs."""
 
 import difflib
 import os
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file's content hash, or None if the file does not exist, and its permission bits."""
+    """Content hash and permission bits of a file. The hash is None if the file does not exist."""
 
     sha256: str | None
     mode: int
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file, with its SHA-256 before and after the change.
+    """A changed file. `before` and `after` are its SHA-256 before and after the change.
 
-    A hash is None if the file does not exist. `mode` has the last permission bits.
+    A hash is None if the file does not exist at that point. `mode` contains the most recent
+    permission bits.
     """
 
     path: str
@@ -37,7 +38,9 @@ _Snapshot = Mapping[str, FileState]
 
 
 def changes_between(old: _Snapshot, new: _Snapshot, base: "BaseSnapshot") -> list[Change]:
-    """Return the changes from one snapshot to another, sorted by path. `{}` is the base."""
+    """Return the changes between two snapshots, sorted by path. The base itself is represented by
+    `{}`.
+    """
     found: list[Change] = []
     for path in sorted({*old, *new}):
         before = old.get(path) or _base_state(path, base)
@@ -61,10 +64,12 @@ def diff(
     mode: int | None = None,
     old_mode: int | None = None,
 ) -> str:
-    """Return a unified diff of one file for `git apply`; empty if nothing changed.
+    """Return a unified diff of a file in the format of `git apply`, or an empty string if nothing
+    changed.
 
-    `before` or `after` is None if the file does not exist. `old_mode` is the mode before the
-    change. If one of the contents is not UTF-8, the diff only states that the files differ.
+    `before` or `after` is None if the file does not exist at that point. `old_mode` is the mode
+    before the change. If either content is not UTF-8 text, the diff only states that the files
+    differ.
     """
     header = _mode_lines(path, before, after, mode, old_mode)
     return header + _content_diff(path, before, after)
@@ -73,7 +78,7 @@ def diff(
 def _mode_lines(
     path: str, before: bytes | None, after: bytes | None, mode: int | None, old_mode: int | None
 ) -> str:
-    """Return git's header for an added or deleted file or a changed mode; empty otherwise."""
+    """Return the git header lines for an added or deleted file or a changed mode. May be empty."""
     if mode is None or before is after is None:
         return ""
     now = _git_mode(mode)
@@ -109,7 +114,7 @@ def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
 
 
 def _quote_name(path: str) -> str:
-    """Quote a name as git does. An ambiguous name is escaped as ASCII and put in quotes."""
+    """Quote a name as git does. Ambiguous names are put in quotes and escaped as ASCII."""
     if path.isprintable() and not _QUOTED & set(path):
         return path
     quoted = (

@@ -1,4 +1,4 @@
-"""Choice of the workspace driver, and the probe for overlay layers."""
+"""Selection of the workspace driver, and a check whether overlay layers work."""
 
 import functools
 import sys
@@ -37,7 +37,9 @@ _ONCE = threading.Lock()
 
 
 def make_driver(name: str, base: BaseSnapshot, cache: Path) -> WorkspaceDriver:
-    """Return the driver called `name`, which stores its files in `cache`. `auto` selects slots."""
+    """Return the driver with the given name, which stores its files in `cache`. `auto` selects
+    slots.
+    """
     if name == OVERLAY:
         return OverlayDriver(base, cache / "layers")
     return SlotDriver(base, cache / "slots")
@@ -55,14 +57,14 @@ def require_driver(name: str, cache: Path) -> None:
 
 
 def overlay_problem(cache: Path) -> str:
-    """Return the reason that layers over folders in `cache` do not work, or an empty string."""
+    """Return the reason why overlay layers do not work in `cache`, or an empty string if they work."""
     with _ONCE:  # only one thread runs the probe
         return _overlay_problem(cache)
 
 
 @functools.cache
 def _overlay_problem(cache: Path) -> str:
-    """Write in a layer, run commands in it and in a private layer, and compare the results."""
+    """Test overlay layers by writing files, running commands and checking the changes."""
     if sys.platform != "linux":
         return "requires Linux"
     try:
@@ -88,7 +90,7 @@ def _probe_base(folder: Path) -> BaseSnapshot:
 
 
 def _check_layer(workspace: Workspace) -> None:
-    """Raise HostError if a layer behaves differently from a copy."""
+    """Raise HostError if a layer does not behave like a copy."""
     python = interpreter_paths(Path(sys.executable), trusted=True)
     workspace.set_files({_WRITTEN_FILE: (_WRITTEN, 0o600)})
     if best_level() >= NAMESPACES:  # at lower levels, a command's changes are not private

@@ -1,4 +1,4 @@
-"""Overlay driver, which gives each worker a layer over a shared base.
+"""Overlay driver, which gives each worker a layer on top of a shared base.
 
 Only changed files are copied and scanned.
 """
@@ -19,10 +19,11 @@ _Names = Mapping[str, frozenset[str]]
 
 
 class OverlayDriver:
-    """Provides overlayfs layers over the frozen `base`, mounted in the empty folder `place`.
+    """Provides overlayfs layers on top of the frozen `base`. They are mounted in the empty folder
+    `place`.
 
-    The mounts exist only in the mount namespace of a child process. Changes are in memory and are
-    lost when this process ends.
+    The mounts exist only in the mount namespace of a child process. Changes are kept in memory and
+    are lost when this process exits.
     """
 
     def __init__(self, base: BaseSnapshot, place: Path) -> None:
@@ -53,7 +54,7 @@ class OverlayDriver:
 
 
 class OverlayCopy:
-    """A job's copy in a layer. Only the layer's upper folder is scanned for changes."""
+    """A job's copy, stored in a layer. Only the upper folder of the layer is scanned for changes."""
 
     def __init__(
         self, base: BaseSnapshot, layers: OverlayMounts, home: Path, names: _Names
@@ -67,7 +68,10 @@ class OverlayCopy:
         self._scanned: dict[str, ScannedFile] = {}
 
     def state(self) -> CopyState:
-        """Return the written files and the missing files. Raises HostError."""
+        """Return the files that were written, and the files of the base that are missing.
+
+        Raises HostError if the layer cannot be read.
+        """
         listed: dict[str, frozenset[str]] = {}
 
         def visible(prefix: str, entries: FolderEntries) -> FolderEntries:
@@ -87,7 +91,7 @@ class OverlayCopy:
         self._scanned = {}
 
     def _missing(self, listed: _Names, scan: TreeScan) -> Iterator[str]:
-        """Yield files of the base that are missing or replaced by something else."""
+        """Yield the files of the base that were removed or replaced by something else."""
         folders = {*scan.folders, *scan.tool_caches}
         for prefix, there in listed.items():
             for name in self._names.get(prefix, ()):
@@ -105,7 +109,7 @@ class OverlayCopy:
 
 
 def _by_folder(files: Iterable[str]) -> _Names:
-    """Map each folder to the names in it. A folder is "" or ends with `/`."""
+    """Map each folder to the names in it. A folder is an empty string or ends with `/`."""
     found: dict[str, set[str]] = {}
     for path in files:
         parent, slash, name = path.rpartition("/")

@@ -24,7 +24,10 @@ def is_in_tool_cache(path: str) -> bool:
 
 
 class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file's hash, and its status when hashing began at time `at` (wall clock, in ns)."""
+    """Hash of a file, and its status when it was scanned.
+
+    `at` is the wall-clock time in nanoseconds at the start of the scan.
+    """
 
     sha256: str
     mode: int
@@ -46,7 +49,11 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CopyState(msgspec.Struct, frozen=True):
-    """Files of a copy, with `missing` files of the base and `unsupported` entries."""
+    """State of a private copy.
+
+    `missing` contains the files of the base that the copy does not have. `unsupported` contains
+    entries that cannot be part of a change.
+    """
 
     files: Mapping[str, ScannedFile]
     missing: Iterable[str]
@@ -56,8 +63,8 @@ class CopyState(msgspec.Struct, frozen=True):
 class TreeScan(msgspec.Struct, frozen=True):
     """Entries of a tree.
 
-    `unsupported` has links, special files, and files with several hard links. `closed` has folders
-    in which the owner does not have all permissions.
+    `unsupported` contains links, special files, and files with several hard links. `closed`
+    contains folders for which the owner does not have all permissions.
     """
 
     files: dict[str, ScannedFile]
@@ -75,7 +82,10 @@ def scan_tree(
     known: Mapping[str, ScannedFile],
     keep: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
 ) -> TreeScan:
-    """Scan every entry that `keep` returns, without following links. Raises OSError."""
+    """Scan a tree without following links, and return its entries.
+
+    `keep` selects the entries of each folder to scan. Raises OSError.
+    """
     at = time.time_ns()
     found = TreeScan({}, [], [], [], [])
     waiting = [""]

@@ -1,4 +1,4 @@
-"""Slot driver, which gives each worker a folder of copied files that later runs reuse."""
+"""Slot driver, which gives each worker a folder of copied files. Later runs reuse the folder."""
 
 import fcntl
 import itertools
@@ -23,9 +23,11 @@ _Index = tuple[bytes, list[ScannedFile]]
 
 
 class SlotDriver:
-    """Provides private copies of `base` in `folder`, each locked by the worker that uses it.
+    """Provides private copies of `base` in `folder`. Each copy is locked by the worker that uses
+    it.
 
-    Opening a slot resets it to the base. This removes anything that an earlier run or crash left.
+    A slot is reset to the base when it is opened, which removes anything left by an earlier run or
+    a crash.
     """
 
     def __init__(self, base: BaseSnapshot, folder: Path) -> None:
@@ -34,7 +36,7 @@ class SlotDriver:
 
     @contextmanager
     def open(self) -> Iterator[Workspace]:
-        """Yield a workspace equal to the base. Raises DiskError if the copy cannot be made."""
+        """Yield a workspace equal to the base. Raises DiskError if the copy cannot be created."""
         try:
             make_private(self._folder)
             number, lock = self._free()
@@ -57,7 +59,7 @@ class SlotDriver:
         """Do nothing, because slots are kept for the next run."""
 
     def _free(self) -> tuple[int, int]:
-        """Lock the first free slot; return its number and the lock's file descriptor."""
+        """Lock the first free slot. Return its number and the file descriptor of the lock."""
         for number in itertools.count():
             path = self._folder / f"slot-{number}.lock"
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -81,12 +83,17 @@ class SlotCopy:
         self._folders = _folders(base.files)
 
     def state(self) -> CopyState:
-        """Return all files, and the files of the base that are missing. Raises HostError."""
+        """Return all files, and the files of the base that are missing.
+
+        Raises HostError if the copy cannot be read.
+        """
         scan = self._scan()
         return CopyState(scan.files, self._base.files.keys() - scan.files.keys(), scan.unsupported)
 
     def reset(self) -> None:
-        """Restore every file of the base. Raises HostError, OSError or DiskError."""
+        """Restore every file of the base, and remove all other files. Raises HostError, OSError or
+        DiskError.
+        """
         scan = self._scan()
         for path in self._folders.intersection(scan.closed):
             self._restore_rights(path)
@@ -128,7 +135,7 @@ class SlotCopy:
                 remove_tree(name, dir_fd=folder)
 
     def _restore_rights(self, path: str) -> None:
-        """Restore the owner's permissions for a folder from which a job has removed them."""
+        """Restore the owner's permissions for a folder if a job has removed them."""
         with self._files.open_parent(path) as (folder, name):
             handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
@@ -148,7 +155,9 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _reset(slot: SlotCopy, place: Path) -> None:
-    """Reset a slot to the base. If that fails, for example at an unreadable folder, recreate it."""
+    """Reset a slot to the base. Recreate the slot if this fails, for example if a folder is
+    unreadable.
+    """
     if place.is_symlink() or not place.is_dir():
         _clear(place)
     with suppress(HostError, OSError):
@@ -171,9 +180,9 @@ def _clear(place: Path) -> None:
 
 
 def _load(path: Path) -> dict[str, ScannedFile]:
-    """Load a slot's saved scan.
+    """Load the saved scan of a slot.
 
-    An unreadable scan is replaced by an empty scan, so that all files are hashed again.
+    If the scan cannot be read, return an empty scan, so that all files are hashed again.
     """
     try:
         names, files = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
@@ -183,7 +192,9 @@ def _load(path: Path) -> dict[str, ScannedFile]:
 
 
 def _save(path: Path, index: dict[str, ScannedFile]) -> None:
-    """Save a slot's scan if possible. Without a saved scan, the next opening hashes every file."""
+    """Save the scan of a slot, ignoring errors. Without a saved scan, all files are hashed next
+    time.
+    """
     stored: _Index = (os.fsencode("\0".join(index)), [*index.values()])
     temporary = path.with_suffix(".new")
     with suppress(OSError):

@@ -19,7 +19,7 @@ _SMALL = 64 * 1024
 
 
 class BaseFile(msgspec.Struct, frozen=True):
-    """Content hash (SHA-256) and permission bits of one file in a base."""
+    """SHA-256 and permission bits of a file in a base."""
 
     sha256: str
     mode: int
@@ -28,9 +28,9 @@ class BaseFile(msgspec.Struct, frozen=True):
 class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen, read-only copy of `root` in `folder`.
 
-    `differing` has the files that cannot be restored from the commit. A file that exists only in
-    the commit has the value None. A file that has not changed since the commit has git's mode (0644
-    or 0755). Any other file has the mode of the user's file.
+    `differing` contains the files that cannot be restored from the commit. The value is None for a
+    file that exists only in the commit. Files that have not changed since the commit have git's
+    mode, which is 0644 or 0755. Other files have the mode of the user's file.
     """
 
     root: Path
@@ -46,10 +46,12 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
-    """Copy the project's files, and small ignored files that packages may need, into `folder`.
+    """Copy the project's files into `folder`.
 
-    Files that are unreadable or disappear during the copy are omitted. Cache folders of tools, such
-    as `__pycache__`, are omitted too, because workspaces do not scan them. Raises DiskError.
+    Small ignored files that packages may need are also copied. Files that are unreadable or
+    disappear during the copy are skipped. Cache folders of tools, such as `__pycache__`, are
+    skipped too, because workspaces do not scan them. Raises DiskError if the copy cannot be
+    written.
     """
     committed = committed_files(root, files.commit) if files.commit else {}
     _make_folder(folder)
@@ -83,9 +85,10 @@ def restore_base(
     read_object: Callable[[str], bytes],
     folder: Path,
 ) -> BaseSnapshot:
-    """Rebuild a base from the commit and stored objects, without reading the working tree.
+    """Rebuild a base from the commit and the stored objects, without reading the working tree.
 
-    Raises OutsideError if the commit is missing, and DiskError if writing fails or a hash differs.
+    Raises OutsideError if the commit is missing, and DiskError if a file cannot be written or a
+    stored object is damaged.
     """
     _make_folder(folder)
     committed = committed_files(root, commit) if commit else {}
@@ -117,9 +120,9 @@ def _unchanged_files(
 
 
 def _package_files(root: Path, paths: Iterable[str]) -> set[str]:
-    """Return small ignored files next to Python files, such as `_version.py`.
+    """Return small ignored files that are next to Python files, such as `_version.py`.
 
-    Files in the root are not included.
+    Files in the root folder are skipped.
     """
     known = set(paths)
     packages = {path.rpartition("/")[0] for path in known if path.endswith(".py")} - {""}

@@ -1,4 +1,4 @@
-"""Workspace: a private copy of a base that one job reads, changes and resets."""
+"""Workspace, which is a private copy of a base that a job can read, change and reset."""
 
 import os
 from collections.abc import Mapping
@@ -15,23 +15,25 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class WorkspaceCopy(Protocol):
-    """A private copy of a base. Implemented by slots and overlay layers."""
+    """A private copy of a base. Slots and overlay layers implement this protocol."""
 
     @property
     def tree(self) -> Path:
-        """Path of the copy. `path_for_command` returns the path as seen by commands."""
+        """Path of the copy. Use `path_for_command` to get the path as seen by commands."""
 
     def state(self) -> CopyState:
-        """Return possible differences from the base. Raises HostError if the copy is unreadable."""
+        """Return the files that may differ from the base. Raises HostError if the copy cannot be
+        read.
+        """
 
     def reset(self) -> None:
         """Restore every file of the base. Raises HostError, OSError or DiskError."""
 
 
 class Workspace:
-    """A private copy of `base` in `tree`, used by one job at a time.
+    """A private copy of `base` in `tree`. Only one job at a time uses it.
 
-    Caches of tools and files that match `.gitignore` are not changes. A reset removes them.
+    Tool caches and files that match `.gitignore` do not count as changes, but a reset removes them.
     """
 
     def __init__(self, base: BaseSnapshot, copy: WorkspaceCopy) -> None:
@@ -44,7 +46,7 @@ class Workspace:
     def snapshot(self) -> dict[str, FileState]:
         """Return the state of every path that differs from the base.
 
-        Raises HostError for links and special files.
+        Raises HostError if the workspace contains links or special files.
         """
         state = self._copy.state()
         if state.unsupported:
@@ -74,9 +76,9 @@ class Workspace:
         return self.base.read(path)
 
     def set_files(self, files: Mapping[str, tuple[bytes | None, int]]) -> None:
-        """Write files with their content and permission bits.
+        """Write files with the given content and permission bits.
 
-        A file whose content is None is removed. Raises HostError.
+        If the content is None, the file is removed. Raises HostError.
         """
         for path, (content, _) in files.items():
             if content is None and self._files.exists(path):
@@ -94,7 +96,7 @@ class Workspace:
         self._copy.reset()
 
     def _prune(self, path: str) -> None:
-        """Remove empty folders above a path, so that a new file can use a folder's name."""
+        """Remove empty folders above a path, so that a new file can have the same name as a folder."""
         parent = path.rpartition("/")[0]
         while parent:
             try:
@@ -115,13 +117,13 @@ class Workspace:
 
 
 class WorkspaceDriver(Protocol):
-    """Provides workspaces equal to one base, one per concurrent worker."""
+    """Provides workspaces equal to a base, one for each concurrent worker."""
 
     def open(self) -> AbstractContextManager[Workspace]:
-        """Return a workspace equal to the base. Raises DiskError if it cannot be made."""
+        """Return a workspace equal to the base. Raises DiskError if it cannot be created."""
 
     def close(self) -> None:
-        """Release shared resources, after all workspaces are closed."""
+        """Release shared resources. All workspaces must be closed first."""
 
 
 def matches_base(known: BaseFile, file: ScannedFile) -> bool:

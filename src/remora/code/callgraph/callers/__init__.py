@@ -1,1 +1,1 @@
-"""Callers of a node: the sites that may lead to it, found through its names and aliases."""
+"""Search for the callers of a node, based on its names and aliases."""

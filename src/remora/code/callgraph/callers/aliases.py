@@ -1,4 +1,4 @@
-"""Alias search: all names under which a node may be called, and the sites that use them."""
+"""Search for all names under which a node may be called, and for the sites that use them."""
 
 from collections import deque
 from collections.abc import Container, Iterable, Iterator
@@ -43,7 +43,7 @@ _CALLBACK_TAKERS = frozenset(map(unqualified_name, CALLBACK_ARGUMENTS))
 
 
 class AliasSearch:
-    """Finds all sites that may lead to a node."""
+    """Finds all calls, attribute reads and attribute assignments that may execute a node."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -79,9 +79,9 @@ class AliasSearch:
         return self._is_named(search, known_names, first, (site[0], names))
 
     def _names_as_one_input(self, file: IndexedFile, scope: int) -> dict[Name, None]:
-        """Return the names of a node, recorded as a single input.
+        """Return the names of a node, and record them as a single input.
 
-        The search may read the whole program, but its result seldom changes.
+        The search may read the whole program, but its result rarely changes.
         """
         key = node_key(file.path, file.scopes[scope].qualname)
         outer = self._ctx.inputs
@@ -91,7 +91,7 @@ class AliasSearch:
         return found
 
     def digest(self, file: IndexedFile, scope: int) -> bytes:
-        """Return a hash of the names that is the same in every process."""
+        """Return a hash of the node's names. It is the same in every process."""
         names = sorted(self.names(file, scope))
         return blake2b(repr([tuple(name) for name in names]).encode(), digest_size=12).digest()
 
@@ -112,7 +112,9 @@ class AliasSearch:
         return False
 
     def names(self, file: IndexedFile, scope: int) -> dict[Name, None]:
-        """Return the names of a node, direct names first. Follows at most `_MAX_STEPS` flows."""
+        """Return the names of a node, with direct names first. At most `_MAX_STEPS` flows are
+        followed.
+        """
         place = (file.path, scope)
         return self._ctx.memoize(self._names, place, lambda: self._all_names(file, scope))
 
@@ -160,7 +162,7 @@ class AliasSearch:
     def _further_names(
         self, alias: Name, accepted: TargetFilter, search: SearchScope, known: Container[Name]
     ) -> Iterator[Name]:
-        """Yield new names for the value of a name, and for the results of calling it."""
+        """Yield names that may also hold the value of `alias`, except names in `known`."""
         plain, *rest = alias.name.split(RESULT)
         for path in (alias.path,) if alias.path else search.alias_files(alias.name):
             if (file := self._ctx.file(path)) is None:
@@ -179,7 +181,9 @@ class AliasSearch:
         return self._steps_left >= 0
 
     def _called_instances(self, file: IndexedFile, name: Name) -> Iterator[Name]:
-        """If a value is named `__call__`, yield the names of the instances whose calls run it."""
+        """If the name is `__call__`, yield the names of instances of all classes that define
+        `__call__`.
+        """
         if not name.name.startswith("__call__"):
             return
         tail = name.name.removeprefix("__call__")
@@ -189,7 +193,10 @@ class AliasSearch:
                     yield Name(alias.name + tail, alias.path)
 
     def _flows(self, file: IndexedFile, name: str) -> Iterator[tuple[str, NameFlow]]:
-        """Yield each flow of a name, with the path of the file that uses the new name, or ""."""
+        """Yield each flow of a name, and the path of the file that uses the new name.
+
+        The path is empty if the new name is a dataclass field, because any file may use it.
+        """
         for flow in file.flows.by_name.get(name, ()):
             yield file.path, flow
         for number in file.flows.calls_by_argument.get(name, ()):
@@ -202,7 +209,7 @@ class AliasSearch:
     def _argument_parameters(
         self, file: IndexedFile, number: int, name: str
     ) -> Iterator[tuple[str, str, Any]]:
-        """Yield (path, name, term) for each parameter that receives the value from the call."""
+        """Yield (path, parameter, term) for each parameter that receives the value from the call."""
         call = file.lowered.calls[number]
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in arguments if name in file.flows.names_in(term)]
@@ -241,7 +248,7 @@ class AliasSearch:
 
 
 def _is_passed_as_value(file: IndexedFile, scope: int) -> bool:
-    """True if the node can be used as a value; a property getter cannot."""
+    """Return True if the node may be passed as a value. This is impossible for a property getter."""
     found = file.scopes[scope]
     in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
     is_getter = in_class and bool(file.decorator_names(scope) & GETTERS)
@@ -271,7 +278,7 @@ def _sites_of_name(file: IndexedFile, name: str) -> Iterator[Site]:
 
 
 def _names_of_site(file: IndexedFile, site: Site) -> set[str]:
-    """Return the names by which a site is found: the inverse of `_sites_of_name`."""
+    """Return the names under which `_sites_of_name` finds a site."""
     _, kind, number = site
     if kind == READ:
         return {file.lowered.reads[number].term[2]}

@@ -1,4 +1,4 @@
-"""Target filter: checks if a value may lead to the node whose callers are being searched for."""
+"""Filter for values that may lead to the node whose callers are being searched for."""
 
 from remora.code.callgraph.abstract_values import (
     BOUND,
@@ -36,7 +36,7 @@ _SCALAR_KINDS = frozenset(
 
 
 class TargetFilter:
-    """Accepts values of the given kinds and places, and values that may contain such a value."""
+    """Accepts values that have one of the given kinds and places, or may contain such a value."""
 
     def __init__(self, ctx: Context, places: set[tuple[str, int]], kinds: tuple[str, ...]) -> None:
         self._ctx = ctx
@@ -44,7 +44,9 @@ class TargetFilter:
         self._kinds = kinds
 
     def accepts(self, path: str, flow: NameFlow, depth: int) -> bool:
-        """Return True if the term of a flow may have an accepted value after `depth` calls."""
+        """Return True if the flow's term, or the result of up to `depth` calls, may be an accepted
+        value.
+        """
         if flow.term is None:
             return True
         question = ("term", CALLER_LEVELS, path, flow.scope, flow.at, hashable_term(flow.term))

@@ -1,1 +1,1 @@
-"""Program files, as used by the rules: indexed IR, flows, interface and cache."""
+"""Indexed program files, with the dataflow, interfaces and cache that the rules use."""

@@ -1,7 +1,8 @@
-"""Name-based dataflow: the names in a file that may hold the value of another name.
+"""Dataflow between the names in a file.
 
-A name is a variable, attribute or function anywhere in the file; `f()` is the result of a call.
-Scopes and types are ignored: the flows only narrow down where to look.
+A flow means that one name may hold the value of another. A name is a variable, attribute or
+function anywhere in the file, and `f()` means the result of calling `f`. Scopes and types are
+ignored, because flows only narrow down where to search.
 """
 
 from collections.abc import Iterable, Iterator
@@ -119,18 +120,21 @@ _UNWRAPPED: dict[int, tuple[str, ...]] = {
 
 
 class NameFlow(NamedTuple):
-    """A term whose value gets the name `target`. `term` is None if the flow needs no check."""
+    """A flow of the value of `term` to the name `target`.
+
+    `term` is None if the flow does not need to be checked.
+    """
 
     target: str
     scope: int
     at: int
     term: Any
     local: bool = False
-    """True if only this file can see the new name."""
+    """True if the new name is visible only in this file."""
 
 
 class NameFlows:
-    """The flows of one file; each index is built on first use."""
+    """The flows of one file. Each index is built on first use."""
 
     def __init__(self, lowered: LoweredFile) -> None:
         self._lowered = lowered
@@ -138,14 +142,14 @@ class NameFlows:
 
     @cached_property
     def by_name(self) -> dict[str, list[NameFlow]]:
-        """Maps each name to the flows that give its value another name."""
+        """Maps each name to the flows of its value to other names."""
         self._add_scopes()
         self._add_attributes()
         return self._found
 
     @cached_property
     def calls_by_name(self) -> dict[str, list[int]]:
-        """Maps each name to the numbers of the calls whose callee is its value."""
+        """Maps each name to the numbers of the calls that may call its value."""
         found: dict[str, list[int]] = {}
         for number, call in enumerate(self._lowered.calls):
             callee = call.callee
@@ -160,7 +164,7 @@ class NameFlows:
 
     @cached_property
     def calls_by_argument(self) -> dict[str, list[int]]:
-        """Maps each name to the numbers of the calls that pass its value as an argument."""
+        """Maps each name to the numbers of the calls that may pass its value as an argument."""
         found: dict[str, list[int]] = {}
         for number in range(len(self._lowered.calls)):
             for name in self.argument_names(number):
@@ -176,7 +180,7 @@ class NameFlows:
         return {name for term in terms for name in self._names(term, 0)}
 
     def calls_passing(self, functions: Iterable[str], name: str) -> Iterator[int]:
-        """Yield the calls that pass the value of `name` to one of `functions`."""
+        """Yield the numbers of the calls that pass the value of `name` to one of `functions`."""
         for function in functions:
             for number in self.calls_by_name.get(function, ()):
                 if name in self.argument_names(number):
@@ -235,7 +239,7 @@ class NameFlows:
                 self._add_flow(base, fill.scope, fill.at, fill.term)
 
     def names_in(self, term: Any) -> set[str]:
-        """Return the names whose value `term` may have or contain."""
+        """Return the names whose values `term` may refer to or contain."""
         return set(self._names(term, 0))
 
     def _names(self, term: Any, depth: int) -> Iterator[str]:
@@ -289,12 +293,12 @@ class NameFlows:
 
 
 def lambda_name(path: str, scope: int) -> str:
-    """Return a name for a lambda. It is not an identifier and contains the path of the file."""
+    """Return a name for a lambda. It contains the file's path and is not a valid identifier."""
     return f"<{scope}>{path}"
 
 
 def mentioned_name(name: str) -> str:
-    """Return the identifier that a file must mention to use a flow name; empty for a lambda."""
+    """Return the identifier that a file must mention to use a flow name, or "" for a lambda."""
     plain = name.partition(RESULT)[0]
     return "" if plain.startswith("<") else plain
 

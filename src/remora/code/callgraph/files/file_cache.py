@@ -1,4 +1,4 @@
-"""File cache: indexed files, shared by all linkers of a process and limited in size."""
+"""Size-limited cache of indexed files, shared by all linkers in a process."""
 
 from threading import Lock
 from weakref import ref
@@ -11,7 +11,10 @@ DEFAULT_CAPACITY = 100_000
 
 
 class FileCache:
-    """Thread-safe cache of indexed files, keyed by path. `capacity` is a number of 1 KB records."""
+    """Thread-safe cache of indexed files, keyed by path.
+
+    `capacity` is the maximum number of records. Each record takes about 1 KB.
+    """
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
@@ -36,18 +39,18 @@ class FileCache:
             return file
 
     def mark_used(self, path: str) -> None:
-        """Mark a file as read again, so that other files are evicted first."""
+        """Mark a file as used, so that other files are evicted first."""
         self._used.add(path)
 
     def _cost(self, file: IndexedFile | None) -> int:
-        """Return a file's weight, at most about half the capacity.
+        """Return the weight of a file, capped at about half the capacity.
 
-        The limit prevents small files from evicting a large one.
+        The cap prevents small files from evicting a large one.
         """
         return 0 if file is None else min(file.weight, self._capacity // 2 + 1)
 
     def _evict(self) -> None:
-        """Evict the oldest files that were not read again (second-chance eviction)."""
+        """Evict the oldest files that have not been marked as used (second-chance eviction)."""
         while self._weight > self._capacity and self._files:
             path = next(iter(self._files))
             dropped = self._files.pop(path)
@@ -59,7 +62,7 @@ class FileCache:
 
 
 class ProgramFiles:
-    """Files of one program state.
+    """The files of one state of a program.
 
     Each file is looked up in the cache only once, unless it is evicted.
     """

@@ -1,4 +1,4 @@
-"""Indexed file: the IR of one file with its lookup tables, each built on first use."""
+"""The IR of one file, with lookup tables that are built on first use."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -36,7 +36,10 @@ _NOT_IMPLEMENTED = frozenset(("NotImplementedError", "NotImplemented"))
 
 
 class VisibleBinding(NamedTuple):
-    """A binding that `name` may refer to; `bind` is an index into its bindings in `scope`."""
+    """A binding that `name` may refer to.
+
+    `bind` is an index into the bindings of `name` in `scope`, or PARAMETER.
+    """
 
     scope: int
     name: str
@@ -54,7 +57,7 @@ class IndexedFile:
 
     @cached_property
     def nodes(self) -> dict[str, int]:
-        """Maps each qualname to the scope number of its definition, or of the module."""
+        """Maps the qualnames of the module, its classes and its functions to their scope numbers."""
         return {
             scope.qualname: number
             for number, scope in enumerate(self.scopes)
@@ -66,7 +69,7 @@ class IndexedFile:
         return frozenset(self.lowered.names)
 
     def is_module_level(self, number: int) -> bool:
-        """True for the module, its parent -1, and a class that is not inside a function."""
+        """Return True for the module, its parent (-1), and any class that is not inside a function."""
         return number < 0 or number in self._module_level_scopes
 
     @cached_property
@@ -78,7 +81,9 @@ class IndexedFile:
         return frozenset(found)
 
     def is_local(self, number: int) -> bool:
-        """True if a definition is inside a function, so that only this file sees its name."""
+        """Return True if a definition is inside a function, so its name is visible only in this
+        file.
+        """
         parent = self.scopes[number].parent
         return parent >= 0 and self.scopes[parent].kind not in {MODULE_SCOPE, CLASS_SCOPE}
 
@@ -87,7 +92,7 @@ class IndexedFile:
         return [i for i, scope in enumerate(self.scopes) if scope.kind == CLASS_SCOPE]
 
     def is_stub(self, number: int) -> bool:
-        """True for a function that is empty or only raises NotImplementedError."""
+        """Return True if a function is empty or only raises NotImplementedError."""
         scope = self.scopes[number]
         if scope.results or scope.yields or scope.binds:
             return False
@@ -104,7 +109,7 @@ class IndexedFile:
 
     @cached_property
     def flows(self) -> NameFlows:
-        """Dataflow between the names of the file."""
+        """Dataflow between the names in the file."""
         return NameFlows(self.lowered)
 
     @cached_property
@@ -151,7 +156,7 @@ class IndexedFile:
 
     @cached_property
     def variables_by_container(self) -> dict[tuple[bool, int], list[tuple[int, str]]]:
-        """Maps each container, and each result of a call, to the variables that store it.
+        """Maps each container and each call result to the variables that hold it.
 
         The key is (True, container number) or (False, call number).
         """
@@ -193,7 +198,7 @@ class IndexedFile:
         return found
 
     def term_name(self, term: Any) -> str:
-        """Return the last name of `a.b`, `a.b[…]` or `a.b(…)`, or "" if there is none."""
+        """Return `b` for `a.b`, `a.b[…]` and `a.b(…)`, or "" if the term has no name."""
         for _ in range(_MAX_DEPTH):
             if isinstance(term, int):
                 term = self.lowered.calls[term].callee
@@ -204,7 +209,7 @@ class IndexedFile:
         return unqualified_name(term)
 
     def enclosing_method(self, scope: int) -> int | None:
-        """Return the method that contains or is `scope`, or None."""
+        """Return `scope` if it is a method, otherwise its nearest enclosing method or None."""
         while scope > 0:
             found = self.scopes[scope]
             if found.kind == FUNCTION_SCOPE and self.scopes[found.parent].kind == CLASS_SCOPE:
@@ -213,7 +218,9 @@ class IndexedFile:
         return None
 
     def class_of_self(self, scope: int, base: Any) -> int | None:
-        """Return the class of a method whose first parameter is `base`, or None."""
+        """Return the class of the enclosing method if `base` is the method's first parameter, or
+        None.
+        """
         if not isinstance(base, str):
             return None
         if (method := self.enclosing_method(scope)) is None:
@@ -222,7 +229,7 @@ class IndexedFile:
         return self.scopes[method].parent if params and params[0].name == base else None
 
     def is_annotated_parameter(self, scope: int, base: Any, at: int) -> bool:
-        """True if `base` may be an annotated parameter at statement `at`."""
+        """Return True if `base` may be an annotated parameter at statement `at`."""
         if not isinstance(base, str):
             return False
         scopes = [s.scope for s in self.lookup(scope, base, at) if s.bind == PARAMETER]
@@ -298,7 +305,7 @@ class IndexedFile:
         return indexes, sure
 
     def at_end(self, binds: Sequence[Binding], number: int) -> list[int]:
-        """Return the indexes of the bindings that hold at the end of the scope."""
+        """Return the indexes of the bindings that may be in effect at the end of the scope."""
         if len(binds) == 1:
             return [0]
         return self._definitions.at_end(binds, number, self.scopes[number].at)

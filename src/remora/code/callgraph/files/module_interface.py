@@ -1,7 +1,7 @@
-"""Module interface: everything in a file outside function bodies, in a comparable form.
+"""Comparable interfaces of modules, which contain everything except function bodies.
 
-It covers classes, heads of functions and lambdas, attributes that methods store through `self`,
-which functions are stubs, and the names of all bases.
+An interface covers classes, the headers of functions and lambdas, attributes that methods assign
+through `self`, and the names of all base classes. It also records which functions are stubs.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -37,7 +37,9 @@ _IMPORTS = frozenset((IMPORT, IMPORT_FROM))
 
 
 def interface(lowered: LoweredFile | None) -> Any:
-    """Return a value for comparing interfaces; it ignores line numbers and function bodies."""
+    """Return a comparable value for a file's interface. Line numbers and function bodies are
+    ignored.
+    """
     return (
         None
         if lowered is None or not lowered.scopes
@@ -60,7 +62,7 @@ def reexported_modules(lowered: LoweredFile) -> Sequence[tuple[int, str]]:
 
 
 class _InterfaceBuilder:
-    """Builds an interface. Record numbers become positions within the interface."""
+    """Builds an interface. Records are renumbered by their position in the interface."""
 
     def __init__(self, file: IndexedFile) -> None:
         lowered = file.lowered
@@ -174,11 +176,16 @@ class _InterfaceBuilder:
         return (tag, *map(self._term, parts))
 
     def _at(self, statement: int) -> int:
-        """Return a number for the statement; `_blocks` restores the order."""
+        """Return a number for a statement.
+
+        Numbers are assigned in order of first use. `_blocks` restores the source order.
+        """
         return self._statements.setdefault(statement, len(self._statements))
 
     def _blocks(self) -> Any:
-        """Return the order of the statements, their blocks, and the blocks themselves."""
+        """Return the order of the statements, the block of each statement, and the blocks
+        themselves.
+        """
         lowered = self._file.lowered
         order = sorted(self._statements)
         owners = [lowered.statements[at] for at in order if 0 <= at < len(lowered.statements)]

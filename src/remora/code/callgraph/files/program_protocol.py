@@ -1,4 +1,4 @@
-"""Program protocol: gives the linker access to the files of a project."""
+"""Protocol through which the linker accesses the files of a project."""
 
 from collections.abc import Collection
 from typing import Protocol

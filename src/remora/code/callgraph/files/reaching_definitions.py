@@ -1,4 +1,4 @@
-"""Reaching definitions: the bindings of a name that a statement can see."""
+"""Analysis of reaching definitions, which are the bindings of a name that may reach a statement."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ class ReachingDefinitions:
                 self._ending_arms[block.group] = self._ending_arms.get(block.group, 0) + 1
 
     def at_statement(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
-        """Return the bindings that may reach a statement, and True if one of them certainly does.
+        """Return the bindings that may reach a statement, and whether at least one certainly does.
 
-        The bindings are given as indexes into `binds`.
+        The bindings are indexes into `binds`.
         """
         chain = self._chain(self._statements[at])
         found, killer = self._before(binds, scope, at, chain)
@@ -25,7 +25,7 @@ class ReachingDefinitions:
         return sorted(set(found)), killer >= 0
 
     def at_end(self, binds: Sequence[Binding], scope: int, made_at: int) -> list[int]:
-        """Return the bindings that may hold at the end of the scope, as indexes into `binds`."""
+        """Return the bindings that may reach the end of the scope, as indexes into `binds`."""
         chain = self._chain(self._statements[made_at])
         found, _ = self._before(binds, scope, len(self._statements), chain)
         return sorted(found) or list(range(len(binds)))
@@ -33,9 +33,10 @@ class ReachingDefinitions:
     def _before(
         self, binds: Sequence[Binding], scope: int, at: int, chain: dict[int, int]
     ) -> tuple[list[int], int]:
-        """Return the earlier bindings that may reach `at`, and the block that hides the others.
+        """Return the bindings before `at` that may reach it, and the block that hides earlier
+        bindings.
 
-        The block is -1 if no block hides the others.
+        The block is -1 if no bindings are hidden.
         """
         found: list[int] = []
         arms_seen: dict[int, set[int]] = {}
@@ -54,7 +55,7 @@ class ReachingDefinitions:
         return found, -1
 
     def _chain(self, block: int) -> dict[int, int]:
-        """Return the block and all enclosing blocks, each with its group."""
+        """Map the block and each enclosing block to its group."""
         chain: dict[int, int] = {}
         while block >= 0:
             chain[block] = self._blocks[block].group
@@ -62,7 +63,7 @@ class ReachingDefinitions:
         return chain
 
     def _passes(self, block: int, chain: dict[int, int]) -> bool:
-        """True if a binding in `block` can reach the innermost block of `chain`."""
+        """Return True if a binding in `block` can reach the innermost block of `chain`."""
         groups = chain.values()
         while block not in chain:
             found = self._blocks[block]
@@ -75,7 +76,9 @@ class ReachingDefinitions:
         return True
 
     def _binds_in_all_arms(self, block: int, arms_seen: dict[int, set[int]]) -> bool:
-        """True if all arms of the branch that contains `block` bind the name or leave."""
+        """Return True if every arm of the branch with `block` binds the name or leaves the
+        function.
+        """
         found = self._blocks[block]
         if not found.arms:
             return False

@@ -1,1 +1,1 @@
-"""Name resolution without points-to values: imports, candidates, search scopes, call targets."""
+"""Name-based search for imports, candidate calls and call targets."""

@@ -1,4 +1,4 @@
-"""Call targets: the nodes executed by a call, an attribute read or an attribute assignment."""
+"""Resolution of the nodes executed by a call, an attribute read or an attribute assignment."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ CALLBACK_ARGUMENTS: dict[str, int | str] = {
 
 
 def call_targets(ctx: Context, path: str, number: int) -> Targets:
-    """Return the keys of the nodes that a call executes, each with its tier."""
+    """Return the nodes that a call executes, as a mapping from node key to tier."""
     if (file := ctx.file(path)) is None:
         return {}
     call = file.lowered.calls[number]
@@ -78,7 +78,7 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
 
 
 def _is_polymorphic(file: IndexedFile, call: Call) -> bool:
-    """True for `self.name()`, and for `parameter.name()` with an annotated parameter."""
+    """Return True for `self.name()`, and for `parameter.name()` if the parameter is annotated."""
     term: Any = call.callee
     if not has_tag(term, ATTRIBUTE):
         return False
@@ -87,21 +87,21 @@ def _is_polymorphic(file: IndexedFile, call: Call) -> bool:
 
 
 def _is_operator_call(call: Call) -> bool:
-    """True if a special method is called, by syntax or by name."""
+    """Return True if the call runs a special method, either through syntax or by its name."""
     term: Any = call.callee
     return has_tag(term, ATTRIBUTE) and is_operator_method(str(term[2]))
 
 
 def is_operator_method(name: str) -> bool:
-    """True if syntax other than a call runs methods with this name."""
+    """Return True for special methods other than `__init__`, `__new__` and `__call__`."""
     special = name[:2] == name[-2:] == "__"
     return special and name not in {"__init__", "__new__", "__call__"}
 
 
 def _mentions_class(ctx: Context, file: IndexedFile | None, value: Value) -> bool:
-    """Return True if a file mentions a special method's class.
+    """Return True if a file mentions the class of a special method.
 
-    Callers of such a method are searched for only in such files.
+    Only such files are searched for callers of the method.
     """
     owner = value[2] if value[0] == BOUND else value
     in_project = owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS}
@@ -193,7 +193,7 @@ def _builtin_targets(ctx: Context, name: str, call: Call, site: tuple[str, int])
 
 
 def _callback_values(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> Values:
-    """Return the argument that an external function calls."""
+    """Return the values of the callback that is passed to an external function."""
     argument = CALLBACK_ARGUMENTS.get(name)
     if isinstance(argument, int):
         return ctx.solve(("argument", CALLER_LEVELS, *site, argument))
@@ -210,7 +210,7 @@ def hashable_term(term: Any) -> Any:
 
 
 def _add_getters(ctx: Context, path: str, scope: int, at: int, term: Any, found: Targets) -> None:
-    """Add the property getters that run before their result is called."""
+    """Add the property getters that run when the callee `term` is evaluated."""
     if has_tag(term, ATTRIBUTE):
         for key, tier in read_targets(ctx, path, scope, at, term).items():
             _add(found, key, tier)

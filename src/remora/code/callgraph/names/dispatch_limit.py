@@ -1,4 +1,4 @@
-"""Dispatch limit: replaces too many possible overrides with the method of their common base."""
+"""Replacement of too many possible overrides by the method of a common base class."""
 
 from collections import Counter
 
@@ -20,7 +20,7 @@ _MAX_METHODS = 5
 def limit_dispatch(ctx: Context, values: Values, *, polymorphic: bool) -> Values:
     """Limit the number of inferred methods.
 
-    If `polymorphic` is True, overrides in subclasses of `self` are not limited.
+    If `polymorphic` is True, methods of `self` are not limited.
     """
     kinds = {INSTANCE} if polymorphic else {INSTANCE, SELF}
     inferred = [v for v, tier in values if tier and v[0] == BOUND and v[2][0] in kinds]
@@ -40,7 +40,7 @@ def _method_name(ctx: Context, value: Value) -> str:
 
 
 def _merge_overrides(ctx: Context, bound: list[Value], name: str, found: dict[Value, int]) -> None:
-    """If there are too many overrides, replace them with the method of their most common base."""
+    """Replace the overrides with the method of their most common base if there are too many."""
     orders = {value: [v for v, _ in ctx.solve(("mro", *value[2][1:]))] for value in bound}
     shared = Counter(v for order in orders.values() for v in order if v[0] == CLASS)
     ranked = sorted(shared, key=lambda v: (-shared[v], -len(ctx.solve(("mro", *v[1:]))), v))

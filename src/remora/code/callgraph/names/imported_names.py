@@ -1,4 +1,4 @@
-"""Imports of a file: the nodes that its import statements refer to."""
+"""Nodes that the import statements of a file refer to."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from remora.ids import node_key
 
 
 def imports_of(ctx: Context, path: str) -> Iterator[str]:
-    """Yield the imported nodes that the file mentions; an instance counts as its class."""
+    """Yield the keys of imported nodes that the file mentions. An instance counts as its class."""
     if (file := ctx.file(path)) is None:
         return
     for number, scope in enumerate(file.scopes):
@@ -43,7 +43,10 @@ def _imported_values(
 
 
 def _node(ctx: Context, value: Value) -> tuple[str, str] | None:
-    """Return (path, qualname) for the node of a value, or for the class if it is an instance."""
+    """Return (path, qualname) for the node that a value refers to, or None.
+
+    An instance refers to its class.
+    """
     if value[0] == MODULE:
         return value[1], MODULE_NAME
     if value[0] not in {CLASS, FUNCTION, INSTANCE}:

@@ -1,4 +1,4 @@
-"""Candidates by name: calls that may call a function, and classes that may derive from a class."""
+"""Search by name for calls that may call a function, and for possible subclasses of a class."""
 
 from collections.abc import Collection, Iterator
 from typing import Final

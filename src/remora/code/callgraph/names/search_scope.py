@@ -1,4 +1,4 @@
-"""Search scope: the files that are searched, by name, for callers of a node.
+"""Selection of the files that are searched by name for callers of a node.
 
 If too many files mention a name, only files near the node are searched. The search for callees uses
 the same limits.
@@ -25,7 +25,10 @@ MAX_ALIAS_FILES: Final = 32
 
 
 class SearchScope:
-    """The files to search for one node. Stores only paths, because every node may have a scope."""
+    """The files to search for one node.
+
+    Only paths are stored, because every node may have a search scope.
+    """
 
     def __init__(self, ctx: Context, file: IndexedFile, scope: int) -> None:
         self._ctx = ctx
@@ -42,7 +45,7 @@ class SearchScope:
         return self._files(name, self._limit(name, own=own))
 
     def is_caller_file(self, path: str, name: str, *, own: bool) -> bool:
-        """True if `caller_files` contains `path`; the file must mention the name."""
+        """Return True if `caller_files` contains `path`. The file at `path` must mention the name."""
         if not (mentioned := mentioned_name(name)):
             return path == lambda_file(name)
         return not self._ctx.is_common(mentioned, self._limit(name, own=own)) or path in self.near
@@ -70,7 +73,12 @@ class SearchScope:
 
     @property
     def near(self) -> frozenset[str]:
-        """Files in the node's folder or mentioning its module, package or (related) class."""
+        """The files that are close to the node.
+
+        For a method, these are its file and the files that mention its module, its class or a
+        related class. For other nodes, these are the files in its folder and the files that mention
+        its module or one of its parent folders.
+        """
         return self._ctx.memoize(self._cache, "near", self._find_near)
 
     def _find_near(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Unique method: the only method in the project with a given name, for unknown receivers."""
+"""Lookup of a method whose name is unique in the project, for receivers of unknown type."""
 
 from remora.code.callgraph.analysis_context import Context
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
@@ -99,7 +99,10 @@ EXTERNAL_METHOD_NAMES = frozenset(
 
 
 def unique_method(ctx: Context, name: str) -> str | None:
-    """Return the key of the only method called `name`, or None if it is not unique."""
+    """Return the key of the only method called `name`, or None if it is not unique.
+
+    Special methods and names that are common in external code are never considered unique.
+    """
     if name in EXTERNAL_METHOD_NAMES or name.startswith("__"):
         return None
     paths = ctx.mentioning(f"def {name}")

@@ -1,1 +1,1 @@
-"""Rules of the solver: one for each kind of question about values, classes and calls."""
+"""Solver rules, one for each kind of question about values, classes and calls."""

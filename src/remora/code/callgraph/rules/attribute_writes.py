@@ -1,4 +1,4 @@
-"""Attribute writes: values stored through `self`, by other code, or as dataclass fields."""
+"""Rules for values assigned to attributes through `self`, by other code, or as dataclass fields."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ _MAX_FILES: Final = 12
 
 
 def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the values that methods of the class and its bases store as `self.name`."""
+    """Return the values stored in attribute `name` of the instances of a class."""
     found: list[Values] = []
     order: list[tuple[IndexedFile, int]] = []
     for file, number in project_mro(ctx, (CLASS, path, scope)):
@@ -45,20 +45,20 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
 
 
 def _keeps_store(ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite) -> bool:
-    """True if no earlier class in `order` overrides what the last class stores."""
+    """Return True if no earlier class in `order` overrides the assignment made by the last class."""
     method = order[-1][0].enclosing_method(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name
     return all(delegates_to_base(ctx, file, n, name, store.name) for file, n in order[:-1])
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the values that other code stores as `name` in known instances of the class."""
+    """Return the values that other code assigns to attribute `name` of the class or its instances."""
     owners = {(INSTANCE, path, scope), (SELF, path, scope), (CLASS, path, scope)}
     return _external_stores(ctx, level, owners, name)
 
 
 def function_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the values stored as attribute `name` of a function."""
+    """Return the values assigned to attribute `name` of a function."""
     return _external_stores(ctx, level, {(FUNCTION, path, scope)}, name)
 
 

@@ -1,4 +1,4 @@
-"""Call results: the return values of a callee, including arguments that it passes through."""
+"""Rules for the results of calls, including arguments that the callee returns."""
 
 from collections.abc import Callable
 from typing import Any
@@ -64,9 +64,9 @@ def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> 
 
 
 def _function_result(ctx: Context, level: int, value: Value, site: tuple[str, int, int]) -> Values:
-    """Return the result of a function, including any arguments of this call that it returns.
+    """Return the result of a function, including arguments of this call that the function returns.
 
-    If the call passes a class, instances of its bases are dropped from the result.
+    If the call passes a class, instances of its bases are removed from the result.
     """
     returned = ctx.read(("result", level, *value[1:]))
     file, call = ctx.definition_file(value[1], value[2]), ctx.call(site[0], site[1])
@@ -95,8 +95,8 @@ def _function_result(ctx: Context, level: int, value: Value, site: tuple[str, in
 def _argument_classes(ctx: Context, point: ProgramPoint, term: Any) -> set[Any]:
     """Return (path, scope) for each class that an argument refers to or instantiates.
 
-    Arguments are evaluated at level 0, because values that grow during a cycle must not remove
-    other values.
+    Arguments are evaluated at level 0, so that values found later in a cycle cannot remove other
+    values.
     """
     callees = ctx.read(("callee", 0, point.path, term)) if isinstance(term, int) else EMPTY
     return {v[1:] for v, _ in join((callees, evaluate(ctx, point, term))) if v[0] == CLASS}
@@ -128,7 +128,7 @@ _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = 
 
 
 def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
-    """In a method's result, replace `self` and instances of its bases with the receiver."""
+    """If a method returns `self`, replace it and instances of its bases with the receiver."""
     order = mro_classes(ctx, receiver)
     if not any(value[0] == SELF and value[1:] in order for value, _ in values):
         return values
@@ -154,7 +154,7 @@ def result(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 
 def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: the values that a function body returns, except the function's own parameters."""
+    """Return the values that a function body returns, excluding the function's own parameters."""
     if (file := ctx.file(path)) is None:
         return EMPTY
     found = file.scopes[scope]
@@ -178,7 +178,7 @@ def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 
 def yields(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: the elements of the generator that a function returns."""
+    """Return the elements of the generator that a function returns."""
     if (file := ctx.file(path)) is None:
         return EMPTY
     found = file.scopes[scope]

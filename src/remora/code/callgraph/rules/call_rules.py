@@ -1,4 +1,4 @@
-"""Call rules: callees, arguments, parameter values and confirmed call sites."""
+"""Rules for callees, arguments, parameter values and confirmed call sites."""
 
 from typing import Any
 
@@ -54,9 +54,9 @@ def callee(ctx: Context, level: int, path: str, number: int) -> Values:
 
 
 def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the values of a parameter.
+    """Return the values of a parameter.
 
-    They come from `self`, its annotation, its default, the arguments of calls, or fixtures.
+    They come from the receiver, annotation, default value, call arguments, or pytest fixtures.
     """
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
@@ -77,9 +77,10 @@ def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Val
 
 
 def _more_specific(ctx: Context, declared: Values, passed: Values) -> Values:
-    """Return the passed values that are subclass instances or containers.
+    """Return the passed values that are more specific than the declared type.
 
-    If the declared type is unknown, return all passed values.
+    These are instances of the declared classes or their subclasses, and containers if the declared
+    type is a container. If the declared type is unknown, return all passed values.
     """
     bases = {value[1:] for value, _ in declared if value[0] == INSTANCE}
     external = [value[1:] for value, _ in declared if value[0] == OPAQUE]
@@ -107,7 +108,7 @@ def _arguments(ctx: Context, level: int, file: IndexedFile, scope: int, index: i
 
 
 def field(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the arguments for a dataclass field at all constructor calls."""
+    """Return the values that constructor calls pass for a dataclass field."""
     file = ctx.scope_file(path, scope)
     if file is None or level <= 0:
         return EMPTY
@@ -161,7 +162,7 @@ def argument(ctx: Context, level: int, path: str, number: int, index: int) -> Va
 
 
 def variadic_items(ctx: Context, level: int, value: Value, key: Any) -> Values:
-    """Return the item `key` of a function's `*args` or `**kwargs`; all items if `key` is None."""
+    """Return item `key` of a function's `*args` or `**kwargs`, or all items if `key` is None."""
     _, path, scope, name = value
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
@@ -206,7 +207,9 @@ def _variadic_arguments(
 
 
 def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: the confirmed calls to a function, or none if there are too many candidates."""
+    """Return the confirmed calls to a function. The result is empty if there are too many
+    candidates.
+    """
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     kind = CLASS if file.scopes[scope].kind == CLASS_SCOPE else FUNCTION
@@ -220,7 +223,10 @@ def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 
 def _offset(ctx: Context, level: int, value: Value, target: Value) -> int | None:
-    """Return the offset from arguments to parameters of `target`, or None if it is not called."""
+    """Return the offset between the arguments of the call and the parameters of `target`.
+
+    Return None if calling `value` does not call `target`.
+    """
     if value == target:
         return 0
     if value[0] == BOUND:

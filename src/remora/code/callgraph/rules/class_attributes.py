@@ -1,4 +1,4 @@
-"""Class attributes: values of the attributes of classes, instances and `super()`."""
+"""Rules for the attributes of classes, instances and `super()`."""
 
 import itertools
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _MAX_PARAMETER_OVERRIDES = 24  # leaves room for other values below the limit of
 
 
 def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the bindings of `name` in the first class of the MRO that defines it."""
+    """Return the values bound to `name` in the first class of the MRO that defines it."""
     for file, number in project_mro(ctx, (CLASS, path, scope)):
         if bindings := file.exported(number, name):
             return join([binding_values(ctx, level, file, each) for each in bindings])
@@ -42,7 +42,7 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
 
 
 def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> Values:
-    """Rule: the getter or setter of the property `name`; empty if it is not a property."""
+    """Return the getter or setter of property `name`. The result is empty if it is not a property."""
     for file, number in project_mro(ctx, (CLASS, path, scope)):
         if not (binds := file.scopes[number].binds.get(name, ())):
             continue
@@ -57,9 +57,9 @@ def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> V
 
 
 def accessors(ctx: Context, value: Value, name: str, setting: bool) -> Values:
-    """Rule: the accessors of the property `name` of an instance.
+    """Return the getters or setters of property `name` of an instance.
 
-    For `self`, the accessors in subclasses are included.
+    If the instance is `self`, accessors in subclasses are included.
     """
     inherited = ctx.read(("accessor", value[1], value[2], name, setting))
     if value[0] != SELF or not inherited:
@@ -81,7 +81,11 @@ def _property(ctx: Context, file: IndexedFile, number: int, name: str, setting: 
 def instance_attribute(
     ctx: Context, level: int, value: Value, name: str, method: str = ""
 ) -> Values:
-    """Return a bound method, property result or stored value; `method` is the calling method."""
+    """Return the values of an attribute of an instance.
+
+    These are bound methods, property results and stored values. `method` is the name of the method
+    that reads the attribute.
+    """
     _, path, scope = value
     if getters := ctx.read(("accessors", value, name, False)):
         results = [ctx.read(("result", level, v[1], v[2])) for v, _ in getters]
@@ -99,7 +103,10 @@ def instance_attribute(
 
 
 def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Return the overrides of an abstract method in subclasses, or none if there are too many."""
+    """Return the overrides of an abstract method in subclasses.
+
+    The result is empty if there are too many overrides.
+    """
     if not is_abstract(ctx, ctx.read(("class_attribute", level, value[1], value[2], name))):
         return EMPTY
     found = join(_subclass_attributes(ctx, level, (SELF, *value[1:]), name, ""))
@@ -109,7 +116,7 @@ def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
 def _subclass_attributes(
     ctx: Context, level: int, value: Value, name: str, method: str
 ) -> Iterator[Values]:
-    """Yield the attribute of each subclass that `self` may be an instance of."""
+    """Yield the values of the attribute in each subclass that `self` may be an instance of."""
     for subclass, _ in ctx.read(("derived", value[1], value[2])):
         if method and not _is_inherited(ctx, subclass, value, method):
             continue
@@ -119,7 +126,7 @@ def _subclass_attributes(
 
 
 def _is_inherited(ctx: Context, subclass: Value, value: Value, method: str) -> bool:
-    """True if a subclass runs the method of the class, by inheritance or delegation."""
+    """Return True if `subclass` inherits `method`, or overrides it and calls the base method."""
     between = itertools.takewhile(
         lambda o: (o[0].path, o[1]) != value[1:], project_mro(ctx, subclass)
     )
@@ -139,7 +146,7 @@ def is_abstract(ctx: Context, methods: Values) -> bool:
 def attribute_of_class(
     ctx: Context, level: int, value: Value, name: str, method: str = ""
 ) -> Values:
-    """Return an attribute of a class itself. A member of an enum is an instance of the enum."""
+    """Return the values of a class attribute. Members of an enum are instances of the enum."""
     members = ctx.read(("class_attribute", level, value[1], value[2], name))
     order = ctx.read(("mro", value[1], value[2]))
     external = {v[1] for v, _ in order if v[0] == EXTERNAL}
@@ -157,7 +164,7 @@ def attribute_of_class(
 
 
 def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Return an attribute from the classes that follow the given class in its MRO."""
+    """Return an attribute of `super()`, found in the classes after the given class in its MRO."""
     _, path, scope, receiver = value
     order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
     for found in order:
@@ -170,7 +177,7 @@ def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values
 
 
 def bind_methods(ctx: Context, values: Values, receiver: Value) -> Values:
-    """Return class attributes as read through a receiver, with functions bound to the receiver."""
+    """Return the values of a class attribute, with functions bound to the receiver."""
     found: dict[Value, int] = {}
     for value, tier in values:
         member = value
@@ -192,14 +199,17 @@ def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
 
 
 def special(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Rule: the result of the special method `name` of an instance."""
+    """Return the result of calling the special method `name` of an instance."""
     methods = ctx.read(("class_attribute", level, value[1], value[2], name))
     found = [ctx.read(("result", level, v[1], v[2])) for v, _ in methods if v[0] == FUNCTION]
     return weaken(join(found))
 
 
 def self_value(ctx: Context, path: str, scope: int) -> Values:
-    """Return the value of the first parameter of a method; empty for a plain function."""
+    """Return the value of a method's first parameter.
+
+    The result is empty for static methods and plain functions.
+    """
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     found = file.scopes[scope]

@@ -1,4 +1,4 @@
-"""Containers: their items, and the results of iterating, entering or subscripting a value."""
+"""Rules for the items of containers, and for iterating over, entering or subscripting a value."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +33,7 @@ _MANAGERS = frozenset(("contextmanager", "asynccontextmanager"))
 
 
 def item(ctx: Context, level: int, value: Value, key: Any) -> Values:
-    """Rule: `value[key]`; `key` is None if it is not constant."""
+    """Return the values of `value[key]`. `key` is None if it is not constant."""
     found = _ITEMS.get(value[0])
     return EMPTY if found is None else weaken(found(ctx, level, value, key))
 
@@ -52,7 +52,7 @@ def each(ctx: Context, level: int, value: Value) -> Values:
 
 
 def entered(ctx: Context, level: int, value: Value, is_async: bool) -> Values:
-    """Rule: the value that `with value as …` binds."""
+    """Return the values that `with value as …` binds."""
     if value[0] in {INSTANCE, SELF}:
         result = ctx.read(("special", level, value, "__aenter__" if is_async else "__enter__"))
         return await_values(ctx, level, result) if is_async else result
@@ -74,7 +74,7 @@ def _literal(ctx: Context, level: int, value: Value, key: Any) -> Values:
 
 
 def _matching_items(container: Container, key: Any) -> list[tuple[Any, Any]]:
-    """Return the items that `key` may select, each with its key."""
+    """Return (item, key) for each item that `key` may select."""
     if container.keys is not None:
         pairs = list(zip(container.items, container.keys, strict=True))
         return [p for p in pairs if key is None or p[1] is None or p[1] == key]
@@ -93,7 +93,7 @@ def _matching_items(container: Container, key: Any) -> list[tuple[Any, Any]]:
 def _later_items(
     ctx: Context, level: int, file: IndexedFile, site: tuple[bool, int], key: Any
 ) -> list[Values]:
-    """Return the values added later through variables that the container is assigned to."""
+    """Return the values that are added later through variables that hold the container."""
     found = []
     for variable in file.variables_by_container.get(site, ()):
         for fill in file.fills_by_variable.get(variable, ()):
@@ -144,7 +144,7 @@ def _factory_results(ctx: Context, level: int, factories: Values) -> Values:
 
 
 def _pair(ctx: Context, level: int, value: Value, key: Any) -> Values:
-    """Return an item of a pair made by `zip`, `enumerate` or `items()`, or the pair itself."""
+    """Return an item of a pair produced by `zip`, `enumerate` or `items()`, or the pair itself."""
     inner = value[1]
     if inner[0] == BUILT_CONTAINER:
         file = ctx.file(inner[1])

@@ -1,4 +1,4 @@
-"""Declared types: the values that an annotation describes."""
+"""Conversion of type annotations to the values that they describe."""
 
 from typing import Any
 
@@ -82,7 +82,10 @@ _MAX_DEPTH = 8
 
 
 def declared_values(ctx: Context, point: ProgramPoint, term: Any, depth: int = 0) -> Values:
-    """Return values of the declared type; empty for Any, Callable or a type variable."""
+    """Return the values of a declared type.
+
+    The result is empty for uninformative types such as Any, Callable or a type variable.
+    """
     if term is None or depth > _MAX_DEPTH:
         return EMPTY
     if term.__class__ is not str and term[0] == EITHER:

@@ -1,4 +1,4 @@
-"""Fixture parameters: the values that pytest passes to tests and fixtures."""
+"""Values that pytest passes to tests and fixtures."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from remora.code.ir.model import DEFINITION, GENERATOR, TEXT, has_tag
 
 
 def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name: str) -> Values:
-    """Return the values of parameter `name` of a test or fixture, or none for other functions."""
+    """Return the values that pytest passes for a parameter, if the function is a test or fixture."""
     function = file.scopes[scope]
     if not function.name.startswith("test") and not _is_fixture(file, scope):
         return EMPTY
@@ -29,7 +29,10 @@ def _is_fixture(file: IndexedFile, number: int) -> bool:
 def _fixtures(
     ctx: Context, file: IndexedFile, scope: int, name: str
 ) -> Iterator[tuple[IndexedFile, int]]:
-    """Yield the fixtures with this name, nearest first: class, file, then parent folders."""
+    """Yield the fixtures called `name`, nearest first.
+
+    Fixtures are searched for in the class, the file, and the `conftest.py` of each parent folder.
+    """
     folder = file.path
     parent = file.scopes[scope].parent
     local = {parent: _fixture_in_scope(file, parent, name), 0: _fixture_in_scope(file, 0, name)}

@@ -1,4 +1,4 @@
-"""Class hierarchy: bases, MRO, subclasses, and delegation from a class to its bases."""
+"""Rules for bases, MROs and subclasses of classes, and for delegation to base classes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _PLAIN_BASES = frozenset(
 
 
 def mro(ctx: Context, path: str, scope: int) -> Values:
-    """Rule: the class and its bases in method resolution order."""
+    """Return the class and its bases in method resolution order."""
     own: Value = (CLASS, path, scope)
     orders: list[list[Value]] = []
     bases: list[Value] = []
@@ -55,7 +55,7 @@ def _without_subscript(base: Any) -> Any:
 
 
 def derived(ctx: Context, path: str, scope: int) -> Values:
-    """Rule: all direct and indirect subclasses, or none if there are too many."""
+    """Return all direct and indirect subclasses. The result is empty if there are too many."""
     if (file := ctx.scope_file(path, scope)) is None:
         return EMPTY
     own: Value = (CLASS, path, scope)
@@ -89,7 +89,7 @@ def _protocol_implementations(
 
 
 def project_mro(ctx: Context, value: Value) -> Iterator[tuple[IndexedFile, int]]:
-    """Yield the project classes in the MRO of a class, each with its file (see `scope_file`)."""
+    """Yield the file and scope number of each project class in the MRO of a class."""
     for found, _ in ctx.read(("mro", value[1], value[2])):
         file = ctx.scope_file(found[1], found[2]) if found[0] == CLASS else None
         if file is not None:
@@ -102,7 +102,7 @@ def has_external_base(ctx: Context, value: Value) -> bool:
 
 
 def is_dataclass(file: IndexedFile, number: int) -> bool:
-    """True if the constructor of a class is generated from its fields."""
+    """Return True if the constructor of a class is generated from its fields."""
     scope = file.scopes[number]
     decorators = file.decorator_names(number) & {"dataclass", "define", "frozen", "attrs", "s"}
     return bool(decorators) or any(file.term_name(base) == "NamedTuple" for base in scope.bases)
@@ -111,7 +111,7 @@ def is_dataclass(file: IndexedFile, number: int) -> bool:
 def delegates_to_base(
     ctx: Context, file: IndexedFile, number: int, method: str, attribute: str = ""
 ) -> bool:
-    """True if a class inherits `method`, or overrides it and calls the base method.
+    """Return True if a class inherits `method`, or overrides it and calls the base method.
 
     An override that stores `attribute` after that call does not count.
     """
@@ -135,9 +135,9 @@ _MAX_CLASSES = 256  # maximum length of an MRO; a chain of subclasses may have t
 
 
 def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:
-    """Return `own`, followed by the merged orders of its bases.
+    """Return `own` followed by the merged MROs of its bases.
 
-    If the orders conflict, which Python would reject, the result is in depth-first order.
+    If the MROs conflict, which is an error in Python, the classes are in depth-first order.
     """
     if len(orders) == 1:
         return list(dict.fromkeys([own, *orders[0]]))[:_MAX_CLASSES]

@@ -1,4 +1,4 @@
-"""Member access: the attributes of each kind of value."""
+"""Rules for attribute access on each kind of value."""
 
 from collections.abc import Callable
 
@@ -41,13 +41,15 @@ def member(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 
 def self_member(ctx: Context, level: int, value: Value, name: str, method: str) -> Values:
-    """Rule: `self.name` in a method of the class, or `cls.name`."""
+    """Return the values of `self.name` or `cls.name` in a method of the class."""
     find = attribute_of_class if value[0] == OWN_CLASS else instance_attribute
     return find(ctx, level, value, name, method)
 
 
 def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Rule: `parameter.name`, where the annotated parameter may be an instance of a subclass."""
+    """Return the values of `parameter.name` for an annotated parameter, including subclass
+    overrides.
+    """
     found = ctx.read(("member", level, value, name))
     return found if value[0] != INSTANCE else join((found, overrides(ctx, level, value, name)))
 

@@ -1,4 +1,4 @@
-"""Evaluation: the points-to values of a term."""
+"""Evaluation of terms to their points-to values."""
 
 import builtins
 from collections.abc import Callable
@@ -64,7 +64,10 @@ def evaluate(ctx: Context, point: ProgramPoint, term: Any, depth: int = 0) -> Va
 
 
 def name_values(ctx: Context, point: ProgramPoint, name: str) -> Values:
-    """Return the values of a name: from the file's bindings, its star imports, or the builtins."""
+    """Return the values of a name.
+
+    The name is looked up in the file's bindings, then its star imports, then the builtins.
+    """
     if (file := ctx.scope_file(point.path, point.scope)) is None:
         return EMPTY
     if bindings := file.lookup(point.scope, name, point.at):
@@ -83,7 +86,7 @@ def _visible_binding(
 
 
 def binding_values(ctx: Context, level: int, file: IndexedFile, binding: VisibleBinding) -> Values:
-    """Return the values of one binding, reading another answer only if necessary."""
+    """Return the values of a binding. Reads another answer only if necessary."""
     found = file.scopes[binding.scope].binds[binding.name][binding.bind]
     if found.kind == DEFINITION and found.extra is None:
         is_class = file.scopes[found.term].kind == CLASS_SCOPE
@@ -184,7 +187,7 @@ def _attribute(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Valu
 
 
 def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str] | None:
-    """Return (path, class, name) for the enclosing method, which limits the types of `self`."""
+    """Return (path, class, name) for the enclosing method, or None."""
     file = ctx.scope_file(point.path, point.scope)
     method = None if file is None else file.enclosing_method(point.scope)
     if file is None or method is None:
@@ -195,9 +198,9 @@ def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str]
 def member_values(
     ctx: Context, level: int, receivers: Values, name: str, *, annotated: bool = False
 ) -> Values:
-    """Return the attribute `name` of each receiver.
+    """Return the values of attribute `name` of each receiver.
 
-    `annotated` is True if exact receivers come from annotations.
+    If `annotated` is True, receivers with tier EXACT come from a parameter annotation.
     """
     found = []
     for value, tier in receivers:

@@ -1,4 +1,4 @@
-"""Return flow: the parameters that a function returns, either unchanged or instantiated."""
+"""Analysis of which parameters a function returns, either unchanged or instantiated."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,10 @@ ReturnedParameter = tuple[str, int]
 
 
 def returned_parameters(ctx: Context, path: str, scope: int) -> Values:
-    """Rule: the parameters that the function returns, or none for a generator or coroutine."""
+    """Return the parameters that a function returns.
+
+    The result is empty for a generator or coroutine.
+    """
     file = ctx.file(path)
     if file is None or file.scopes[scope].flags:
         return EMPTY
@@ -62,7 +65,7 @@ def _from_name(
 def _from_call(
     ctx: Context, file: IndexedFile, numbered: tuple[int, Call], depth: int
 ) -> Iterator[ReturnedParameter]:
-    """Yield the parameters that a call returns, passed through or as instances."""
+    """Yield the parameters that a call returns, either unchanged or instantiated."""
     number, call = numbered
     point = (call.scope, call.at)
     same_class = _object_of_class_term(file, call.callee)
@@ -84,7 +87,7 @@ def _from_call(
 
 
 def _object_of_class_term(file: IndexedFile, term: Any) -> str | None:
-    """Return `x` for the terms `x.__class__` and `type(x)`."""
+    """Return `x` for the terms `x.__class__` and `type(x)`, or None for any other term."""
     if isinstance(term, int):
         call = file.lowered.calls[term]
         named = call.args[0] if call.callee == "type" and len(call.args) == 1 else None

@@ -1,4 +1,4 @@
-"""Rule table: maps the name of each question to its rule."""
+"""Table that maps the name of each question to its rule."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,12 +19,12 @@ from remora.code.callgraph.rules import (
 
 
 def _name(ctx: Context, path: str, scope: int, at: int, name: str) -> Values:
-    """Rule: the values of a name at level 0, that is, without following callers."""
+    """Return the values of a name at level 0, that is, without following callers."""
     return points_to.name_values(ctx, ProgramPoint(0, path, scope, at), name)
 
 
 def _term(ctx: Context, level: int, path: str, scope: int, at: int, term: Any) -> Values:
-    """Rule: the values of a term at a program point."""
+    """Return the values of a term at a program point."""
     return points_to.evaluate(ctx, ProgramPoint(level, path, scope, at), term)
 
 

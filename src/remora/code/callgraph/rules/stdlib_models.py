@@ -1,4 +1,4 @@
-"""Standard library models: external functions that return, wrap or contain their arguments."""
+"""Models of standard library functions whose result is, wraps or contains an argument."""
 
 from collections.abc import Callable
 
@@ -107,7 +107,7 @@ def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
 
 
 def _identity_result(ctx: Context, level: int, name: str, site: Site) -> Values:
-    """Return the argument of the call, or IDENTITY if it has none, as in `@lru_cache()`."""
+    """Return the argument of the call, or IDENTITY if it has no arguments, as in `@lru_cache()`."""
     file = ctx.file(site[0])
     if file is None or not file.lowered.calls[site[1]].args:
         return exact_value(IDENTITY)
@@ -127,7 +127,7 @@ def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
 
 
 def _key(ctx: Context, site: Site) -> str | None:
-    """Return the first argument if it is a constant string, or None."""
+    """Return the first argument if it is a constant string, otherwise None."""
     file = ctx.file(site[0])
     args = file.lowered.calls[site[1]].args if file is not None else ()
     return args[0][1] if args and has_tag(args[0], TEXT) else None
@@ -158,7 +158,7 @@ def _super(ctx: Context, _level: int, site: Site) -> Values:
 
 
 def _type(ctx: Context, _level: int, site: Site) -> Values:
-    """Return the class for `type(self)`, or OPAQUE for any other argument."""
+    """Return the class of `self` for `type(self)`, or OPAQUE for any other argument."""
     if (file := ctx.file(site[0])) is None:
         return EMPTY
     call = file.lowered.calls[site[1]]

@@ -11,7 +11,7 @@ _COPY_FUNCTIONS = frozenset(("list", "tuple", "sorted", "set"))
 
 
 def is_dunder_all(builder: IRBuilder, target: ast.expr) -> bool:
-    """True if `target` is the module's `__all__`."""
+    """Return True if `target` is the module's `__all__`."""
     named = isinstance(target, ast.Name) and target.id == _NAME
     return named and builder.scope.kind == MODULE_SCOPE
 
@@ -21,7 +21,7 @@ def assign_exports(builder: IRBuilder, value: ast.expr) -> None:
 
 
 def extend_exports(builder: IRBuilder, value: ast.expr) -> None:
-    """Record `__all__ += value`; a value that cannot be evaluated makes `__all__` unknown."""
+    """Record `__all__ += value`. If the value cannot be evaluated, `__all__` becomes unknown."""
     more = _evaluate(builder, value)
     builder.exports = None if builder.exports is None or more is None else builder.exports + more
 
@@ -42,7 +42,7 @@ def extend_exports_by_call(builder: IRBuilder, call: ast.Call) -> None:
 
 
 def _evaluate(builder: IRBuilder, node: ast.expr) -> list[Export] | None:
-    """Return the exported names and the modules whose `__all__` is included.
+    """Return the names in an `__all__` expression, and the modules whose `__all__` it includes.
 
     Return None if any part is unknown.
     """
@@ -89,7 +89,7 @@ def _as_list(module: _Module | None) -> list[Export] | None:
 
 
 def _module(builder: IRBuilder, node: ast.expr) -> _Module | None:
-    """Return the module that `a.b` refers to, in the form (level, dotted name) of an import."""
+    """Return (level, dotted name) for the module that `a.b` refers to, or None."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -99,7 +99,7 @@ def _module(builder: IRBuilder, node: ast.expr) -> _Module | None:
 
 
 def _imported_module(builder: IRBuilder, name: str, *, of: str = "") -> _Module | None:
-    """Return the module imported as `name`.
+    """Return the module imported as `name`, or None.
 
     If `of` is given, return the module in `from module import of as name`.
     """

@@ -1,4 +1,4 @@
-"""Terms of type annotations."""
+"""Conversion of type annotations to terms."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Lowering of assignment targets: names, attributes, items, unpacking."""
+"""Lowering of assignment targets, including attributes, items and unpacking."""
 
 import ast
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def constant_key(node: ast.expr) -> Any:
 
 
 def lower_named_expression(builder: IRBuilder, node: ast.NamedExpr) -> Any:
-    """Lower `a := b`. In a comprehension, it binds the name in the enclosing function."""
+    """Lower `a := b`. In a comprehension, the name is bound in the enclosing function."""
     term = lower_expression(builder, node.value)
     inside = builder.scope
     builder.enter(inside.enclosing_function)

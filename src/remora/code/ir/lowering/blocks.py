@@ -194,9 +194,10 @@ def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, 
 
 
 def _captures(pattern: ast.pattern) -> Iterator[tuple[str | None, ast.expr | None]]:
-    """Yield the name and class of each capture.
+    """Yield the name and class of each capture in a `match` pattern.
 
-    The name is None for the subject itself. The class is None if the pattern has no class.
+    The name is None if the pattern narrows the subject itself. The class is None if the pattern has
+    no class.
     """
     pending: list[tuple[ast.pattern, bool]] = [(pattern, True)]
     while pending:

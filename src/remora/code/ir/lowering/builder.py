@@ -27,7 +27,7 @@ from remora.ids import MODULE, NodeKey
 
 
 class OpenScope:
-    """A scope under construction; `qualname` is set at the end."""
+    """A scope under construction. `qualname` is set after all definitions have been found."""
 
     __slots__ = (
         "annotation",
@@ -73,7 +73,10 @@ class OpenScope:
         self.yields: list[tuple[int, Any]] = []
 
     def owner_of(self, name: str) -> "OpenScope":
-        """Return the nearest outer function that binds the nonlocal `name`."""
+        """Return the nearest enclosing function that binds the nonlocal `name`.
+
+        If there is no such function, return this scope.
+        """
         scope = self.parent
         while scope is not None:
             known = name in scope.binds or any(p.name == name for p in scope.params)
@@ -84,7 +87,7 @@ class OpenScope:
 
     @property
     def enclosing_function(self) -> "OpenScope":
-        """The scope itself, or its nearest enclosing scope that is not a comprehension."""
+        """The scope itself or, for a comprehension, the nearest enclosing scope of another kind."""
         scope = self
         while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
             scope = scope.parent
@@ -118,7 +121,7 @@ LoweringFunction = Callable[["IRBuilder", Any], Any]
 
 
 class IRBuilder:
-    """The IR of one file under construction, and the current position in the file."""
+    """Builds the IR of one file and keeps track of the current position in the file."""
 
     __slots__ = (
         "block",
@@ -180,7 +183,7 @@ class IRBuilder:
         self.scopes: list[OpenScope] = [self.scope]
 
     def open_scope(self, kind: int, name: str, line: int) -> OpenScope:
-        """Open a scope inside the current one, created by the current statement."""
+        """Create a scope inside the current scope, at the current statement."""
         scopes = self.scopes
         scope = OpenScope(kind, name, len(scopes), self.scope, self.statement, line)
         scopes.append(scope)
@@ -199,7 +202,7 @@ class IRBuilder:
         return self.groups
 
     def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
-        """Bind `name` in the current statement."""
+        """Record that the current statement binds `name`."""
         target = self.scope
         if target.outer:
             target = target.outer.get(name, target)

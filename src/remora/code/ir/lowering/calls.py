@@ -1,4 +1,4 @@
-"""Lowering of calls, including their writes to containers and attributes."""
+"""Lowering of calls, including calls that write to containers or attributes."""
 
 import ast
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
 
 
 def record_decorator_call(builder: IRBuilder, decorator: Any, line: int, term: Any) -> Any:
-    """Record a call that passes `term` to a decorator; return the term of the result."""
+    """Record a call that passes `term` to a decorator, and return the term of the result."""
     builder.calls.append(Call(builder.scope_index, builder.statement, line, decorator, (term,)))
     return len(builder.calls) - 1
 
@@ -72,7 +72,7 @@ def _arguments(
 
 
 def _record_getattr(builder: IRBuilder, line: int, callee: str, args: Sequence[Any]) -> None:
-    """Record `getattr` and `setattr` with a constant name as attribute access."""
+    """Record a `getattr` or `setattr` call with a constant name as an attribute access."""
     if len(args) < 2 or not is_text(args[1]):
         return
     name = args[1][1]

@@ -20,7 +20,7 @@ from remora.ids import MODULE, NodeKey, node_key
 
 
 class LoweringResult(NamedTuple):
-    """IR of a file, its definitions and imports, and the branches in each definition."""
+    """The IR, definitions and imports of a file, and the number of branches in each definition."""
 
     lowered: LoweredFile
     definitions: list[Definition]
@@ -29,7 +29,7 @@ class LoweringResult(NamedTuple):
 
 
 def lower_module(path: str, tree: ast.Module) -> LoweringResult:
-    """Lower one file; `path` is escaped as in node keys."""
+    """Lower one file. `path` is escaped as in node keys."""
     builder = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
     pending = builder.pending_bodies
     pending.append((builder.scope, tree.body, 0))
@@ -48,7 +48,9 @@ _position = attrgetter("lineno", "col_offset")
 
 
 def _name_definitions(builder: IRBuilder) -> list[Definition]:
-    """Assign qualnames to all definitions; repeated names get `#2`, `#3` in source order."""
+    """Assign qualnames to all definitions. Repeated names get `#2`, `#3` and so on, in source
+    order.
+    """
     module = builder.scopes[0]
     module.key, prefix = node_key(builder.path), node_key(builder.path, "")
     # reserve the module's own key: a definition may also be called __module__

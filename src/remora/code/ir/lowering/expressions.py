@@ -35,7 +35,7 @@ def lower_expression(builder: IRBuilder, node: Any) -> Any:
 
 
 def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
-    """Lower several expressions; names and constants are handled inline for speed."""
+    """Lower several expressions. Names and constants are handled inline for speed."""
     terms = []
     for node in nodes:
         if node.__class__ is _NAME:
@@ -50,7 +50,7 @@ def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
 
 
 def constant_term(value: Any) -> Any:
-    """Return the term of a constant; the values None and `...` have no term."""
+    """Return the term of a constant, or None for the constants None and `...`."""
     kind = value.__class__
     if kind is str and len(value) < LONGEST_NAME and value.isidentifier():
         return (TEXT, value)
@@ -60,7 +60,7 @@ def constant_term(value: Any) -> Any:
 def record_implicit_call(
     builder: IRBuilder, base: Any, name: str, line: int, args: Sequence[Any] = ()
 ) -> Any:
-    """Record a special method call that syntax implies; return the term of the result."""
+    """Record a special method call that syntax implies, and return the term of the result."""
     if base is None or (base.__class__ is tuple and base[0] in _CONSTANT_TAGS):
         return None
     builder.names.add(name)
@@ -72,7 +72,7 @@ def record_implicit_call(
 
 
 def is_unknown_or_constant(term: Any) -> bool:
-    """True if an operator on the term does not run any project code."""
+    """Return True if an operator applied to the term cannot run project code."""
     return term is None or (term.__class__ is tuple and term[0] in _CONSTANT_TAGS)
 
 
@@ -84,5 +84,5 @@ def are_unknown_or_constant(terms: Iterable[Any]) -> bool:
 
 
 def is_text(term: Any) -> bool:
-    """True if the term is a string constant that may be a name."""
+    """Return True if the term is a string constant that may be a name."""
     return term.__class__ is tuple and term[0] == TEXT

@@ -60,7 +60,7 @@ def record_iteration(builder: IRBuilder, source: Any, line: int) -> None:
 def _enter_comprehension(
     builder: IRBuilder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 ) -> OpenScope:
-    """Enter the comprehension's scope and bind its loop names; return the outer scope."""
+    """Enter the scope of a comprehension and bind its loop variables. Return the outer scope."""
     outside = builder.scope
     inside = builder.open_scope(COMPREHENSION_SCOPE, "", node.lineno)
     for generator in node.generators:

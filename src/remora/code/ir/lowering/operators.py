@@ -79,7 +79,7 @@ def lower_slice(builder: IRBuilder, node: ast.Slice) -> None:
 
 
 def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
-    """Lower `and` and `or`; the result may be any operand."""
+    """Lower `and` or `or`. The result may be any operand."""
     values = node.values
     builder.counted_scope.branches += len(values) - 1
     return _either(lower_expressions(builder, values))
@@ -92,7 +92,10 @@ def lower_conditional(builder: IRBuilder, node: ast.IfExp) -> Any:
 
 
 def lower_binary(builder: IRBuilder, node: ast.BinOp) -> Any:
-    """Lower a binary operator. Iterative, because long sums are deeply nested on the left."""
+    """Lower a binary operator.
+
+    This is iterative, because long sums are deeply nested on the left.
+    """
     parts = [node]
     left: Any = node.left
     while left.__class__ is _BINOP:

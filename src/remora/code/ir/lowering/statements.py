@@ -1,4 +1,4 @@
-"""Lowering of simple statements: assignments, imports, return, raise, delete."""
+"""Lowering of simple statements, such as assignments, imports and `return`."""
 
 import ast
 from typing import Any

@@ -1,1 +1,1 @@
-"""Cases, properties and source text of tests. Nothing in this package runs project code."""
+"""Test cases, properties and the source of tests. Nothing in this package runs project code."""

@@ -1,4 +1,4 @@
-"""Candidate calls of a function as source text, most informative first."""
+"""Candidate calls of a function as source code, most informative first."""
 
 import ast
 import re
@@ -22,9 +22,9 @@ _EXAMPLE = re.compile(r"^\s*>>>\s*(.+)$", re.MULTILINE)
 def candidate_calls(subject: TargetFunction, others: Iterable[ast.Module]) -> list[str]:
     """Return up to `MAX_CALLS` calls of the function, as expressions in its module's namespace.
 
-    First come docstring examples, then calls with constants in the module and in `others` (project
-    files), then calls with values chosen by type and use. Calls that contradict annotations come
-    last.
+    Calls in docstring examples come first, followed by calls with constant arguments from the
+    module and `others` (project files), and then by calls whose values are chosen by type and
+    usage. Calls that contradict annotations come last.
     """
     trees = [subject.source.tree, *others]
     receivers = list(_receivers(subject, trees))
@@ -43,7 +43,7 @@ def candidate_calls(subject: TargetFunction, others: Iterable[ast.Module]) -> li
 
 
 def literal_calls(function: FunctionNode, trees: Iterable[ast.Module]) -> list[str]:
-    """Return calls whose arguments are all literals, from the docstring, then from `trees`."""
+    """Return calls with only literal arguments, first from the docstring and then from `trees`."""
     given = [*_docstring_examples(function), *_constant_arguments(function.name, trees)]
     return [f"{function.name}({words})" for words in given]
 
@@ -80,7 +80,7 @@ def _docstring_examples(function: FunctionNode) -> Iterator[str]:
 
 
 def _constant_arguments(name: str, trees: Iterable[ast.Module]) -> list[str]:
-    """Return the argument lists of calls to `name` whose arguments are all constants."""
+    """Return the argument lists of calls to `name` that have only constant arguments."""
     found: dict[str, None] = {}
     for tree in trees:
         for node in ast.walk(tree):
@@ -110,9 +110,10 @@ def _is_constant(node: ast.Call) -> bool:
 
 
 def _calls_from_types(subject: TargetFunction) -> Iterator[str]:
-    """Yield argument lists from types, defaults and use.
+    """Yield argument lists based on types, defaults and usage.
 
-    The first list has the best value of each parameter; later ones change one value at a time.
+    The first list uses the best value of each parameter. Later lists use other values for one or
+    more parameters.
     """
     classes, args = _classes(subject), subject.parameters
     positional = [*args.posonlyargs, *args.args][subject.implied :]

@@ -1,4 +1,4 @@
-"""Selection of the most informative calls, and their assertions."""
+"""Selection of the most informative calls, and generation of their assertions."""
 
 import ast
 import io
@@ -22,10 +22,10 @@ _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A call and its result: `value` as source text, or the exception that it `raises`.
+    """A call and its result, which is a `value` as source code or the exception that it `raises`.
 
-    `origin` is the exception's module. With `listed`, the call returns an iterator, and `value` is
-    the list of its items.
+    `origin` is the module of the exception. If `listed` is true, the call returns an iterator, and
+    `value` is the list of its items.
     """
 
     call: str
@@ -42,10 +42,11 @@ def case_of(
     is_raised: Callable[[str, int], bool],
     private: str,
 ) -> Case | None:
-    """Return the case if the result is the same in all circumstances and can be asserted.
+    """Return the test case for a call, or None if its result is not stable or cannot be asserted.
 
-    `is_raised(path, line)` is True if the project has a `raise` statement on that line. `private`
-    is a local path that must not appear in the result.
+    `seen` contains the results of repeated runs. `is_raised(path, line)` returns True if the
+    project has a `raise` statement on that line. `private` is a local path that must not appear in
+    the result.
     """
     first = seen[0]
     if first is None or any(_comparable(each) != _comparable(first) for each in seen):
@@ -70,7 +71,10 @@ def _number(result: Mapping[str, Any]) -> int:
 
 
 def _comparable(result: Mapping[str, Any] | None) -> Any:
-    """Return the part of a result that must be equal in repeated runs. Sets compare as sets."""
+    """Return the part of a result that must be equal in repeated runs.
+
+    The order of sets is ignored.
+    """
     if result is None or result.get("how") not in ("value", "raised"):
         return object()
     if result["how"] == "value":
@@ -81,7 +85,7 @@ def _comparable(result: Mapping[str, Any] | None) -> Any:
 def canonical_literal(text: str) -> str | None:
     """Return a literal in canonical form.
 
-    Returns None if the text is not a literal or its value, such as NaN, does not equal itself.
+    Return None if `text` is not a literal, or if its value is not equal to itself, such as NaN.
     """
     try:
         value = ast.literal_eval(text)
@@ -115,12 +119,13 @@ def best_cases(
     killed: Mapping[str, frozenset[int]],
     preferred: frozenset[str] = frozenset(),
 ) -> list[Case]:
-    """Return the cases that together kill the most mutants and then execute the most lines.
+    """Return the cases that together kill the most mutants, and then execute the most lines.
 
-    `killed` maps each call to the mutants it kills. Calls found in the project (`preferred`) take
-    precedence; calls with strings like '.' are chosen last. Among equal cases, those whose result
-    differs from the input win. If only one case is chosen, a case with a different result is added
-    if there is one. Returns an empty list if no mutant is killed or all results are trivial.
+    `killed` maps each call to the mutants that it kills. Calls found in the project (`preferred`)
+    take precedence, and calls with strings such as '.' are chosen last. Among otherwise equal
+    cases, a case whose result differs from its input is preferred. If only one case is chosen, a
+    case with a different result is added if there is one. Return an empty list if no mutant is
+    killed or all results are trivial.
     """
     chosen: list[Case] = []
     covered: set[int] = set()
@@ -156,7 +161,7 @@ def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
 
 
 def _has_symbol_text(call: str) -> bool:
-    """True if a string in the call has neither letters nor digits."""
+    """Return True if a string in the call contains neither letters nor digits."""
     tree = parse_text(call)
     return isinstance(tree, ast.Module) and any(
         isinstance(part, ast.Constant)
@@ -172,12 +177,18 @@ def _differs_from_input(case: Case) -> bool:
 
 
 def _is_informative(case: Case) -> bool:
-    """True if the result is not trivial. An empty result for an empty input proves nothing."""
+    """Return True if the result is not trivial.
+
+    An empty result for an empty input proves nothing.
+    """
     return bool(case.raises) or case.value not in _EMPTY_VALUES
 
 
 def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
-    """Return the unindented body of a test. Cases that do not fit the line width are left out."""
+    """Return the unindented body of a test.
+
+    Cases that do not fit within the line width are omitted.
+    """
     found: list[str] = []
     for case in cases:
         call = with_quotes(f"list({case.call})" if case.listed else case.call, quote)
@@ -191,7 +202,7 @@ def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
 
 
 def is_valid_case(case: Case) -> bool:
-    """True if the case is one call with a literal result or an exception name."""
+    """Return True if the case is a single call with a literal result or an exception name."""
     tree = parse_text(case.call)
     body = tree.body if isinstance(tree, ast.Module) else []
     one = body[0] if len(body) == 1 else None
@@ -207,7 +218,7 @@ def _compared(value: str) -> str:
 
 
 def expected_literal(value: str) -> str:
-    """Return the expected value, in `pytest.approx` if it is a float with many decimal places."""
+    """Return the expected value, or `pytest.approx(...)` for a float with many decimal places."""
     number = ast.literal_eval(value)
     if (
         isinstance(number, float)
@@ -226,7 +237,10 @@ def names_in(lines: Sequence[str]) -> set[str]:
 
 
 def with_quotes(text: str, quote: str) -> str:
-    """Return the expression with `quote` around its strings, except where escapes are needed."""
+    """Return the expression with `quote` around its strings.
+
+    Strings that would need escapes keep their quotes.
+    """
     if quote == "'":
         return text
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for parameters, as source text."""
+"""Hypothesis strategies for parameters, as source code."""
 
 import ast
 
@@ -30,8 +30,9 @@ def strategy_for(
 ) -> str | None:
     """Return a strategy for a parameter's annotated type, or None if the type is unknown.
 
-    Without an annotation, the strategy follows the kind of argument that calls pass (`seen`), or
-    else the parameter's use. `number` is the domain; domain 0 is the widest.
+    If there is no annotation, the strategy is based on `seen`, the kind of argument in existing
+    calls, or else on how the function uses the parameter. `number` is the number of the domain.
+    Domain 0 is the widest.
     """
     if arg.annotation is not None:
         return _of_type(arg.annotation, number)
@@ -41,7 +42,7 @@ def strategy_for(
 
 
 def given_kinds(calls: list[str]) -> list[str | None]:
-    """Return the kinds of the positional literals in the call that passes the most of them."""
+    """Return the kinds of the literals in the call with the most positional arguments."""
     found: list[str | None] = []
     for call in calls:
         body = ast.parse(call, mode="eval").body
@@ -69,7 +70,7 @@ def _of_type(annotation: ast.expr, number: int) -> str | None:
 
 
 def _first(left: ast.expr, right: ast.expr, number: int) -> str | None:
-    """Return the strategy for a union, or None if both types are unknown."""
+    """Return a strategy for both sides of a union, or None if both types are unknown."""
     sides = [s for s in (_of_type(left, number), _of_type(right, number)) if s is not None]
     return " | ".join(sides) if sides else None
 

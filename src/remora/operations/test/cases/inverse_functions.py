@@ -18,7 +18,7 @@ _CONVERSION = re.compile(r"(.+?)(_to_|_2_|2|_as_)(.+)")
 
 
 def inverse_functions(name: str, module: ast.Module) -> Iterator[ast.FunctionDef]:
-    """Yield the module's functions whose name suggests the inverse of `name`."""
+    """Yield the functions in the module whose names suggest that they are the inverse of `name`."""
     wanted = set(_opposites(name))
     for one in module.body:
         if isinstance(one, ast.FunctionDef) and one.name in wanted and one.name != name:
@@ -42,7 +42,7 @@ def _opposites(name: str) -> Iterator[str]:
 
 
 def single_argument(function: FunctionNode) -> str | None:
-    """Return the first parameter, or None if calls need more than one argument."""
+    """Return the name of the first parameter, or None if calls need more than one argument."""
     args = function.args
     positional = [*args.posonlyargs, *args.args]
     alone = len(positional) - len(args.defaults) <= 1 and None not in args.kw_defaults

@@ -1,4 +1,4 @@
-"""Parametrized tests: similar cases as rows, differing arguments as columns."""
+"""Parametrized tests. Similar cases become rows, and arguments that differ become columns."""
 
 import ast
 import builtins
@@ -15,10 +15,11 @@ _RESERVED_NAMES = frozenset({"expected", "request", "pytest", *dir(builtins)})
 
 
 class Table(NamedTuple):
-    """A parametrized test's table.
+    """The table of a parametrized test.
 
-    `columns` are parameters; `types` has their types and the expected value's type. Each row ends
-    with the expected value. `claim` is the assertion that all rows share.
+    `columns` contains the parameter names. `types` contains the types of the parameters and of the
+    expected value, which is the last item of each row. `claim` is the assertion that all rows
+    share.
     """
 
     columns: list[str]
@@ -28,7 +29,10 @@ class Table(NamedTuple):
 
 
 class _ParsedCall(NamedTuple):
-    """A call's arguments by parameter, and which of them are positional."""
+    """The arguments of a call, keyed by parameter.
+
+    `by_place` contains the positional parameters.
+    """
 
     given: dict[str, str]
     by_place: frozenset[str]
@@ -38,7 +42,7 @@ class _ParsedCall(NamedTuple):
 def table_of(
     subject: TargetFunction, cases: Sequence[Case], home: InsertLocation, width: int
 ) -> Table | None:
-    """Return the table, or None if the calls are not similar enough."""
+    """Return a table of the cases, or None if the calls are not similar enough."""
     calls = [_parse_call(subject, case) for case in cases]
     made = [call for call in calls if call is not None]
     defaults = _defaults(subject)
@@ -93,7 +97,7 @@ def _call_arguments(
 ) -> list[str]:
     """Return the arguments of the call in the parametrized test.
 
-    Arguments are positional up to the first one that any of the calls passes by keyword.
+    Arguments are positional up to the first argument that any of the calls passes by keyword.
     """
     words: list[str] = []
     by_place = True
@@ -126,7 +130,7 @@ def _defaults(subject: TargetFunction) -> dict[str, str]:
 
 
 def _type(texts: list[str]) -> str:
-    """Return the built-in type that all literals share, or an empty string."""
+    """Return the built-in type of the literals, or an empty string if their types differ."""
     found = {type(_value(text)).__name__ for text in texts}
     if found == {"int", "float"}:
         return "float"

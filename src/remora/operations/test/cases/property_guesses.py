@@ -1,4 +1,7 @@
-"""Properties of a function guessed from names and types, which a run confirms or refutes."""
+"""Properties of a function, guessed from names and types.
+
+A test run confirms or refutes each guess.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +27,8 @@ _PLAIN = frozenset({"int", "str", "bytes", "float", "list", "dict", "tuple", "se
 class Property(msgspec.Struct, frozen=True, kw_only=True):
     """A property that a function may have.
 
-    `ending` is the suffix of the test's name, `given` maps parameters to strategies, and `claims`
-    are the asserted expressions.
+    `ending` is the suffix of the test's name. `given` maps parameters to strategies. `claims`
+    contains the expressions to assert.
     """
 
     ending: str
@@ -34,9 +37,10 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list[list[Property]]:
-    """Return one group per property, with its variants from the widest to the narrowest domain.
+    """Return a group for each property, with its variants from the widest to the narrowest domain.
 
-    Only round trips have narrower domains. In those, other properties could hold by accident.
+    Only round trips have variants with narrower domains, because other properties could hold there
+    by accident.
     """
     if "." in subject.qualname:
         return []
@@ -53,10 +57,10 @@ def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list
 def best_property(
     candidates: Sequence[Property], killed: Sequence[frozenset[int]]
 ) -> tuple[Property, frozenset[int]] | None:
-    """Return the property that kills the most mutants, and the mutants it kills.
+    """Return the property that kills the most mutants, and the indexes of these mutants.
 
-    Properties with the same domain that kill further mutants are merged into it. Returns None if
-    only type checks kill mutants.
+    If other properties with the same domain kill additional mutants, they are merged into it.
+    Return None if only type checks kill mutants.
     """
     pairs = [pair for pair in zip(candidates, killed, strict=True) if pair[1]]
     alone = [pair for pair in pairs if pair[0].ending != _TYPE]
@@ -71,9 +75,9 @@ def best_property(
 
 
 def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
-    """True if the property consists only of properties in `groups`.
+    """Return True if the property consists only of properties in `groups`.
 
-    Any other property must not be written.
+    A property that is not known must not be written to a test.
     """
     known = [one for group in groups for one in group if one.given == holds.given]
     claims = {claim for one in known for claim in one.claims}
@@ -126,9 +130,9 @@ def _single_function_properties(
 def _argument_domains(
     subject: TargetFunction, function: FunctionNode, trees: list[ast.Module], number: int
 ) -> dict[str, str] | None:
-    """Return a strategy for each required parameter, or for the first if none is required.
+    """Return a strategy for each required parameter, or for the first if all are optional.
 
-    Returns None if a strategy is unknown or there are no parameters.
+    Return None if a strategy is unknown or there are no parameters.
     """
     args = function.args
     if args.vararg is not None or None in args.kw_defaults:
@@ -147,7 +151,7 @@ def _argument_domains(
 
 
 def _may_be_idempotent(function: FunctionNode, first: str) -> bool:
-    """True if the annotations allow passing the result to the function again."""
+    """Return True if the annotations allow passing the result back to the function."""
     arg = next((one for one in function.args.args if one.arg == first), None)
     taken = ast.unparse(arg.annotation) if arg is not None and arg.annotation else ""
     returned = ast.unparse(function.returns) if function.returns else ""

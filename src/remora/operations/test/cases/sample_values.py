@@ -1,4 +1,4 @@
-"""Sample arguments as source text, from a parameter's type, default and use."""
+"""Sample arguments as source code, based on a parameter's type, default and usage."""
 
 import ast
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ _DEEPEST = 2
 def values_of(
     arg: ast.arg, default: ast.expr | None, function: FunctionNode, classes: dict[str, ast.ClassDef]
 ) -> list[str]:
-    """Return at most `MAX_VALUES` sample values, best first."""
+    """Return at most `MAX_VALUES` sample values for a parameter, best first."""
     used = ParameterUse(arg.arg, function)
     found = list(used.compared)
     if arg.annotation is not None:
@@ -65,7 +65,7 @@ def values_of(
 def values_of_type(
     annotation: ast.expr, classes: dict[str, ast.ClassDef], depth: int = 0
 ) -> Iterator[str]:
-    """Yield values of an annotated type. Yields nothing if the type is unknown."""
+    """Yield sample values of an annotated type, or nothing if the type is unknown."""
     match annotation:
         case ast.Constant(value=str(text)):
             try:
@@ -89,7 +89,7 @@ def values_of_type(
 def constructor_call(
     owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int = 0
 ) -> Iterator[str]:
-    """Yield a constructor call with sample values for fields or `__init__` parameters."""
+    """Yield a constructor call with sample values for the fields or the `__init__` parameters."""
     init = next(
         (one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"),
         None,
@@ -108,7 +108,7 @@ def constructor_call(
 def _for_init(
     init: ast.FunctionDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """Return a value for each required parameter, or None if one has no known value."""
+    """Return a value for each required parameter, or None if any of them has no known value."""
     required = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
     if depth >= _DEEPEST or None in init.args.kw_defaults:
         return None
@@ -119,7 +119,7 @@ def _for_init(
 def _for_fields(
     owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """Return a value for each required field, or None if one has no known value."""
+    """Return a value for each required field, or None if any of them has no known value."""
     words: list[str] = []
     for each in owner.body:
         if isinstance(each, ast.AnnAssign) and each.value is None:
@@ -162,7 +162,7 @@ def _of_generic(
 
 
 class ParameterUse:
-    """A parameter's use in its function: possible kinds, and the constants it is compared with."""
+    """Usage of a parameter in a function: likely types, and constants that it is compared with."""
 
     def __init__(self, name: str, function: FunctionNode) -> None:
         self._name = name

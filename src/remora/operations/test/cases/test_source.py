@@ -1,4 +1,4 @@
-"""Source text of test functions for cases and properties."""
+"""Source code of test functions for cases and properties."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,10 @@ _ENOUGH = 3
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A test function: `body` is not indented; `parameters` is the text between the parentheses."""
+    """A draft of a test function. `body` is not indented.
+
+    `parameters` is the source between the parentheses of the signature.
+    """
 
     name: str
     body: list[str]
@@ -69,7 +72,7 @@ def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:
 def property_draft(
     subject: TargetFunction, holds: Property, home: InsertLocation, width: int
 ) -> Draft | None:
-    """Return a property test, or None if a line is too long or a required type is unknown."""
+    """Return a property test, or None if a line would be too long or a required type is unknown."""
     words = [f"{name}={text}" for name, text in holds.given.items()]
     words = [with_quotes(word, home.quote) for word in words]
     decorators = ["@settings(derandomize=True, deadline=None)", *_wrapped("@given", words, width)]

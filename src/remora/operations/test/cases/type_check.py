@@ -1,4 +1,4 @@
-"""Comparison of call arguments with annotations."""
+"""Checks of call arguments against annotations."""
 
 import ast
 
@@ -19,9 +19,10 @@ _DEEPEST = 4
 
 
 def contradicts(subject: TargetFunction, call: str) -> bool:
-    """True if a literal argument contradicts its parameter's annotation.
+    """Return True if a literal argument contradicts the annotation of its parameter.
 
-    For a parameter without an annotation, None is a contradiction if the function never uses None.
+    For a parameter without an annotation, None is a contradiction if the function never mentions
+    None.
     """
     tree = parse_text(call)
     one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
@@ -60,7 +61,7 @@ def _none_by_default(args: ast.arguments) -> set[str]:
 
 
 def _mentions_none(subject: TargetFunction) -> bool:
-    """True if the code, the defaults or the docstring mention None."""
+    """Return True if the code, the defaults or the docstring mention None."""
     return any(
         isinstance(one, ast.Constant)
         and (one.value is None or (isinstance(one.value, str) and "None" in one.value))
@@ -80,7 +81,7 @@ def _type_aliases(subject: TargetFunction) -> dict[str, ast.expr]:
 
 
 def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], depth: int) -> bool:
-    """True if the annotation allows the value or is unknown."""
+    """Return True if the annotation allows the value or is unknown."""
     match annotation:
         case ast.Constant(value=str(text)):
             tree = parse_text(text)

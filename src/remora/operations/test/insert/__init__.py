@@ -1,1 +1,1 @@
-"""Insertion of new tests into a test file, and removal: imports, position, names."""
+"""Insertion of tests into a test file and their removal, including imports, positions and names."""

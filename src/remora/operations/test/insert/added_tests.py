@@ -1,4 +1,4 @@
-"""Insertion of tests into a test file, and the tests that a change adds."""
+"""Insertion of tests into a test file, and detection of the tests that a change adds."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ HYPOTHESIS = "hypothesis"
 
 
 class UpdatedTestFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The new text of a test file, and the names of its new tests."""
+    """The new source of a test file, and the names of its new tests."""
 
     text: str
     names: list[str]
@@ -29,9 +29,9 @@ class UpdatedTestFile(msgspec.Struct, frozen=True, kw_only=True):
 def with_tests(
     before: str, home: InsertLocation, drafts: Sequence[Draft], known: Mapping[str, str], width: int
 ) -> UpdatedTestFile | str:
-    """Return the file with the drafts added under free names, or an error.
+    """Return the test file with the drafts added under unused names, or an error.
 
-    `known` maps names that the tests use to the module they are imported from.
+    `known` maps the names that the tests use to the modules from which they are imported.
     """
     tree = parse_text(before)
     if not isinstance(tree, ast.Module):
@@ -54,7 +54,7 @@ def with_tests(
 
 
 def _needed_names(drafts: Sequence[Draft], known: Mapping[str, str]) -> list[str]:
-    """Return the names to import: project names first, then pytest, then Hypothesis."""
+    """Return the names to import, with project names first, then pytest, and then Hypothesis."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))
@@ -78,7 +78,7 @@ def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
 
 
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
-    """Return the names of added test functions, or an error if there are other changes."""
+    """Return the names of the added test functions, or an error if there are any other changes."""
     old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return f"{path} does not parse"
@@ -120,7 +120,7 @@ def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
 
 
 def _is_within(wanted: Sequence[str], lines: Sequence[str]) -> bool:
-    """True if `lines` contains all of `wanted` in order."""
+    """Return True if `lines` contains all of `wanted` in the same order."""
     there = iter(lines)
     return all(line in there for line in wanted)
 
@@ -136,9 +136,9 @@ def _free_name(wanted: str, bound: set[str]) -> str:
 def merge_added_tests(
     path: str, before: bytes | None, after: bytes | None, ours: bytes, width: int
 ) -> bytes | None:
-    """Return `ours` with the tests that another change adds, and their imports.
+    """Return `ours` with the tests added by another change, and their imports.
 
-    Returns None if the change does more than add tests, or if a name is taken.
+    Return None if the change does more than add tests, or if a name is already in use.
     """
     names = added_tests(path, before, after)
     if isinstance(names, str) or b"\r" in ours:

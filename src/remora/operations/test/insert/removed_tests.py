@@ -1,4 +1,4 @@
-"""Removal of tests that a change added, from a file that may have been edited afterwards."""
+"""Removal of tests that a change added to a file, even if the file was edited afterwards."""
 
 import ast
 from codecs import BOM_UTF8
@@ -13,10 +13,10 @@ from remora.operations.test.insert.test_imports import Imported, imported_names
 def remove_added_tests(
     path: str, before: bytes | None, after: bytes | None, ours: bytes
 ) -> bytes | None:
-    """Return `ours` without the tests that a change added and the imports that only they needed.
+    """Return `ours` without the tests added by a change and the imports that only these tests need.
 
-    Returns empty bytes if only imports are left in a file that the change created. Returns None if
-    the change did more than add tests, or if one of the tests was edited afterwards.
+    Return empty bytes if the change created the file and only imports are left. Return None if the
+    change did more than add tests, or if any of the tests was edited afterwards.
     """
     names = added_tests(path, before, after)
     if isinstance(names, str) or b"\r" in ours or ours.startswith(BOM_UTF8):
@@ -64,12 +64,12 @@ def _first_line(test: ast.FunctionDef) -> int:
 
 
 def _share_line(one: ast.stmt, other: ast.stmt) -> bool:
-    """True if the statements share a line, as in `import a; B = 1`."""
+    """Return True if the statements share a line, as in `import a; B = 1`."""
     return one.lineno <= (other.end_lineno or 0) and other.lineno <= (one.end_lineno or 0)
 
 
 def _cut(lines: list[str], tests: list[ast.FunctionDef]) -> None:
-    """Remove the tests, each with the blank lines before it."""
+    """Remove the tests and the blank lines before each of them."""
     for one in reversed(tests):
         first = _first_line(one) - 1
         while first and not lines[first - 1].strip():
@@ -78,7 +78,10 @@ def _cut(lines: list[str], tests: list[ast.FunctionDef]) -> None:
 
 
 def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> None:
-    """Remove needless names from an import. A statement with a comment is left unchanged."""
+    """Remove the names in `needless` from an import statement.
+
+    A statement with a comment is left unchanged.
+    """
     assert isinstance(statement, _IMPORTS)
     first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
     alone = imported_names(ast.Module(body=[statement], type_ignores=[]))

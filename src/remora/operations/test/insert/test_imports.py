@@ -1,4 +1,4 @@
-"""Imports of a test file, and insertion of another import in sorted position."""
+"""Imports of a test file, and insertion of new imports in sorted order."""
 
 import ast
 import sys
@@ -50,10 +50,11 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 
 def with_import(text: str, wanted: Imported, width: int) -> str:
-    """Add an import to a test file's source and return the new source.
+    """Add an import to the source of a test file and return the new source.
 
-    The name is added to an existing import of the same module, or a new import is inserted among
-    the imports. Plain `import` statements are inserted before `from` imports.
+    If there is already an import from the same module, the name is added to it. Otherwise, a new
+    import is inserted among the existing imports. Plain `import` statements are inserted before
+    `from` imports.
     """
     tree = parse_text(text)
     assert isinstance(tree, ast.Module)
@@ -82,7 +83,7 @@ def with_import(text: str, wanted: Imported, width: int) -> str:
 def _extend_import(
     lines: list[str], found: Sequence[ast.stmt], wanted: Imported, width: int
 ) -> bool:
-    """Add the name to an existing import of its module. Returns False if that is not possible."""
+    """Add the name to an existing import of its module. Return False if that is not possible."""
     for one in found:
         line = lines[one.lineno - 1]
         if (
@@ -105,7 +106,7 @@ def _extend_import(
 
 
 def _insert_third_party(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:
-    """Insert after other third-party imports, or else before the last block of imports."""
+    """Insert the import after other third-party imports, or before the last block of imports."""
     others = [one for one in found if _is_third_party(one)]
     if others:
         at = others[-1].end_lineno or 0
@@ -125,7 +126,7 @@ def _insert_third_party(lines: list[str], found: Sequence[ast.stmt], new: str) -
 def _insertion_line(
     found: Sequence[ast.stmt], plain: Sequence[ast.stmt], new: str, module: str
 ) -> int:
-    """Return the number of lines before the new import."""
+    """Return the index of the line before which the new import is inserted."""
     after = _preceding_import(found, new) if module else None
     last = found[-1]
     if after is None and module and isinstance(last, ast.ImportFrom) and _text(last) > new:
@@ -161,6 +162,6 @@ def _import_section(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def _isort_key(name: str) -> tuple[int, str]:
-    """Return a sort key for names as in isort: constants, then classes, then other names."""
+    """Return a sort key that matches isort: constants first, then classes, then other names."""
     rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     return rank, name

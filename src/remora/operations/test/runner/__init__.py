@@ -1,1 +1,1 @@
-"""Isolated runs of project code: tests, and single function calls."""
+"""Isolated runs of project code, such as tests and single function calls."""

@@ -1,4 +1,4 @@
-"""Nodes that tests executed, from the report of the test process."""
+"""Nodes that tests executed, based on the report of the test process."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,10 +15,10 @@ MAX_NODES = 400
 
 
 class _TracedTest(msgspec.Struct, frozen=True):
-    """One traced test.
+    """A traced test.
 
-    `codes` has the file, first line and name of each function. `calls` has the caller's index, the
-    line of the call and the callee's index.
+    `codes` contains the file, first line and name of each function. `calls` contains the caller's
+    index, the line of the call and the callee's index.
     """
 
     codes: list[tuple[str, int, str]]
@@ -28,9 +28,9 @@ class _TracedTest(msgspec.Struct, frozen=True):
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that tests executed.
 
-    `files` maps the path of each file with an executed function to its SHA-256. `tests` maps each
-    test id to the keys of the functions that it ran, starting with the test. `calls` has the keys
-    of caller and callee and the line of each call.
+    `files` maps the path of each file with an executed function to the file's SHA-256. `tests` maps
+    each test id to the keys of the functions that it ran, starting with the test itself. `calls`
+    contains the caller's key, the callee's key and the line of each call.
     """
 
     files: dict[str, str] = {}
@@ -41,7 +41,7 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
 def observed_run(place: ToolTree, traced: Mapping[str, Any]) -> ObservedRun:
     """Return the nodes that tests executed.
 
-    `traced` maps pytest ids to what the child process reported. Invalid entries are ignored.
+    `traced` maps pytest ids to the data reported by the child process. Invalid entries are ignored.
     """
     files = _Files(place)
     tests: dict[str, list[str]] = {}
@@ -95,9 +95,9 @@ class _Files:
         self._modules: dict[str, Module | None] = {}
 
     def node(self, path: str, line: int, name: str) -> Node | None:
-        """Return the definition at a line.
+        """Return the definition that starts at a line.
 
-        For lambdas and comprehensions, returns the enclosing definition.
+        For a lambda or a comprehension, return the enclosing definition.
         """
         module = self._module(path)
         if module is None:

@@ -1,4 +1,4 @@
-"""Proof that tests pass in different circumstances and kill mutants of a function."""
+"""Proof that tests pass in different circumstances and that they kill mutants of a function."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,10 +22,11 @@ _IMPORT_MODE = "--import-mode=importlib"
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a proof.
+    """The result of a proof.
 
-    `problem` is the reason why the tests do not pass, or empty. `killed` and `survived` describe
-    mutants. `lines` has the executed lines of the function, and `seen` all executed nodes.
+    `problem` is the reason the tests do not pass, or an empty string. `killed` and `survived`
+    contain descriptions of mutants. `lines` contains the executed lines of the function, and `seen`
+    all executed nodes.
     """
 
     problem: str = ""
@@ -43,9 +44,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 def prove(
     place: ToolTree, path: str, qualname: str, ids: Sequence[str], *, enough: int = MAX_MUTANTS
 ) -> Proof:
-    """Run tests, given by pytest ids, twice, then with mutants until `enough` of them are killed.
+    """Run the tests twice, and then with mutants until `enough` mutants are killed.
 
-    Raises HostError if the project's code may not run.
+    `ids` contains the pytest ids of the tests. Raises HostError if running the project's code is
+    not allowed.
     """
     subject = find_target(path, place.read(path), qualname, place.files.exists)
     if isinstance(subject, str):
@@ -86,7 +88,7 @@ def prove(
 def run_tests_once(
     place: ToolTree, path: str, paths: Sequence[str], ids: Sequence[str], under: int = 0
 ) -> dict[str, Any]:
-    """Run the tests once. The result's `lines` are the executed lines of the file `path`."""
+    """Run the tests once. `lines` in the result contains the executed lines of the file `path`."""
     results = run_in_child(
         place, paths, [test_order(place, path, ids, _TESTS_S)], CIRCUMSTANCES[under]
     )
@@ -141,7 +143,7 @@ def _lines(subject: TargetFunction, result: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _by_importlib(place: ToolTree) -> bool:
-    """True if the project configures pytest's importlib mode, which changes how tests import."""
+    """Return True if the project configures pytest to import tests with importlib."""
     for name in _CONFIG_FILES:
         if place.files.exists(name) and _IMPORT_MODE.encode() in place.read(name):
             return True

@@ -1,7 +1,7 @@
 """Runs orders in the project's interpreter, in isolation, and reads the results.
 
-The results come from a process that ran the project's code, so they are untrusted. Changes that the
-process makes in the tree are discarded.
+The results are untrusted, because they come from a process that ran the project's code. All changes
+that the process makes to the tree are discarded.
 """
 
 import functools
@@ -41,7 +41,7 @@ _GRACE = 10.0
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions that must not change a result: hash seed, time, time zone."""
+    """Conditions that must not affect a result: the hash seed, the time and the time zone."""
 
     hash_seed: int
     shift: int
@@ -64,14 +64,14 @@ class _TestResult(msgspec.Struct, omit_defaults=True):
 
 
 class _TracedTest(msgspec.Struct):
-    """Code that one test entered, in the form that `coverage.py` reads."""
+    """Code that a test entered, in the format that `coverage.py` reads."""
 
     codes: list[tuple[str, int, str]] = []
     calls: list[tuple[int, int, int]] = []
 
 
 class _ChildResult(msgspec.Struct, omit_defaults=True):
-    """Result of an order or of a call; other keys are ignored."""
+    """The result of an order or a call. Other keys are ignored."""
 
     problem: str = ""
     code: int | None = None
@@ -96,14 +96,18 @@ class Results:
         self._files = files
 
     def of(self, order: int, call: int | None = None) -> dict[str, Any] | None:
-        """Return the result, or None if the process exited or was killed."""
+        """Return the result of an order or a call, or None if there is no result.
+
+        There is no result if the process exited early or was killed.
+        """
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
 
     def of_property(self, order: int, name: str) -> str | None:
         """Return `held` or another status, or None if there is no result.
 
-        `name` consists of the numbers of the group and of its member: `GROUP-MEMBER`.
+        `name` has the form `GROUP-MEMBER`, with the numbers of the group and of the property in the
+        group.
         """
         found = self._files.get(f"{order}-p{name}")
         return str(found.get("how")) if isinstance(found, dict) else None
@@ -118,10 +122,10 @@ def run_in_child(
     orders: Sequence[Order],
     under: Circumstances = CIRCUMSTANCES[0],
 ) -> Results:
-    """Run orders in one child process. Without orders, only check that pytest is installed.
+    """Run orders in a child process. If there are no orders, only check that pytest is installed.
 
-    `paths` are the tree's import folders. Raises HostError if the project's code may not run or its
-    interpreter does not start.
+    `paths` contains the folders of the tree to import from. Raises HostError if running the
+    project's code is not allowed, or if its interpreter does not start.
     """
     python = require_permission(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
@@ -179,7 +183,7 @@ def run_in_child(
 
 
 def require_permission(python: ProjectPython | None) -> ProjectPython:
-    """Return the interpreter. Raises HostError if the project's code may not run."""
+    """Return the interpreter. Raises HostError if running the project's code is not allowed."""
     if python is None:
         raise HostError("running the project's code is not permitted")
     if best_level() < SAFE_LEVEL and not python.trusted:
@@ -188,9 +192,10 @@ def require_permission(python: ProjectPython | None) -> ProjectPython:
 
 
 def _readable_paths(python: ProjectPython) -> list[Path]:
-    """Return the paths that the interpreter needs, excluding the project's original files.
+    """Return the paths that the interpreter needs, without the original files of the project.
 
-    The tree is a copy of the project. An editable installation must not import the original.
+    The tree is a copy of the project. If the project is installed in editable mode, the original
+    must not be imported.
     """
     found = interpreter_paths(python.python, trusted=python.trusted or python.activated)
     prefixes = {python.python.parent.parent.resolve(), python.python.resolve().parent.parent}
@@ -229,6 +234,6 @@ def _result_names(orders: Sequence[Order]) -> Iterator[str]:
 
 @functools.cache  # tried once per interpreter and command
 def require_pytest(python: ProjectPython) -> None:
-    """Raise HostError if the interpreter does not start or has no pytest."""
+    """Raise HostError if the interpreter does not start or pytest is not installed."""
     with temporary_folder("remora-ready-") as empty:
         run_in_child(ToolTree(empty, python), [], [])

@@ -31,7 +31,7 @@ _MUTANT_EXAMPLES = 60
 
 
 class TrialResults(NamedTuple):
-    """Cases for a test, and properties that hold."""
+    """The cases that can be used in a test, and the properties that hold."""
 
     cases: list[Case]
     properties: list[Property]
@@ -43,9 +43,9 @@ def try_calls(
     calls: Sequence[str],
     groups: Sequence[Sequence[Property]],
 ) -> TrialResults:
-    """Try each call in both circumstances, and find the first property of each group that holds.
+    """Try each call in both circumstances, and find the first property in each group that holds.
 
-    Raises HostError if the module cannot be imported or is imported from elsewhere.
+    Raises HostError if the module cannot be imported, or is imported from a different location.
     """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "seconds": _ALL_CALLS_S + _PROPERTY_S * len(groups)}
@@ -64,7 +64,7 @@ def try_calls(
 
 
 def cases_of(place: ToolTree, subject: TargetFunction, calls: Sequence[str]) -> list[Case]:
-    """Return the cases for the calls whose results can be asserted, in order.
+    """Return the cases for the calls whose results can be asserted, in the order of the calls.
 
     Raises whatever `try_calls` raises.
     """
@@ -72,7 +72,7 @@ def cases_of(place: ToolTree, subject: TargetFunction, calls: Sequence[str]) -> 
 
 
 class KilledMutants(NamedTuple):
-    """Numbers of the killed mutants, by call and by property."""
+    """The indexes of the killed mutants, for each call and for each property."""
 
     by_call: dict[str, frozenset[int]]
     by_property: list[frozenset[int]]
@@ -85,7 +85,7 @@ def killed_by(
     held: Sequence[Property],
     faults: Sequence[Mutant],
 ) -> KilledMutants:
-    """Try all calls and properties with each mutant."""
+    """Try all cases and properties with each mutant, and return which mutants they kill."""
     seconds = _MUTANT_CALLS_S + _MUTANT_PROPERTY_S * len(held)
     plain = _order(place, subject, [case.call for case in cases], seconds, 1)
     plain.update(_properties([[one] for one in held], _MUTANT_EXAMPLES, _MUTANT_PROPERTY_S))
@@ -169,7 +169,7 @@ def _order(
 
 
 class _RaiseLines:
-    """Lines of `raise` statements in the tree."""
+    """Finds the lines of `raise` statements in the files of the tree."""
 
     def __init__(self, place: ToolTree) -> None:
         self._place = place

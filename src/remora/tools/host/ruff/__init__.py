@@ -1,1 +1,1 @@
-"""Findings, fixes and configuration of ruff, run on a private copy."""
+"""Integration of ruff, including its findings, fixes and configuration."""

@@ -1,4 +1,4 @@
-"""Ruff configuration of files in the tree, never from above the root."""
+"""Ruff configuration of files in the tree. Files above the root are never used."""
 
 import os
 import re
@@ -17,9 +17,10 @@ _LOWEST = re.compile(r"(?:>=|==|~=|>)\s*3\.(\d+)")
 
 
 def is_configured(place: ToolTree, path: str) -> bool:
-    """True if ruff finds a configuration for `path` (a file or folder) within the tree.
+    """Return True if the tree contains a ruff configuration that applies to `path`.
 
-    Raises HostError if a candidate file is outside the root or unreadable.
+    `path` is a file or a folder. Raises HostError if a configuration file is outside the root or
+    cannot be read.
     """
     folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
     parts = [part for part in folder.split("/") if part not in ("", ".")]
@@ -30,7 +31,7 @@ def is_configured(place: ToolTree, path: str) -> bool:
 
 
 def has_config_below(place: ToolTree, folder: str) -> bool:
-    """True if a subfolder of `folder` has its own configuration.
+    """Return True if a subfolder of `folder` has a ruff configuration.
 
     Raises whatever `is_configured` raises.
     """
@@ -41,9 +42,10 @@ def has_config_below(place: ToolTree, folder: str) -> bool:
 
 
 def target_version(place: ToolTree) -> list[str]:
-    """Return ruff's option for the project's oldest supported Python, if it is declared.
+    """Return the ruff option for the oldest Python version that the project supports.
 
-    In a project without a ruff configuration, ruff would also search for it above the root.
+    Returns an empty list if the project does not declare this version. Ruff's own search is not
+    used, because it continues above the root if there is no configuration in the project.
     """
     if not place.files.exists("pyproject.toml"):
         return []
@@ -57,7 +59,10 @@ def target_version(place: ToolTree) -> list[str]:
 
 
 def _has_config(place: ToolTree, folder: str) -> bool:
-    """True if `folder` has a configuration. Checks it and all files that it extends."""
+    """Return True if `folder` has a configuration.
+
+    Also checks all files that the configuration extends.
+    """
     for name in SETTINGS:
         path = f"{folder}/{name}" if folder else name
         if not os.path.lexists(place.tree / path):

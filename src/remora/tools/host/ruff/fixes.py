@@ -1,4 +1,4 @@
-"""Host functions that apply ruff's fixes: one fix, or several that do not overlap."""
+"""Host functions that apply one or more ruff fixes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,10 +27,10 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     """Apply the fix of the finding `code` at `line`.
 
     Without `column`, the first such finding on the line is fixed. Returns the number of applied
-    fixes (1), the line, the code and the fix's message. Raises HostError and writes nothing if
-    there is no such finding, it has no fix, or the fix is unsafe and `unsafe` is not set. With
-    `node` (a qualname), also raises HostError if the fix would add a finding that no safe fix on
-    the node's lines removes.
+    fixes (1), the line, the code and the message of the fix. Raises HostError without writing
+    anything if there is no such finding, if it has no fix, or if the fix is unsafe and `unsafe` is
+    not set. If `node` (a qualname) is given, also raises HostError if the fix would add a finding
+    that cannot be removed by a safe fix on the node's lines.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -49,11 +49,11 @@ def apply_safe_fixes(
 ) -> dict[str, Any]:
     """Apply the safe fixes of several findings at once.
 
-    Each finding is `[code, line, column or null]`. A fix is skipped if it overlaps an earlier fix
-    or would leave a file that does not parse. With `node` (a qualname), a fix is also skipped if it
-    would add a finding that no safe fix on the node's lines removes. `skipped` lists these as
-    `[code, line, column, why]`. Raises HostError and writes nothing if a finding does not exist or
-    has no safe fix.
+    Each finding is `[code, line, column or null]`. A fix is skipped if it overlaps an earlier fix,
+    or if the file would no longer parse. If `node` (a qualname) is given, a fix is also skipped if
+    it would add a finding that cannot be removed by a safe fix on the node's lines. `skipped`
+    contains the skipped findings as `[code, line, column, why]`. Raises HostError without writing
+    anything if a finding does not exist or has no safe fix.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -78,7 +78,7 @@ _Skipped = list[tuple[Finding, str]]
 
 
 def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Skipped]:
-    """Return the fixes that do not overlap an earlier fix, and the fixes that were skipped."""
+    """Return the fixes that do not overlap an earlier fix, and the fixes that do."""
     taken: list[_FixEdits] = []
     left: _Skipped = []
     for finding, edits in wanted:
@@ -90,10 +90,10 @@ def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Sk
 
 
 def _still_parsing(text: Text, wanted: list[_FixEdits]) -> tuple[str, list[_FixEdits], _Skipped]:
-    """Apply the fixes in order, skipping each one that would make the file invalid Python.
+    """Apply the fixes in order, skipping each fix that would result in invalid Python.
 
-    A single fix never does, but two together may: for example if each removes one of the last two
-    statements of a block.
+    A single fix never does this, but two fixes may do so together, for example if each of them
+    removes one of the last two statements of a block.
     """
     together = _with_fixes(text, wanted)
     if parse_error(text.bytes()) or not parse_error(text._replace(body=together).bytes()):
@@ -115,7 +115,7 @@ def _without_lasting_findings(
     present: list[Finding],
     wanted: tuple[Text, list[_FixEdits]],
 ) -> tuple[str, list[_FixEdits], _Skipped]:
-    """Apply the fixes in order, skipping each one that would add a lasting finding."""
+    """Apply the fixes in order, skipping each fix that would add a lasting finding."""
     text, all_of_them = wanted
 
     def harm(chosen: Sequence[_FixEdits]) -> str | None:

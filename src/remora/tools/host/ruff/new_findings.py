@@ -1,4 +1,4 @@
-"""Findings that a change adds, and which of them no safe fix removes."""
+"""Detection of findings that a change adds and that no safe fix removes."""
 
 import re
 from collections import Counter
@@ -17,7 +17,8 @@ _NUMBER = re.compile(r"\d+")
 def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
     """Return the findings in `after` that are not in `before`.
 
-    Because line numbers shift, findings are compared by code and by message without numbers.
+    Findings are compared by code and by message. Numbers in messages are ignored, because line
+    numbers may have changed.
     """
     known = Counter(map(_comparison_key, before))
     extra: list[Finding] = []
@@ -32,10 +33,11 @@ def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
 def lasting_new_finding(
     place: ToolTree, path: str, node: str, before: list[Finding], content: bytes
 ) -> str | None:
-    """Describe a finding that `content` would add and no safe fix on the node's lines removes.
+    """Describe a finding that `content` would add and that a later safe fix would not remove.
 
-    Returns None if there is no such finding. For example, an import left unsorted is sorted by the
-    next fix, but an import left unused on another node's lines stays.
+    Only safe fixes on the node's lines are considered. For example, unsorted imports can be fixed
+    later, but an unused import on the lines of another node cannot. Returns None if there is no
+    such finding.
     """
     extra = new_findings(before, check_text(place, path, content))
     if not extra:

@@ -1,4 +1,4 @@
-"""Host function that returns the findings of one node and what kind of fix each has."""
+"""Host function that returns the findings of a node and the kinds of their fixes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,14 +22,19 @@ _SHOWN = 8
 
 
 def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
-    """Return the findings on a node's own lines.
+    """Return the findings on a node's lines, excluding the lines of nested nodes.
 
-    `node` is a qualname, or `__module__` for the module. Each finding has the fields that
-    `ruff_check` returns, without edits, plus `text` (one line) and `fix_kind`: `safe`; `overlap`
-    (safe, but it overlaps another safe fix of the node, so only one of them can be applied);
-    `unsafe`; or `none` (no fix, or a fix that changes lines outside the node). Also returns
-    `counts` by code, the first `texts` and a `summary`. If the file does not parse, all findings
-    belong to the module.
+    `node` is a qualname, or `__module__` for the module. If the file does not parse, all findings
+    belong to the module. Each finding has the fields that `ruff_check` returns, without edits. It
+    also has `text`, which is a single line, and `fix_kind`, which is one of the following:
+
+    - `safe`: the fix is safe
+    - `overlap`: the fix is safe, but overlaps another safe fix of the node, so only one of them can
+      be applied
+    - `unsafe`: the fix is unsafe
+    - `none`: there is no fix, or the fix changes lines outside the node
+
+    The result also contains `counts` by code, the first `texts` and a `summary`.
     """
     content = place.read(path)
     own = _own_lines(path, content, node)
@@ -46,7 +51,10 @@ def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 
 def _own_lines(path: str, content: bytes, node: str) -> frozenset[int] | None:
-    """Return the node's lines, excluding nested nodes, or None for all lines of the file."""
+    """Return the lines of a node, excluding the lines of nested nodes.
+
+    Returns None if all lines of the file belong to the node.
+    """
     module = parse_module(path, content)
     if not isinstance(module, Module):
         return None if node == MODULE else frozenset()
@@ -72,7 +80,7 @@ def _kinds(body: str, found: Sequence[Finding], own: frozenset[int] | None) -> l
 
 
 def _fix_kind(finding: Finding, own: frozenset[int] | None) -> str:
-    """Return the kind of a finding's fix, ignoring overlaps with other fixes."""
+    """Return the kind of a finding's fix. Overlaps with other fixes are ignored."""
     fix = finding["fix"]
     if fix is None or fix["applicability"] not in ("safe", "unsafe"):
         return "none"
@@ -80,7 +88,7 @@ def _fix_kind(finding: Finding, own: frozenset[int] | None) -> str:
 
 
 def fix_within(fix: dict[str, Any], own: frozenset[int]) -> bool:
-    """True if a fix changes only these lines."""
+    """Return True if a fix changes only the given lines."""
     return all(_within(edit, own) for edit in fix["edits"])
 
 
@@ -105,9 +113,9 @@ def _described(finding: Finding, kind: str) -> dict[str, Any]:
 
 
 def _first_texts(texts: list[str]) -> list[str]:
-    """Return the first few texts and the number of the others.
+    """Return the first few of `texts`, followed by a line such as `and 3 more`.
 
-    A packet has no room for all findings of a file.
+    A packet does not have enough space for all findings of a file.
     """
     more = len(texts) - _SHOWN
     return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]

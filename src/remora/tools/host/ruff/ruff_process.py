@@ -1,4 +1,4 @@
-"""Run ruff on files of the tree, with the project's configuration."""
+"""Execution of ruff on files of the tree, using the project's configuration."""
 
 import functools
 import os
@@ -28,13 +28,14 @@ _NO_CODE = "invalid-syntax"
 def ruff_check(
     place: ToolTree, paths: list[str], select: list[str] | None = None, unsafe: bool = False
 ) -> list[Finding]:
-    """Return ruff's findings in files and folders, sorted by path, line, column and code.
+    """Return the ruff findings in files and folders, sorted by path, line, column and code.
 
-    A finding has `code, message, path, line, column, end_line, end_column, fix`. Lines and columns
-    count from 1, columns in characters. A syntax error has the code `invalid-syntax`. `fix` is null
-    or has `applicability` (`safe`, `unsafe`, `display`), `message` and `edits`, each with
-    `line, column, end_line, end_column, content`. Unsafe fixes are included only with `unsafe`.
-    `select` replaces the configured rules. Files that the configuration excludes have no findings.
+    Each finding has `code, message, path, line, column, end_line, end_column, fix`. Lines and
+    columns start at 1, and columns are counted in characters. A syntax error has the code
+    `invalid-syntax`. `fix` is null or has `applicability` (`safe`, `unsafe`, `display`), `message`
+    and `edits`. Each edit has `line, column, end_line, end_column, content`. Unsafe fixes are
+    included only if `unsafe` is True. `select` replaces the configured rules. Files that the
+    configuration excludes have no findings.
     """
     rules = _rules(select)
     found: list[Finding] = []
@@ -48,9 +49,9 @@ def ruff_check(
 
 
 def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
-    """Return ruff's findings for `content` as if it were the file at `path`.
+    """Return the ruff findings for `content` as if it were the content of the file at `path`.
 
-    The file need not exist.
+    The file does not have to exist.
     """
     isolated = not is_configured(place, path)
     options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
@@ -59,7 +60,7 @@ def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
 
 
 def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
-    """Return the content with imports sorted according to the project's rules."""
+    """Return `content` with its imports sorted according to the project's configuration."""
     isolated = not is_configured(place, path)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
     options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
@@ -85,7 +86,10 @@ def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
 
 
 def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
-    """Group the paths: True for paths without a configuration in the tree, False for the others."""
+    """Group the paths to check by their configuration.
+
+    The first item of each group is True if the tree contains no configuration for its paths.
+    """
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
     for path in paths:
@@ -101,8 +105,7 @@ def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
 def _expanded(place: ToolTree, path: str) -> Sequence[str]:
     """Return the paths to check for a file or folder.
 
-    A file stays as it is. A folder is replaced with its Python files if only subfolders have
-    settings.
+    A folder is replaced with its Python files if only its subfolders have settings.
     """
     if path.rstrip("/") in ("", "."):
         return _folder_arguments(place, "")
@@ -189,15 +192,24 @@ def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
 
 
 def lint_findings(tree: Path, paths: list[str]) -> list[dict[str, Any]]:
-    """Return ruff's findings in these files of a tree, including unsafe fixes. Raises HostError."""
+    """Return the ruff findings in files of a tree, including unsafe fixes.
+
+    Raises HostError if ruff fails.
+    """
     return ruff_check(ToolTree(tree), paths, unsafe=True)
 
 
 def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:
-    """Return the content with imports sorted by the project's rules. Raises HostError."""
+    """Return `content` with its imports sorted according to the project's configuration.
+
+    Raises HostError if ruff fails.
+    """
     return with_sorted_imports(ToolTree(tree), path, content)
 
 
 def lint_text(tree: Path, path: str, content: bytes) -> list[dict[str, Any]]:
-    """Return ruff's findings for `content` as if it were the file at `path`. Raises HostError."""
+    """Return the ruff findings for `content` as if it were the content of the file at `path`.
+
+    Raises HostError if ruff fails.
+    """
     return check_text(ToolTree(tree), path, content)

@@ -1,4 +1,4 @@
-"""Text edits of ruff's fixes."""
+"""The text edits of a ruff fix."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from remora.tools.host.text_lines import Line, lines_of, offset
 
 
 class Edit(NamedTuple):
-    """Replacement of the characters from `start` to `stop` with `content`."""
+    """Replaces the characters from `start` to `stop` with `content`."""
 
     start: int
     stop: int
@@ -15,7 +15,10 @@ class Edit(NamedTuple):
 
 
 def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) -> tuple[Edit, ...]:
-    """Return a fix's edits in order. Raises HostError for a position outside the text."""
+    """Return the edits of a fix, sorted by position.
+
+    Raises HostError if a position is outside the file.
+    """
     lines = lines_of(body) if lines is None else lines
     return tuple(
         sorted(
@@ -30,9 +33,9 @@ def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) ->
 
 
 def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
-    """True if two fixes change the same characters or insert at the same position.
+    """Return True if two fixes change the same characters or insert at the same position.
 
-    Fixes with identical edits do not overlap: applying one applies the other.
+    Identical fixes do not overlap, because applying either of them applies both.
     """
     if set(one) == set(other):
         return False
@@ -46,7 +49,10 @@ def _edits_touch(a: Edit, b: Edit) -> bool:
 
 
 def apply_edits(body: str, edits: Sequence[Edit]) -> str:
-    """Apply edits that do not overlap and return the text. A repeated edit is applied once."""
+    """Return `body` with all edits applied. The edits must not overlap.
+
+    An edit that occurs several times is applied once.
+    """
     for edit in sorted(set(edits), reverse=True):
         body = body[: edit.start] + edit.content + body[edit.stop :]
     return body

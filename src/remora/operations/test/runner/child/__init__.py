@@ -1,22 +1,27 @@
-"""Runs tests and calls of a project's functions, each in its own process, and writes the results.
+"""Runs tests and function calls of a project, each in its own process, and writes the results.
 
-The program runs in the project's interpreter (Python 3.8 or newer), in which Remora need not be
-installed. It imports only the standard library, pytest for tests, and Hypothesis for properties.
-Standard input is one JSON object:
+The program runs in the project's interpreter (Python 3.8 or newer), where Remora does not need to
+be installed. It imports only the standard library, pytest for tests, and Hypothesis for properties.
+Standard input is a JSON object with these keys:
 
     root      absolute and resolved path of the tree
-    away      folder that nothing may be imported from
-    out       existing private folder for the results: one file per order, call or property
+    away      folder from which nothing may be imported
+    out       existing private folder for the results, with a file for each order, call or property
     scratch   folder in `out` for files that libraries write
-    paths     folders that come first in the import path
+    paths     folders at the start of the import path
     shift     number of seconds by which Python's clocks are set forward
-    orders    the work, in order
+    orders    the orders, which are carried out in sequence
 
-An order has a time limit in `seconds` and may replace the text of a file (`path`, `text`) while it
-runs. There are two kinds of orders. The first has `calls`, which are expressions in the namespace
-of `module` (file `path`), each with a limit of `each` seconds. The order stops after `patience`
-timeouts. It may also have `properties`: groups of tests by name and text, each tried with
-`examples` examples and a limit of `each_property` seconds until one of the group holds. The second
-kind has the `ids` of pytest tests. The reader does not trust the results: the project's code could
-have written them.
+Every order has a time limit in `seconds`. It may replace the content of a file (`path`) with `text`
+while it runs. There are two kinds of orders.
+
+An order with `calls` evaluates expressions in the namespace of `module` (file `path`). `each` is
+the time limit for each call in seconds, and the order stops after `patience` timeouts. The order
+may also have `properties`, which are groups of tests with a name and source. The tests of a group
+are tried until one of them holds, with `examples` examples and a time limit of `each_property`
+seconds for each test.
+
+An order with `ids` runs the pytest tests with these ids.
+
+The reader does not trust the results, because the project's code could have written them.
 """

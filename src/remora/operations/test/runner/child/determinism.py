@@ -1,4 +1,4 @@
-"""Blocks the network and shifts clocks: tests and calls must depend on neither."""
+"""Blocks the network and shifts the clocks, because tests and calls must not depend on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def cut_off() -> None:
-    """Block network connections, even if the sandbox does not block them."""
+    """Block network connections, even if the sandbox allows them."""
 
     def refuse(*_: object) -> None:
         raise OSError("network access is blocked")

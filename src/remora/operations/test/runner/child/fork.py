@@ -19,7 +19,7 @@ monotonic, sleep = time.monotonic, time.sleep  # before the clocks are shifted
 
 
 def in_child(work: Callable[[], None], seconds: float) -> bool:
-    """Run work in a child process. Return True if the child exited in time.
+    """Run `work` in a child process. Return True if the child exited in time.
 
     The child's process group is killed afterwards.
     """

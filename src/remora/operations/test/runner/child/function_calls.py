@@ -1,4 +1,4 @@
-"""Calls of a module's functions, each in a child process, and their results."""
+"""Calls of functions in a module, each in a child process, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_ITEMS = 100
 
 
 def run_calls(asked: Order, name: str, order: Order) -> None:
-    """Import the module once, then run each call and property in a child process."""
+    """Import the module once, and then run each call and property in a child process."""
     module, error = imported(order["module"], order["path"])
     if error:
         write(asked["out"], name, {"problem": error})
@@ -50,7 +50,7 @@ def imported(module: str, path: str) -> tuple[Any, str]:
 
 
 def called(asked: Order, module: Any, path: str, call: str) -> Order:
-    """Return the result of one call and the executed lines of the file `path`."""
+    """Return the result of a call, and the lines of the file `path` that it executed."""
     code = compile(call, "<call>", "eval")
     lines, watched = Lines(path, asked["root"]), Effects(asked["root"], asked["scratch"])
     listed = False
@@ -72,7 +72,10 @@ def called(asked: Order, module: Any, path: str, call: str) -> Order:
 
 
 def taken(iterator: Iterator[Any]) -> list[Any]:
-    """Return all items of the iterator as a list. Raises OverflowError if there are too many."""
+    """Return a list of all items of the iterator.
+
+    Raises OverflowError if there are too many items.
+    """
     items = []
     for item in iterator:
         items.append(item)
@@ -82,7 +85,7 @@ def taken(iterator: Iterator[Any]) -> list[Any]:
 
 
 def raised(error: Exception) -> Order:
-    """Return an exception's name, its module, and the line that raised it."""
+    """Return the exception's name and module, and the line that raised it."""
     kind = type(error)
     frames = list(traceback.extract_tb(error.__traceback__))
     last = frames[-1] if frames else None

@@ -1,4 +1,4 @@
-"""Property tests from source text, each run by Hypothesis in a child process."""
+"""Property tests, given as source code. Hypothesis runs each test in a child process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tracer import Effects
 
 
 def prepare() -> bool:
-    """Import Hypothesis once for all children. Returns False if it is not installed."""
+    """Import Hypothesis once for all children. Return False if it is not installed."""
     try:
         import hypothesis
         from hypothesis import strategies
@@ -20,7 +20,7 @@ def prepare() -> bool:
     @hypothesis.settings(max_examples=5, derandomize=True, deadline=None)
     @hypothesis.given(strategies.text(), strategies.floats(), strategies.binary())
     def anything(*_: object) -> None:
-        """Fill Hypothesis' caches, which all children inherit."""
+        """Fill the caches of Hypothesis, which all children inherit."""
 
     with contextlib.suppress(hypothesis.errors.HypothesisException):
         anything()
@@ -28,9 +28,9 @@ def prepare() -> bool:
 
 
 def run_properties(asked: Order, name: str, order: Order, module: Any) -> None:
-    """Try the properties of each group until one holds or times out.
+    """Try the properties of each group in turn, until a property holds or times out.
 
-    Stops after `patience` timeouts.
+    Stop after `patience` timeouts.
     """
     late = 0
     for number, group in enumerate(order["properties"]):
@@ -51,7 +51,10 @@ def run_properties(asked: Order, name: str, order: Order, module: Any) -> None:
 
 
 def tried(asked: Order, module: Any, test: str, text: str, examples: int) -> Order:
-    """Run a property test, which `text` defines as the function `test`, and return its result."""
+    """Run a property test and return its result.
+
+    `text` defines the test as a function called `test`.
+    """
     import hypothesis
     from hypothesis import strategies
 

@@ -1,4 +1,4 @@
-"""Runs pytest in this process and records each test's outcome."""
+"""Runs pytest in this process and records the outcome of each test."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def worst(text: str) -> str:
 
 
 class Tail(io.TextIOBase):
-    """A text file that keeps only its end."""
+    """A text stream that keeps only the end of what is written to it."""
 
     def __init__(self) -> None:
         self.text = ""

@@ -1,4 +1,4 @@
-"""Reads orders from standard input and runs each of them."""
+"""Reads orders from standard input and carries them out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def main() -> None:
 
 
 def with_text(order: Order, work: Callable[[], None]) -> None:
-    """Run work while the order's file contains the order's text."""
+    """Call `work` while the order's file has the content given in the order.
+
+    The original content is restored afterwards.
+    """
     if order.get("text") is None:
         work()
         return
@@ -61,7 +64,7 @@ def put(path: str, content: bytes) -> None:
 
 
 def carry_out(asked: Order, name: str, order: Order) -> None:
-    """Run an order in its own process within its time limit."""
+    """Run an order in a child process, within the order's time limit."""
 
     def work() -> None:
         if "ids" in order:

@@ -1,4 +1,4 @@
-"""Tracing of project code: executed lines, side effects, and origins of modules."""
+"""Tracing of project code, to record executed lines, side effects and imported modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LATER = 0x20 | 0x80 | 0x200
 
 
 class Lines:
-    """Traces executed lines of one file, and calls between functions under `root`."""
+    """Traces the executed lines of one file, and the calls between functions under `root`."""
 
     def __init__(self, path: str, root: str) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Lines:
         sys.settrace(None)
 
     def own(self, code: CodeType) -> str:
-        """Return the code's file relative to the root, or an empty string if it is elsewhere."""
+        """Return the file's path relative to the root, or an empty string if it is elsewhere."""
         name = code.co_filename
         if name not in self.known:
             real = os.path.realpath(name)
@@ -39,7 +39,10 @@ class Lines:
         return self.known[name]
 
     def begin(self, frame: FrameType, *_: object) -> Any:
-        """Trace function: record a call, and trace lines if the code is in the traced file."""
+        """Record a call, and trace lines if the code is in the traced file.
+
+        This is the trace function for `sys.settrace`.
+        """
         code, caller = frame.f_code, frame.f_back
         file = self.own(code)
         if not file:
@@ -55,7 +58,10 @@ class Lines:
         return self.step
 
     def results(self) -> Order:
-        """Return the entered code objects, and calls between them as indexes with line numbers."""
+        """Return the code objects that were entered, and the calls between them.
+
+        A call consists of the caller's index, the line number and the callee's index.
+        """
         numbers = {code: number for number, code in enumerate(self.entered)}
         calls = [
             [numbers[caller], line, numbers[callee]]
@@ -67,10 +73,10 @@ class Lines:
 
 
 def called_by(code: CodeType, caller: CodeType) -> bool:
-    """True if the previous frame is the caller.
+    """Return True if the previous frame belongs to the caller.
 
-    For generators and coroutines, the previous frame may only be the consumer. It counts as the
-    caller if its code contains the function's name.
+    For generators and coroutines, the previous frame may belong to code that only consumes their
+    items. It counts as the caller if its code contains the name of the function.
     """
     if not code.co_flags & _LATER or code.co_name.startswith("<"):
         return True
@@ -81,8 +87,8 @@ def called_by(code: CodeType, caller: CodeType) -> bool:
 class Effects:
     """Records side effects outside the process.
 
-    These are file writes, reads of files that belong neither to the project nor to Python,
-    subprocesses and connections.
+    Side effects are file writes, subprocesses, connections, and reads of files that belong neither
+    to the project nor to Python.
     """
 
     ALLOWED = (
@@ -137,7 +143,7 @@ class Effects:
 
     @staticmethod
     def note(event: str, args: tuple[Any, ...]) -> None:
-        """Audit hook: record an event with a side effect."""
+        """Record the event if it is a side effect. This is an audit hook."""
         self = Effects.watching[-1]
         if self is None or event.startswith(Effects.ALLOWED):
             return
@@ -148,7 +154,10 @@ class Effects:
         self.seen.append(event)
 
     def is_harmless(self, path: Any, mode: Any, flags: Any) -> bool:
-        """True if opening the file only reads the project or Python, or uses the scratch folder."""
+        """Return True if the file is read from the project or Python, or is a scratch file.
+
+        Opening the null device for writing is also harmless.
+        """
         if isinstance(path, bytes):
             path = os.fsdecode(path)
         if not isinstance(path, str):
@@ -161,14 +170,17 @@ class Effects:
         return os.path.abspath(path).startswith(self.inside)
 
     def is_scratch(self, args: tuple[Any, ...]) -> bool:
-        """True if all paths are in Hypothesis' scratch folder."""
+        """Return True if all paths are in the scratch folder of Hypothesis."""
         paths = [os.fsdecode(each) for each in args if isinstance(each, (str, bytes))]
         where = [os.path.abspath(path) + os.sep for path in paths]
         return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
 
 
 def strangers(asked: Order) -> str:
-    """Return an error if a module was imported from the original project, not the workspace."""
+    """Return an error if a module was imported from the original project.
+
+    Modules of the project must be imported from the workspace.
+    """
     prefixes = tuple(os.path.realpath(each) + os.sep for each in {sys.prefix, sys.base_prefix})
     for name, module in sorted(sys.modules.items()):
         origin = getattr(module, "__file__", None)
