@@ -77,7 +77,7 @@ bubblewrap:
 check: setup site ## format, lint, types, import contracts, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src bench
 	$(BIN)/mypy --strict --explicit-package-bases tests
 	$(BIN)/lint-imports --no-logo --no-cache
 

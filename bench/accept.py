@@ -74,7 +74,7 @@ def _counted(work: Callable[[], float]) -> tuple[float, int]:
         calls += 1
         real(file)
 
-    os.fsync = counting
+    os.fsync = counting  # type: ignore[assignment]
     try:
         return work(), calls
     finally:

@@ -1,7 +1,6 @@
 """Durable appends, against LangGraph's saver and eventsourcing."""
 
 import json
-import operator
 import os
 import statistics
 import tempfile
@@ -43,7 +42,7 @@ def main() -> dict[str, float]:
 
 
 def _ratio(ours: list[float], theirs: list[float]) -> float:
-    return statistics.median(map(operator.truediv, ours, theirs))
+    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
 
 
 def _sizes() -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ruff import find_ruff_bin
+from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths

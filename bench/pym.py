@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from remora.pym import load_source
+from remora.tools.host.text_files import read_text
+from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool, run_tool
 
 RUNS = 200
@@ -35,7 +37,8 @@ def main() -> dict[str, float]:
         tree = Path(made)
         (tree / "a.py").write_text("x = 1\n")
         script = load_source(SCRIPT, name="bench")
-        tool = Tool(name="bench", description="", script=script, grants=("read_text",))
+        grants = (HostFunction(function=read_text),)
+        tool = Tool(name="bench", description="", script=script, grants=grants)
 
         def run() -> None:
             ran = run_tool(tool, {"path": "a.py"}, tree, clock=clock, seed=0)

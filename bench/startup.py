@@ -89,7 +89,9 @@ def _helps() -> Iterator[tuple[str, ...]]:
         if words:
             yield (*words, "--help")
         context = click.Context(command)
-        for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        if not isinstance(command, click.Group):
+            return
+        for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
             yield from below(inner, (*words, name))
