@@ -102,7 +102,7 @@ def _helps() -> Iterator[tuple[str, ...]]:
 def _cpu(root: Path, command: list[str], environ: dict[str, str]) -> float:
     """Return the seconds of CPU that a command took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=root, env=environ, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=root, env=environ, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
