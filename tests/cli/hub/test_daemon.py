@@ -105,7 +105,7 @@ def test_without_inotify_watches_all_files_are_compared_and_reported(
         stderr=subprocess.STDOUT,
     )
     try:
-        first = "the kernel reports" if later else "each request"
+        first = "the kernel reports" if later else "on each request"
         wait_until(lambda: daemon.poll() or first in poor("hub", "status", cwd=shop).out)
         if daemon.poll() == 77:
             pytest.skip("user namespaces are not available")
@@ -113,7 +113,7 @@ def test_without_inotify_watches_all_files_are_compared_and_reported(
         write(shop, folders)
         wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)
         said = poor("hub", "status", cwd=shop)
-        assert "none: each request sweeps all files" in said.out
+        assert "none: all files are checked on each request" in said.out
         assert "no more inotify watches" in said.err
         assert "fs.inotify.max_user_watches" in said.err
         for number in range(3):
@@ -194,7 +194,7 @@ def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
     write(shop, {"till.py": "from cart import total\n\ndef pay():\n    return total()\n"})
     said = poor("hub", "index", "--links", cwd=shop)
     assert "links: the daemon (process " in said.out
-    assert "finds them while idle" in said.out
+    assert "computes them when it is idle" in said.out
     said = poor("hub", "index", "--links", "--json", cwd=shop)
     assert said.document["links"] == {"complete": False, "failed": []}
     assert poor("hub", "stop", cwd=shop).code == 0

@@ -54,7 +54,7 @@ def test_a_stopped_run_prints_the_resume_command(stopped: Ran) -> None:
 def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     done = again("analyze", "--resume", "last", "--json")
     assert done.code == 0
-    assert "left of 4" in done.err
+    assert "of 4 jobs left" in done.err
     document = done.document
     assert document["totals"]["jobs"] == len(document["jobs"]) == 4
     assert {job["status"] for job in document["jobs"]} <= {"submitted", "no_change"}

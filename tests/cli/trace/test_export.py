@@ -145,7 +145,7 @@ def test_json_is_one_document(ran: Ran) -> None:
     """What goes to stdout cannot be told there too."""
     done = ran("trace", "export", "read", "--format", "otel", "--json")
     assert done.code == 2
-    assert "use -o FILE for the export" in done.error["message"]
+    assert "write the export to a file with -o FILE" in done.error["message"]
 
 
 def test_an_unknown_agent(ran: Ran) -> None:

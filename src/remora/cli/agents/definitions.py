@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
 @click.argument("name", type=OPERATION)
 def show(options: Options, name: str) -> int:
-    """Show an agent's definition: goal, tools with their grants, checks.
+    """Show an agent's definition: its goal, tools, grants and checks.
 
-    NAME is an agent's name or its operation.
+    NAME is the name of an agent or of its operation.
     """
     from remora.agents.definition.agent import agent_named, definition_record, load_agents
     from remora.agents.definition.agent_listing import agent_document
@@ -48,7 +48,7 @@ def show(options: Options, name: str) -> int:
 )
 @click.argument("paths", metavar="[NAME_OR_PATH]...", nargs=-1, type=PATH)
 def validate(options: Options, paths: tuple[Path, ...]) -> int:
-    """Check definitions and their scripts; exit 2 if any is invalid.
+    """Check agent definitions and their scripts; exit 2 if any are invalid.
 
     PATH is an agent's folder or its agent.yaml; NAME is a folder in .remora/agents. The default is
     all agents of the project. Errors include the line and column in agent.yaml, or the line in the
@@ -97,10 +97,10 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     help="Node type to work on; repeatable. [default: all]",
 )
 def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
-    """Create a new agent in .remora/agents/NAME/.
+    """Create an example agent in .remora/agents/NAME/.
 
-    The new agent is a working example that removes commented-out code, with a check and a test.
-    Edit it to do something else. Existing files, names and operations are refused.
+    The example removes commented-out code, and includes a check and a test. Edit it to do something
+    else. NAME and OP must not be in use yet.
     """
     from remora.agents.definition.scaffold import create_agent
 
@@ -126,7 +126,7 @@ def _agent_lines(agent: "Agent") -> Iterator[str]:
     yield escape_line(f"goal        {definition.goal}")
     yield f"works on    {', '.join(definition.node_types)} with: {definition.needs}"
     yield f"must pass   {', '.join(definition.verify)}"
-    yield f"max turns   {definition.max_turns or 'runner.max_turns of the configuration'}"
+    yield f"max turns   {definition.max_turns or 'runner.max_turns (from the configuration)'}"
     yield escape_line(f"file        {agent.folder / 'agent.yaml'}")
     grants = {tool.name: ", ".join(tool.grants) for tool in definition.tools}
     rows = [

@@ -63,7 +63,7 @@ _HEAD = (
     type=STREAM,
     multiple=True,
     metavar="RUN|AGENT",
-    help="Only this run or agent; repeatable. [default: all]",
+    help="Use only this run or agent; repeatable. [default: all]",
 )
 def memory(
     options: Options,
@@ -74,9 +74,9 @@ def memory(
 ) -> int:
     """Compare memory settings on recorded streams; runs no model or tool.
 
-    For each tool, shows the tokens of the requests that led to its calls, the share of argument
-    values that were in the packet, and the facts of its results that are missing from the next
-    packet. Options are repeatable; every combination is compared with the record.
+    For each tool, the table shows the size of the requests that led to its calls, the share of
+    argument values found in the packet, and the facts from its results that the next packet lost.
+    Options are repeatable; every combination is compared with the record.
     """
     from remora.evals.eval_setting import setting_combinations
     from remora.evals.experiments import compare_settings, select_agents
@@ -87,7 +87,7 @@ def memory(
         folder, folder.root, invocation_of(options).operations, select_agents(folder, names), asked
     )
     for name, why in report.skipped:
-        note(options, f"{name} skipped: {why}")
+        note(options, f"skipped {name}: {why}")
     for text in report.notes:
         note(options, text)
     emit(options, report.as_json(), _lines(report))
@@ -99,7 +99,7 @@ eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
 
 def _lines(report: "EvalReport") -> Iterator[str]:
     if not report.arms[0].tools:
-        yield "no calls recorded yet; `remora analyze` records them"
+        yield "no calls recorded yet; run `remora analyze` to record some"
         return
     columns = len(_HEAD) - (not any(arm.total().too_large for arm in report.arms))
     for arm in report.arms:

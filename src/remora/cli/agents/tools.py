@@ -89,14 +89,14 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     "inputs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Set an input, as JSON or text; repeatable.",
+    help="Set an input to JSON or plain text; repeatable.",
 )
 @click.option(
     "--grant",
     "grants",
     metavar="FUNCTION",
     multiple=True,
-    help="Also grant this host function; repeatable.",
+    help="Grant this host function as well; repeatable.",
 )
 def run(
     options: Options,
@@ -107,7 +107,8 @@ def run(
 ) -> int:
     """Run a tool once on a private copy of the project; your files stay unchanged.
 
-    NAME_OR_FILE is a tool name (agent/tool if several agents have such a tool), or a .pym file.
+    NAME_OR_FILE is a tool name (agent/tool if several agents have a tool with this name), or a .pym
+    file.
     The input `target` can be given as PATH:QUALNAME. Exit 0 for the outcomes success and
     partial, 1 for error or an unknown tool, 2 for invalid inputs.
     """
@@ -129,7 +130,7 @@ def run(
 
 tools = group(
     "tools",
-    """List, check and run the tools of agents: .pym scripts that run in a sandbox.
+    """List, check and run agent tools: .pym scripts that run in a sandbox.
 
     docs/reference/tools.md explains how to write a tool.
     """,
@@ -228,7 +229,7 @@ def _run_lines(tried: "ToolTrial") -> Iterator[str]:
     if document["host_calls"]:
         yield from _section("host calls", [_call(call) for call in document["host_calls"]])
     if tried.diffs:
-        yield from _section("changes, in the private copy only", [])
+        yield from _section("changes (in the private copy only)", [])
         for diff in tried.diffs:
             yield from plain_lines(diff.rstrip("\n"))
 

@@ -38,7 +38,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     ]
     if given:
         raise UsageError(
-            f"{', '.join(given)} cannot be combined with --resume: the run keeps its settings",
+            f"{', '.join(given)} cannot be combined with --resume: a resumed run keeps its settings",
             hint="omit it, or start a new run without --resume",
         )
     invocation = invocation_of(options, flags)
@@ -49,14 +49,14 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     wanted = prepare_resume(invocation, project, record)
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
-        note(options, f"nothing to do: run {run_id} has ended")
+        note(options, f"nothing to resume: run {run_id} is complete")
         view = read_run(project, record)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0
     models = connect_models(invocation, wanted.run.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
-    note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
+    note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
     stopped = run_to_end(options, wanted, models, asked["max_time"])
     return print_run_results(options, project, run_id, stopped)
 
@@ -67,6 +67,6 @@ def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
         return
     raise UsageError(
         f"the run uses the model {', '.join(wanted.models)}, not {model}",
-        hint="omit --model, or pass the address of a server with that model; "
+        hint="omit --model, or pass the address of a server that has this model; "
         "`remora trace fork` can use another model",
     )

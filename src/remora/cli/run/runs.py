@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def runs(options: Options) -> int:
     """List the runs of this project, newest last.
 
-    PENDING counts verified change sets without a verdict. CONFLICT counts change sets that could
+    PENDING counts verified change sets that have no verdict yet. CONFLICT counts change sets that could
     not be merged with your files. A damaged run has a stream that cannot be read to its end.
     """
     from remora.runs.records.results import run_documents
@@ -82,7 +82,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
         for path, number in files_created_twice(document["diffs"]):
             note(
                 options,
-                f"{number} change sets create {path}: `git apply` keeps only one of them, "
+                f"{number} change sets create {path}: `git apply` would keep only one of them; "
                 "`remora accept` merges them",
             )
     asked = select_jobs(view, nodes) if nodes else view.jobs
@@ -119,7 +119,7 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
     older = [run for run in found[:-1] if run.pending]
     if older:
         show = next_command(options, project.root, "show", older[-1].run_id)
-        yield f"older runs have pending changes: `{show}`"
+        yield f"older runs have pending changes; to see them, run `{show}`"
 
 
 def _age(run: "RunLine", now: datetime) -> str:

@@ -61,15 +61,14 @@ _MARKDOWN = (".md", ".markdown")
 def export(
     options: Options, agent: str | None, *, run: str | None, every: bool, form: "Format", **how: Any
 ) -> int:
-    """Export an agent, a run or everything in another tool's format.
+    """Export an agent, a run or everything in the format of another tool.
 
-    transcript: text or Markdown. otel: OpenTelemetry GenAI spans as OTLP JSON lines, or sent to an
-    endpoint (OTEL_EXPORTER_OTLP_HEADERS sets its headers). inspect: an Inspect AI .eval log; with
+    transcript: text or Markdown. otel: OpenTelemetry GenAI spans, written as OTLP JSON lines or sent to
+    an endpoint (OTEL_EXPORTER_OTLP_HEADERS sets the headers). inspect: an Inspect AI .eval log; with
     --all, FILE is a folder for several logs. sft, functiongemma, preference: JSON lines with
-    prompts that are byte-identical to those sent to models. docs/reference/exports.md lists the
-    columns.
+    prompts exactly as they were sent to models. docs/reference/exports.md lists the columns.
 
-    Exit 1 if a stream cannot be read; the others are still written.
+    Exit 1 if a stream cannot be read; the other streams are still exported.
     """
     from remora.exports.formats import ExportOptions
 
@@ -99,9 +98,11 @@ def _check(options: Options, form: str, how: dict[str, Any]) -> None:
     if output is not None and endpoint is not None:
         raise click.UsageError("use either -o FILE or --endpoint URL")
     if output is None and form == "inspect":
-        raise click.UsageError("an Inspect log is binary: use -o FILE")
+        raise click.UsageError("an Inspect log is binary; write it to a file with -o FILE")
     if output is None and endpoint is None and options.json:
-        raise click.UsageError("--json prints only a summary: use -o FILE for the export")
+        raise click.UsageError(
+            "--json prints only a summary; write the export to a file with -o FILE"
+        )
 
 
 def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 @click.argument("agent", type=STREAM)
 @click.option(
     "--turn", type=click.IntRange(min=0), required=True, metavar="N",
-    help="Start before this turn's decision; 0: before the first.",
+    help="Start just before the decision of this turn; 0 is the first.",
 )  # fmt: skip
 @click.option("--model", metavar="M", help="Use another model: a name or a server address.")
 @click.option("--continue", "go_on", is_flag=True, help="Run the new agent now.")
 @click.option(
     "--files", type=PATH, metavar="DIR",
-    help="Write the files of that turn into this empty folder.",
+    help="Also write the files of that turn to this empty folder.",
 )  # fmt: skip
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 def fork(options: Options, agent: str, **asked: Any) -> int:
     """Start another attempt of an agent's job from any of its turns.
 
-    The new agent has its own stream, which starts with the packet and the files before turn N's
-    decision. The old stream stays unchanged. Without --continue, nothing is run; use `remora
-    analyze --resume RUN` to run the agent later. `remora trace --help` explains AGENT.
+    The new agent has its own stream, which starts with the packet and the files just before turn
+    N's decision. The old stream stays unchanged. Without --continue, nothing is run; to run
+    the agent later, use `remora analyze --resume RUN`. `remora trace --help` explains AGENT.
     """
     import asyncio
 
@@ -119,4 +119,4 @@ def _lines(
     if files is not None:
         yield escape_line(f"the files of that turn are in {files}")
     resume = next_command(options, project.root, "analyze", "--resume", made.job.run_id)
-    yield f"nothing was run; `{resume}` runs it"
+    yield f"nothing was run; to run the fork, use `{resume}`"

@@ -24,7 +24,7 @@ _TURN = click.IntRange(min=0)
 )
 @click.option("--full", is_flag=True, help="Show the packet before trimming.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
-    """Print the Decision Packet of turn N's decision as JSON."""
+    """Print the Decision Packet of turn N as JSON."""
     from remora.memory.packet import packet_json
     from remora.runs.records.name_lookup import stream_named
 

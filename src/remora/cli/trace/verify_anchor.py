@@ -33,14 +33,14 @@ _MAX_CHARACTERS = 100_000_000
 @click.argument("agent", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="Verify all streams (default).")
 @click.option(
-    "--anchors", metavar="FILE", help="Compare with output of `trace anchor`; - is stdin."
+    "--anchors", metavar="FILE", help="Compare with the output of `trace anchor`; - is stdin."
 )
 def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
 
-    Only reads files; uses no model, tool or hub. Exit 1 if anything differs from what was written;
-    the line is shown. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in
-    your own configuration) the anchors of signed runs are checked too. See
+    Verification only reads files; it uses no model, tool or hub. Exit 1 and show the line if
+    anything differs from what was written. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in
+    your own configuration), the anchors of signed runs are checked too. See
     docs/reference/verify.md.
     """
     from remora.cli.views.verification_view import report_lines
@@ -64,13 +64,14 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
         "remora trace anchor --run last | ssh vault 'cat >> anchors.txt'",
     ),
 )
-@click.option("--run", type=RUN, metavar="RUN", help="Only the streams of this run.")
+@click.option("--run", type=RUN, metavar="RUN", help="Print only the heads of this run.")
 def anchor(options: Options, run: str | None) -> int:
     """Print the head of every stream: agent|run ID COUNT HASH.
 
     Store this output where nobody with write access to this machine can change it: `trace verify
-    --anchors` then finds a stream that was cut, rewritten or removed. With a signing key each line
-    ends in its signature. Streams with invalid hashes are reported, not anchored; exit code 1.
+    --anchors` then finds a stream that was truncated, rewritten or removed. With a signing key,
+    each line ends in its signature. Streams with invalid hashes are reported but not anchored, and
+    the exit code is 1.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.trace.trace_folder import stream_id

@@ -141,7 +141,7 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
                 remove_contents(place, digests, (now - GRACE).timestamp())
 
     size = sum(content.bytes for content in going)
-    many = f"{len(going):,} that no stream references"
+    many = f"{len(going):,} blobs and objects that no stream references"
     yield Removable(kind="contents", name=many, bytes=size), remove
 
 
