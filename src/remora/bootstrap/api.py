@@ -344,5 +344,5 @@ def _create_records(project: Project) -> None:
     except DiskError as error:
         raise DiskError(
             error.message,
-            hint="runs are recorded in the project's root: make it writable, or work on a copy",
+            hint="make the project root writable, or work on a copy; runs are recorded there",
         ) from error

@@ -55,7 +55,7 @@ def require_tests(python: ProjectPython | None) -> None:
     try:
         require_pytest(python)
     except HostError as error:
-        hint = "only operations that run tests, such as `-o test`, need it"
+        hint = "an interpreter is needed only by operations that run tests, such as `-o test`"
         raise UsageError(error.message, hint=hint) from error
 
 

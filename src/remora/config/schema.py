@@ -41,9 +41,9 @@ def _address(value: str) -> str:
 
 def _model_name(value: str) -> str:
     if "://" in value:
-        raise ValueError("a model's name (an address belongs in base_url)")
+        raise ValueError("a model name (set an address in base_url instead)")
     if not value.isprintable():
-        raise ValueError("a model's name in printable characters")
+        raise ValueError("a model name of printable characters")
     return value
 
 
