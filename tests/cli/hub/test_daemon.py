@@ -114,7 +114,7 @@ def test_without_inotify_watches_all_files_are_compared_and_reported(
         wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)
         said = poor("hub", "status", cwd=shop)
         assert "none: all files are checked on each request" in said.out
-        assert "no more inotify watches" in said.err
+        assert "the limit of inotify watches is reached" in said.err
         assert "fs.inotify.max_user_watches" in said.err
         for number in range(3):
             write(shop, {"p7/a.py": f"def f{number}(): ..."})

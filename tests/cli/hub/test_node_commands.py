@@ -590,7 +590,7 @@ def test_a_path_is_answered_as_a_path(poor: Remora, shop: Path) -> None:
     for name, said in (
         ("/etc/passwd", "is outside the root"),
         ("tests", "is a folder"),
-        ("shop/nope.py", "there is no file shop/nope.py"),
+        ("shop/nope.py", "no such file: shop/nope.py"),
     ):
         asked = poor("hub", "get", name, "--json", cwd=shop)
         assert (asked.code, asked.error["code"]) == (1, "not_found")

@@ -92,7 +92,7 @@ def test_spans_are_sent(ran: Ran, agent: str) -> None:
             "trace", "export", agent, "--format", "otel", "--endpoint", receiver.url, "--json"
         )
     assert refused.code == 3
-    assert "answered 401" in refused.error["message"]
+    assert "returned status 401" in refused.error["message"]
 
 
 def test_the_receivers_key_comes_from_the_environment(ran: Ran, agent: str) -> None:

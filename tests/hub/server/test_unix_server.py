@@ -273,7 +273,7 @@ def test_what_is_not_a_socket_is_left_alone(short: Path) -> None:
 def test_a_file_where_its_lock_would_be_is_left_alone(short: Path) -> None:
     lock = short / "hub.sock.lock"
     lock.write_text("mine")
-    with pytest.raises(OutsideError, match="is not a Hub lock"):
+    with pytest.raises(OutsideError, match="is not a Hub lock file"):
         Listener(short / "hub.sock")
     assert lock.read_text() == "mine"
     assert [path.name for path in short.iterdir()] == ["hub.sock.lock"]

@@ -295,7 +295,7 @@ class Daemon:
     def _broken(self, task: asyncio.Task[None]) -> None:
         """Restart if `task` failed, which is a bug."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("a task of the daemon failed", exc_info=error)
+            _log.error("a daemon task failed", exc_info=error)
             self._end("restart")
 
     async def _shut_down(self, tasks: list[asyncio.Task[None]]) -> None:

@@ -94,8 +94,8 @@ def no_answer_error() -> OutsideError:
     """Return the error for a query that no source answers."""
     return OutsideError(
         "no daemon is running and there is no index",
-        hint="a full `path:qualname` needs only its file; `remora hub status` shows where the index "
-        "should be, and `--db FILE` selects another path",
+        hint="a full `path:qualname` works without an index; `remora hub status` shows the path of the "
+        "index, and `--db FILE` changes it",
     )
 
 

@@ -182,7 +182,7 @@ class UnixConnection(asyncio.Protocol):
 
         A client reads the reason only after it has sent everything.
         """
-        message = f"a request is at most {MAX_BYTES} bytes"
+        message = f"request too large (maximum {MAX_BYTES} bytes)"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()
         if complete or self._ended:
