@@ -83,7 +83,9 @@ class _ReplayFold:
         try:
             self._packet = first_packet(event)
         except ValueError as error:
-            raise StreamDamaged(f"{event.agent_id}: {error}", hint="remora trace verify") from error
+            raise StreamDamaged(
+                f"{event.agent_id}: {error}", hint="run `remora trace verify`"
+            ) from error
         self._definition = start.definition if isinstance(start, AgentStart) else {}
 
     def _ran(self, event: Event) -> Iterator[ScriptReplay]:

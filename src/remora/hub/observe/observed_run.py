@@ -108,7 +108,8 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
         return [str(python), "-m", "pytest", *words[3:]]
     command = " ".join(words) or "nothing"
     raise UsageError(
-        f"only pytest can be observed, not {command}", hint="remora hub observe -- pytest tests"
+        f"only pytest can be observed, not {command}",
+        hint="use e.g. `remora hub observe -- pytest tests`",
     )
 
 

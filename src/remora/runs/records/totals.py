@@ -72,11 +72,11 @@ def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
 def asked_text(asked: int, differed: int) -> str:
     """Describe how often a model was asked, and how often it did not take the first candidate."""
     times = "once" if asked == 1 else f"{asked:,} times"
-    text = f"the model was asked {times}, "
+    text = f"the model was queried {times}, "
     if not differed:
-        return text + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
+        return text + f"and the first candidate was chosen{'' if asked == 1 else ' each time'}"
     others = "once" if differed == 1 else f"{differed:,} times"
-    return text + f"and a candidate other than the first was taken {others}"
+    return text + f"and a candidate other than the first was chosen {others}"
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:

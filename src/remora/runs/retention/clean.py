@@ -98,7 +98,7 @@ def _workspaces(project: Project) -> Iterator[Removal]:
 def _remove_workspace(place: Path) -> None:
     with try_lock(place.with_suffix(".lock")) as free:
         if not free:
-            raise DiskError("a run is using it")
+            raise DiskError("in use by a run")
         remove_tree(place)
         place.with_suffix(".index").unlink(missing_ok=True)
 

@@ -110,7 +110,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _READABLE_BY_OTHERS:
                 raise ConfigError(
-                    f"{path}: other users can read this signing key", hint=f"chmod 600 {path}"
+                    f"{path}: other users can read this signing key", hint=f"run `chmod 600 {path}`"
                 )
             return file.read(_MAX_KEY_FILE)
     except OSError as error:
