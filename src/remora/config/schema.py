@@ -78,7 +78,7 @@ class MemoryConfig(Section):
     enabled: bool = True
     """Send the packet to the model; false sends the raw history, for comparisons only."""
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
-    """Maximum tokens of a whole request; at most 600 for the embedded model."""
+    """Maximum tokens per request; at most 600 for the embedded model."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
     """How streams are stored: jsonl (files only) or kv (files and a disposable index). postgres is
     not available in this version."""
@@ -87,7 +87,7 @@ class MemoryConfig(Section):
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """Keys by which the index can be queried."""
+    """Keys for queries on the index."""
     durability: Literal["event", "turn", "none"] = "turn"
     """When streams are synced to disk: after each event, after each turn, or never (none)."""
     global_events: bool = False
@@ -97,11 +97,11 @@ class MemoryConfig(Section):
     """File of mode 0600 with a key of at least 16 characters that signs the anchors of new runs
     (REMORA_SIGNING_KEY contains the key itself). Not allowed in a project's file."""
     retention: RetentionConfig = RetentionConfig()
-    """How long streams are kept."""
+    """How long to keep streams."""
 
 
 class RunnerConfig(Section):
-    """Turns of an agent."""
+    """Settings for running agents."""
 
     max_turns: Positive = 12
     """Maximum turns of one agent."""
@@ -113,16 +113,18 @@ class ModelConfig(Section):
     """The model that makes decisions."""
 
     provider: Literal["auto", "openai", "embedded", "none"] = "auto"
-    """auto: the server at base_url, else the embedded model; openai: only the server; embedded:
-    only the embedded model."""
+    """auto: the server at base_url if it is set, otherwise the embedded model; openai: only the
+    server; embedded: only the embedded model."""
     base_url: Address | None = None
-    """Address of an OpenAI-compatible server. A project's file can only name this machine."""
+    """Address of an OpenAI-compatible server. In a project's file, only addresses on this machine are
+    allowed."""
     name: ModelName | None = None
-    """The model's name on that server; null: the model that it serves."""
+    """Name of the model on that server; null: the only model that it serves."""
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt."""
     decoding: Literal["auto", "rank", "grammar", "tool_call"] = "auto"
-    """How a decision is read: ranked candidates, a grammar, or the server's tool calls."""
+    """How the model makes a decision: by ranking candidates, with a grammar, or with the server's
+    tool calls."""
     margin: Annotated[float, Field(ge=0)] = 1.0
     """Take the first candidate if the two best scores differ by less than this many nats."""
     exact: bool = False
@@ -139,12 +141,12 @@ class EscalationConfig(Section):
     """A larger model for undecided turns (not available in this version)."""
 
     enabled: bool = False
-    """Use the larger model (not available in this version). A project's file can enable it only for
-    an address on this machine."""
+    """Use the larger model (not available in this version). A project's file can enable this only
+    for an address on this machine."""
     base_url: Address | None = None
-    """Address of its server. A project's file can only name this machine."""
+    """Address of the server. In a project's file, only addresses on this machine are allowed."""
     name: ModelName | None = None
-    """The model's name on that server."""
+    """Name of the model on that server."""
 
 
 class HubConfig(Section):
@@ -152,8 +154,8 @@ class HubConfig(Section):
     them."""
 
     enabled: Literal["auto"] | bool = "auto"
-    """auto: use a running daemon, else read the files; true: require a running daemon; false: do
-    not use the hub."""
+    """auto: use a running daemon, or read the files if there is none; true: require a running
+    daemon; false: do not use the hub."""
     sweep_seconds: Positive = 30
     """Seconds between full scans, in addition to change notifications."""
     idle_stop_minutes: Count = 0
@@ -180,10 +182,10 @@ class WorkspaceConfig(Section):
     """Minimum isolation level of subprocesses, 0 to 3; runs do not start on a machine with a lower
     level. `remora doctor` shows the level. A project's file can only raise the user's value."""
     allow_unsandboxed: bool = False
-    """Consent to run the project's code below isolation level 2. A project's file cannot set it to
+    """Allow running the project's code below isolation level 2. A project's file cannot set this to
     true."""
     include: Patterns = ()
-    """Globs of ignored files that are copied too, except .env files."""
+    """Globs of ignored files to copy as well, except .env files."""
 
 
 class RedactionRule(Section):
@@ -192,7 +194,7 @@ class RedactionRule(Section):
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     """Name in the placeholder: `<secret:NAME:FINGERPRINT>`."""
     pattern: Annotated[str, Field(min_length=1, max_length=1000)]
-    """RE2 regular expression. If it has groups, only one is replaced: `secret`, else the first."""
+    """RE2 regular expression. If it has groups, only one is replaced: `secret`, or else the first."""
 
 
 class RedactionConfig(Section):
@@ -239,7 +241,7 @@ class Config(Section):
     """Configuration merged from all layers. It is recorded, so it contains no secrets."""
 
     runner: RunnerConfig = RunnerConfig()
-    """Turns of an agent."""
+    """Settings for running agents."""
     model: ModelConfig = ModelConfig()
     """The model that makes decisions. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and
     is never sent to an address that a project sets."""
@@ -255,7 +257,7 @@ class Config(Section):
     """Private copies of the project for agents."""
     python: Annotated[str, Field(min_length=1)] | None = None
     """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`; null:
-    the project's .venv, else the active environment."""
+    the project's .venv, or the active environment if there is none."""
     exclude: Patterns = ()
     """Globs of files to skip, relative to the project's root."""
     operations: Annotated[dict[OperationName, _Operation], BeforeValidator(_with_names)] = {}

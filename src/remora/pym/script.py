@@ -99,7 +99,7 @@ def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
 
 def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
     """Return the script (None if it cannot be run) and all its problems. Raises NotFound."""
-    hint = "give the path of a `.pym` file"
+    hint = "use the path of a `.pym` file"
     if path.exists() and not path.is_file():  # opening a pipe blocks
         raise NotFound(f"{path} is not a regular file", hint=hint)
     try:

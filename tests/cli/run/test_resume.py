@@ -159,7 +159,7 @@ class TestFork:
         remora("analyze", "--json", cwd=project)
         done = remora("trace", "fork", "read", "--turn", "99", "--json", cwd=project)
         assert done.code == 1
-        assert "its turns are 0 to" in done.error["hint"]
+        assert "the stream has turns 0 to" in done.error["hint"]
         gone_on = remora(
             "trace", "fork", "read", "--turn", "1", "--continue", "--json", cwd=project
         )

@@ -91,7 +91,7 @@ def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | No
     path = Path(home, key_file[2:]) if home and key_file.startswith("~/") else Path(key_file)
     if not path.is_absolute():  # a relative path could be a file in a cloned repository
         raise ConfigError(
-            f"{key_file}: the path of the signing key must be absolute", hint=_SETTING
+            f"{key_file}: the path to the signing key must be absolute", hint=_SETTING
         )
     return _signer(_read(path).strip(), str(path))
 
