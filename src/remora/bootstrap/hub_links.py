@@ -44,7 +44,9 @@ def why_unknown(places: HubPaths) -> str:
             "computing the links takes too long because files have changed; "
             "`remora hub index --links` updates them"
         )
-    reason = "computing the links takes too long until all links of this project are stored"
+    reason = (
+        "computing the links takes too long because some links of this project are not stored yet"
+    )
     far = f"{known.found:,} of {known.nodes:,} nodes so far"
     if control.running(places) is not None:
         return f"{reason}; the daemon stores them while no files change ({far})"

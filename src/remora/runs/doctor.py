@@ -170,7 +170,7 @@ def _monty() -> str:
     done = script.run({}, {}, limits=Limits(), clock=datetime(2026, 1, 1, tzinfo=UTC), seed=0)
     if done.error is not None or done.value != 2:
         raise HostError(f"a script returned {done.value!r}: {done.error}")
-    return f"pydantic-monty {version('pydantic-monty')} runs scripts"
+    return f"pydantic-monty {version('pydantic-monty')} works"
 
 
 def _engine() -> str:

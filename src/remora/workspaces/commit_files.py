@@ -78,7 +78,7 @@ def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
                 git.stdin.write(blob.encode() + b"\n")
                 yield output.next(blob)
         except BrokenPipeError as error:
-            raise OutsideError("git cat-file exited too early") from error
+            raise OutsideError("git cat-file exited unexpectedly") from error
         finally:
             git.kill()  # it may hang
 

@@ -78,7 +78,7 @@ Usage: remora [OPTIONS] COMMAND [ARGS]...
   Fix lint, docstrings and missing tests in Python code, locally.
 
   Start with `remora analyze`, read the result with `remora diff`, and apply it
-  with `remora accept last --all`. Your files are not changed before that.
+  with `remora accept last --all`. Your files stay untouched until then.
   `remora help COMMAND` shows details and examples.
 
 {sections}

@@ -72,7 +72,7 @@ def completion(options: Options, shell: str) -> int:
     """Print a shell completion script.
 
     The script completes commands, options, and the names of runs, agents, operations and nodes.
-    For zsh, its folder must be in fpath before compinit runs.
+    For zsh, the script's folder must be in fpath before compinit runs.
     """
     del options
     found = _SHELLS[shell](click.Group("remora"), {}, "remora", VARIABLE)

@@ -27,7 +27,9 @@ _MAX_SHOWN = 5
     ),
 )
 @click.argument("words", nargs=-1, metavar="-- pytest …", required=True)
-@click.option("--allow-unsandboxed", is_flag=True, help="Run even below isolation level 2.")
+@click.option(
+    "--allow-unsandboxed", is_flag=True, help="Run the tests even below isolation level 2."
+)
 @click.option(
     "--max-time",
     type=click.FloatRange(min=1),
@@ -51,8 +53,8 @@ def observe(
     and exit code come from pytest. The tests run in the project's environment, without this shell's
     variables, and take up to three times as long.
 
-    The tests are isolated. They have no network, and see only files of the project and of its
-    environment. Whatever they write is discarded. Below isolation level 2 (see `remora doctor`),
+    The tests are isolated. They have no network access, and see only the files of the project and
+    its environment. Everything they write is discarded. Below isolation level 2 (see `remora doctor`),
     --allow-unsandboxed is required.
     """
     from remora.bootstrap.hub_target import HubTarget

@@ -173,6 +173,6 @@ def _head(done: Verdicts | Reverted) -> Iterator[str]:
     """Yield the run's head, which proves later that no line was removed."""
     told = f"recorded as line {done.head.count} of run {done.run_id}"
     yield from wrap_text(
-        f"{told}; keep its hash to prove later that nothing was removed:", terminal_width()
+        f"{told}; keep the hash to prove later that no line was removed:", terminal_width()
     )
     yield f"head {done.head.count} {done.head.hash}"

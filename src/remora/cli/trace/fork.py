@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.argument("agent", type=STREAM)
 @click.option(
     "--turn", type=click.IntRange(min=0), required=True, metavar="N",
-    help="Start just before the decision of this turn; 0 is the first.",
+    help="Start just before this turn's decision (0: before the first turn).",
 )  # fmt: skip
 @click.option("--model", metavar="M", help="Use another model: a name or a server address.")
 @click.option("--continue", "go_on", is_flag=True, help="Run the new agent now.")

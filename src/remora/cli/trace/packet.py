@@ -47,7 +47,7 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
 @click.option("--to", "last", type=_TURN, metavar="M", required=True, help="Later turn.")
 @click.option("--full", is_flag=True, help="Compare the packets before trimming.")
 def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> int:
-    """Show what changed in the packet from turn N's decision to turn M's.
+    """Show what changed in the packet between the decisions of turns N and M.
 
     With --json: {"agent_id", "from", "to", "changes": [{"op", "path", "before", "after"}]}; op is
     add, remove or change, and path is a JSON Pointer into the packet.

@@ -109,5 +109,5 @@ def _read(name: str) -> "list[SavedAnchor]":
         raise UsageError(f"{name} is not an anchor file", hint="see `trace anchor`") from error
     except OSError as error:
         raise UsageError(
-            f"{name}: {error.strerror}", hint="--anchors takes a file, or - for stdin"
+            f"{name}: {error.strerror}", hint="use --anchors with a file, or - for stdin"
         ) from error
