@@ -361,7 +361,7 @@ def test_a_read_only_root_says_where_and_what_to_do(remora: Remora, project: Pat
     done = read_only(remora, project, "analyze", "--json")
     assert done.returncode == 3, done.stderr
     assert f"{project}/.agentfs" in done.stderr
-    assert "make it writable" in done.stderr
+    assert "make the project root writable" in done.stderr
     assert tree(project) == before
     assert read_only(remora, project, "init").returncode == 3
     assert read_only(remora, project, "analyze", "--dry-run").returncode == 0

@@ -64,7 +64,7 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
 
     twice = again("analyze", "--resume", document["run_id"], "--json")
     assert (twice.code, twice.document) == (0, document)
-    assert "nothing to do" in twice.err
+    assert "nothing to resume" in twice.err
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
         (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
         (("read", "--format", "otel", "--endpoint", "h:4318"), "invalid OTLP endpoint"),
-        (("read", "--format", "inspect"), "use -o FILE"),
+        (("read", "--format", "inspect"), "with -o FILE"),
         (("read", "--format", "inspect", "-o", "log.json"), "does not end in .eval"),
         (("read", "--format", "sft", "-o", "."), "is a folder"),
     ],
