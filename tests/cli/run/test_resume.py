@@ -175,4 +175,4 @@ class TestFork:
         assert (then / "src/settings.py").read_text().startswith('"""Reads settings."""')
         resumed = remora("analyze", "--resume", "last", cwd=project)
         assert resumed.code == 0
-        assert "nothing to do" in remora("analyze", "--resume", "last", cwd=project).err
+        assert "nothing to resume" in remora("analyze", "--resume", "last", cwd=project).err

@@ -49,7 +49,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     wanted = prepare_resume(invocation, project, record)
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
-        note(options, f"nothing to resume: run {run_id} is complete")
+        note(options, f"nothing to resume: run {run_id} has already ended")
         view = read_run(project, record)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
