@@ -468,7 +468,7 @@ def test_an_agent_may_not_replace_a_built_in_one(poor: Remora, project: Path) ->
     write(own, {"agent.yaml": AGENT.replace("operation: own", "operation: lint"), "look.pym": LOOK})
     done = poor("agents", "validate", "--json", cwd=project)
     assert done.code == 2
-    assert any("taken" in one["error"] for one in done.document["agents"])
+    assert any("already in use" in one["error"] for one in done.document["agents"])
 
 
 def test_init_never_overwrites(poor: Remora, project: Path) -> None:

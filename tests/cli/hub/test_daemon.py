@@ -138,7 +138,7 @@ def test_an_idle_daemon_stops_if_configured(poor: Remora, shop: Path) -> None:
         time.sleep(0.5)
         poor("hub", "status", cwd=shop)  # is no question about nodes
     (log,) = (poor.home / "cache").rglob("hub.db.log")
-    assert "nobody asked for 1 minutes" in log.read_text()
+    assert "no request for 1 min" in log.read_text()
     assert poor("hub", "status", "--json", cwd=shop).document["running"] is False
 
 

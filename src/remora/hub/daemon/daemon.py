@@ -274,7 +274,7 @@ class Daemon:
         idle = time.monotonic() - self._handler.last_asked
         limit = self._settings.idle_stop_minutes * 60
         if limit and idle > limit and not self._handler.subscribers:
-            _log.info("no request for %d minutes: stopping", self._settings.idle_stop_minutes)
+            _log.info("no request for %d min: stopping", self._settings.idle_stop_minutes)
             self._end("stopped")
 
     def _end(self, outcome: Outcome) -> None:
