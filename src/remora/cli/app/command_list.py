@@ -4,7 +4,7 @@ COMMANDS = {
     "init": ("remora.cli.agents.init:init", "Write a commented remora.yaml."),
     "analyze": ("remora.cli.run.analyze:analyze", "Plan and run jobs; this is the main command."),
     "retry": ("remora.cli.run.retry:retry", "Run a node's job again with feedback."),
-    "clean": ("remora.cli.run.clean:clean", "Show and free unused disk space."),
+    "clean": ("remora.cli.run.clean:clean", "Show and free disk space that is no longer needed."),
     "runs": ("remora.cli.run.runs:runs", "List the runs of this project."),
     "show": ("remora.cli.run.runs:show", "Show the results of a run's jobs."),
     "diff": ("remora.cli.run.runs:diff", "Show what a run would change."),

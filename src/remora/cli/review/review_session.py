@@ -226,7 +226,7 @@ _HELP = {
     "e": "accept it and open the files in $VISUAL or $EDITOR",
     "w": "show all actions and who decided them",
     "p": "show the model's packet and the tool's output",
-    "d": "show the whole diff, in $PAGER if it is long",
+    "d": "show the whole diff (in $PAGER if it is long)",
     "s": "skip it for now",
     "q": "quit; verdicts so far are kept",
 }

@@ -50,7 +50,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "--engine", type=click.Choice(["local"]), default="local", show_default=True,
     help="Where to run jobs.",
 )  # fmt: skip
-@click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff calls unsafe.")
+@click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe.")
 @click.option(
     "--allow-unsandboxed", is_flag=True,
     help="Run the project's code even below isolation level 2.",

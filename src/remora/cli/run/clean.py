@@ -32,11 +32,12 @@ _KINDS = {
 @click.option("--observed", is_flag=True, help="Also remove links recorded by `hub observe`.")
 @click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
 def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
-    """Show and free disk space: unused private copies, kept commits, unreferenced data and hub.db.
+    """Show and free disk space that is no longer needed.
 
-    Never removes what a running, resumable or unreviewed run needs. In hub.db, links recorded by
-    `remora hub observe` are kept; they contain no source text. Records and weights are also kept.
-    `remora trace compact` removes old records.
+    This covers private copies, kept commits, unreferenced data and hub.db. Nothing that a running,
+    resumable or unreviewed run needs is removed. In hub.db, links recorded by `remora hub observe`
+    are kept; they contain no source text. Records and weights are also kept. `remora trace compact`
+    removes old records.
     """
     import msgspec
 

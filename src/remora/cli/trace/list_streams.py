@@ -65,7 +65,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     help="Show only turns since this date, RFC 3339 time or age (15m, 2h, 3d).",
 )
 @click.option(
-    "--until", metavar="TIME", help="Show only turns until this time; same formats as --since."
+    "--until", metavar="TIME", help="Show only turns up to this time; same formats as --since."
 )
 @click.option("--text", metavar="TEXT", help="Show only turns whose record contains this text.")
 def list_(options: Options, **asked: str | None) -> int:
