@@ -349,7 +349,8 @@ class TestValidate:
             "calls to it are denied",
             f"{folder}/agent.yaml:7:14: `read_text` is granted, but act.pym declares no such "
             "external",
-            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its type is too vague for a model"
+            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its "
+            "type is too vague for a model"
             "; use str, int, Literal or list",
         ]
 

@@ -325,7 +325,8 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "review_event"))
         assert complete_branch(shop.project).endswith(
-            "`accept --git-branch fixes` was interrupted before it was recorded; nothing was committed, so run it again"
+            "`accept --git-branch fixes` was interrupted before it was recorded; "
+            "nothing was committed, so run it again"
         )
         assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
 

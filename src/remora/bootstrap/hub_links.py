@@ -34,7 +34,8 @@ def why_unknown(places: HubPaths) -> str:
     known = linked(places)
     if known is None:
         return (
-            "only the file itself could be read, because there is no index and none could be created "
+            "only the file itself could be read, because there is no "
+            "index and none could be created "
             "(to create it elsewhere, use `--db FILE`)"
         )
     if known.complete and control.running(places) is not None:

@@ -106,7 +106,8 @@ def connect_models(
         model = open_model(settings, cache=invocation.folders.cache, api_key=key)
         if model.name != name:
             raise ModelError(
-                f"the agents used the model {name}, but the configured server provides {model.name}",
+                f"the agents used the model {name}, but the configured "
+                f"server provides {model.name}",
                 hint="use a server with the original model, or fork an agent with --model",
             )
         found[name] = model

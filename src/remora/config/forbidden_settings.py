@@ -49,7 +49,8 @@ def check_escalation(config: Config, set_by: str | None) -> None:
         return
     if not is_loopback(config.escalation.base_url or ""):
         raise ConfigError(
-            "escalation.enabled: a project can enable escalation only to an address on this machine",
+            "escalation.enabled: a project can enable escalation only to "
+            "an address on this machine",
             hint=_instead(("escalation", "enabled")),
         )
 
@@ -63,6 +64,7 @@ def _at(value: Any, where: KeyPath) -> Any:
 def _instead(where: tuple[str, ...]) -> str:
     variable = "REMORA_API_KEY" if where in _SECRETS else f"REMORA_{'__'.join(where).upper()}"
     return (
-        f"remove it from this file; to use it, set {variable}, or set {'.'.join(where)} in your own "
+        f"remove it from this file; to use it, set {variable}, or set "
+        f"{'.'.join(where)} in your own "
         "file, $XDG_CONFIG_HOME/remora/config.yaml (default: ~/.config/remora/config.yaml)"
     )

@@ -125,8 +125,14 @@ def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""
     if address_layer == "project":
-        return "the project sets model.base_url, but keys are sent only to addresses that you set yourself"
-    return f"the key is in your own configuration file, but model.base_url comes from the {address_layer}"
+        return (
+            "the project sets model.base_url, but keys are sent only to "
+            "addresses that you set yourself"
+        )
+    return (
+        "the key is in your own configuration file, but model.base_url "
+        f"comes from the {address_layer}"
+    )
 
 
 def _key_in(user_file: Path | None) -> str | None:

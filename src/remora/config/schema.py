@@ -116,8 +116,8 @@ class ModelConfig(Section):
     """auto: the server at base_url if it is set, otherwise the embedded model; openai: only the
     server; embedded: only the embedded model."""
     base_url: Address | None = None
-    """Address of an OpenAI-compatible server. In a project's file, only addresses on this machine are
-    allowed."""
+    """Address of an OpenAI-compatible server. In a project's file, only addresses on this machine
+    are allowed."""
     name: ModelName | None = None
     """Name of the model on that server; null: the only model that it serves."""
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
@@ -194,7 +194,7 @@ class RedactionRule(Section):
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     """Name in the placeholder: `<secret:NAME:FINGERPRINT>`."""
     pattern: Annotated[str, Field(min_length=1, max_length=1000)]
-    """RE2 regular expression. If it has groups, only one is replaced: `secret`, or else the first."""
+    """RE2 regular expression. If it has groups, only one is replaced: `secret`, or the first."""
 
 
 class RedactionConfig(Section):

@@ -214,7 +214,8 @@ class _SummarizerLookup:
                 summarizers[name] = summarizer_named(summarizer, name, self._root)
             elif summarizer is not None:
                 self.notes[
-                    f"the agent {operation} no longer exists; using the default summarizer for {name}"
+                    f"the agent {operation} no longer exists; using the "
+                    f"default summarizer for {name}"
                 ] = None
         return summarizers
 

@@ -119,7 +119,8 @@ def test_the_words() -> None:
     assert [one.whole for one in phrases_of(sums)] == [
         "1 of 1 finding fixed",
         "3 of 4 docstrings written: 2 added, 1 updated",
-        "1 of 2 missing tests added: detect 5 of 6 planted faults, cover 4 of 7 lines of the tested code",
+        "1 of 2 missing tests added: detect 5 of 6 planted faults, cover 4 "
+        "of 7 lines of the tested code",
         "1 of 2 tidy jobs verified",
     ]
     assert phrases_of(sums)[2].brief == "1 of 2 missing tests added"

@@ -153,7 +153,8 @@ def test_a_killed_revert_of_a_file_that_was_edited_says_what_to_do(
     )
     undone = msgspec.structs.replace(left, outcome="undone")
     assert recovery_text(undone) == (
-        "`revert` was interrupted before it was recorded; nothing was written to a.py, so run it again"
+        "`revert` was interrupted before it was recorded; nothing was "
+        "written to a.py, so run it again"
     )
     assert recovery_text(complete_journals(shop.project)) == ""
 

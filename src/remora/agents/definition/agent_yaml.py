@@ -203,7 +203,8 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
     if not path.is_file():
         raise ConfigError(
             f"{path}: no such file",
-            hint="an agent is a folder with an agent.yaml; create one with `remora agents new NAME`",
+            hint="an agent is a folder with an agent.yaml; create one "
+            "with `remora agents new NAME`",
         )
     _check_place(path)
     marked = read_yaml_file(path)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def status(options: Options) -> int:
     """Show which model is used, whether it is available, and what it can do.
 
-    Exit 3 if the configured model is not available. If no model is configured, Remora uses rules only,
-    and the exit code is 0. Does not start a server.
+    Exit 3 if the configured model is not available. If no model is configured, Remora uses rules
+    only, and the exit code is 0. This command does not start a server.
     """
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key

@@ -54,8 +54,8 @@ def observe(
     variables, and take up to three times as long.
 
     The tests are isolated. They have no network access, and see only the files of the project and
-    its environment. Everything they write is discarded. Below isolation level 2 (see `remora doctor`),
-    --allow-unsandboxed is required.
+    its environment. Everything they write is discarded. Below isolation level 2 (see `remora
+    doctor`), --allow-unsandboxed is required.
     """
     from remora.bootstrap.hub_target import HubTarget
     from remora.bootstrap.observe_tests import ObserveOptions, PreparedTests

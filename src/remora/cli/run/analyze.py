@@ -75,8 +75,8 @@ def analyze(options: Options, **asked: Any) -> int:
 
     Each function, class and module under PATH (default: the whole project) that needs work
     becomes a job. Its agent works on a private copy; `remora accept` writes the changes to your
-    files. Ctrl-C is safe at any time. --resume RUN continues a run with the same settings; only --model,
-    --concurrency and --max-time can be changed. Use --changed=REV, or put --changed last.
+    files. Ctrl-C is safe at any time. --resume RUN continues a run with the same settings; only
+    --model, --concurrency and --max-time can be changed. Use --changed=REV, or put --changed last.
     """
     from remora.cli.run.start_run import start_run
 

@@ -38,7 +38,8 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     ]
     if given:
         raise UsageError(
-            f"{', '.join(given)} cannot be combined with --resume: a resumed run keeps its settings",
+            f"{', '.join(given)} cannot be combined with --resume: a "
+            "resumed run keeps its settings",
             hint="omit it, or start a new run without --resume",
         )
     invocation = invocation_of(options, flags)

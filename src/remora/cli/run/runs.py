@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def runs(options: Options) -> int:
     """List the runs of this project, newest last.
 
-    PENDING counts verified change sets that have no verdict yet. CONFLICT counts change sets that could
-    not be merged with your files. A damaged run has a stream that cannot be read to its end.
+    PENDING counts verified change sets that have no verdict yet. CONFLICT counts change sets that
+    could not be merged with your files. A damaged run has a stream that cannot be read to its end.
     """
     from remora.runs.records.results import run_documents
     from remora.runs.records.run_listing import list_run_lines

@@ -63,10 +63,10 @@ def export(
 ) -> int:
     """Export an agent, a run or everything in the format of another tool.
 
-    transcript: text or Markdown. otel: OpenTelemetry GenAI spans, written as OTLP JSON lines or sent to
-    an endpoint (OTEL_EXPORTER_OTLP_HEADERS sets the headers). inspect: an Inspect AI .eval log; with
-    --all, FILE is a folder for several logs. sft, functiongemma, preference: JSON lines with
-    prompts exactly as they were sent to models. docs/reference/exports.md lists the columns.
+    transcript: text or Markdown. otel: OpenTelemetry GenAI spans, written as OTLP JSON lines or
+    sent to an endpoint (OTEL_EXPORTER_OTLP_HEADERS sets the headers). inspect: an Inspect AI .eval
+    log; with --all, FILE is a folder for several logs. sft, functiongemma, preference: JSON lines
+    with prompts exactly as they were sent to models. docs/reference/exports.md lists the columns.
 
     Exit 1 if a stream cannot be read; the other streams are still exported.
     """

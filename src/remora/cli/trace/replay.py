@@ -90,7 +90,10 @@ def _lines(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[st
     parts = [
         f"{totals[same]} {_RESULTS[same][0]}" for same in (True, False, None) if same in totals
     ]
-    yield f"replayed {count(sum(totals.values()), 'script run')}: {', '.join(parts) or 'none recorded'}"
+    yield (
+        f"replayed {count(sum(totals.values()), 'script run')}: "
+        f"{', '.join(parts) or 'none recorded'}"
+    )
 
 
 def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:

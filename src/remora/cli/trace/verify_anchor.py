@@ -39,9 +39,9 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
 
     Verification only reads files; it uses no model, tool or hub. Exit 1 and show the line if
-    anything differs from what was written. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in
-    your own configuration), the anchors of signed runs are checked too. See
-    docs/reference/verify.md.
+    anything differs from what was written. With a signing key (REMORA_SIGNING_KEY, or
+    runner.memory.signing_key_file in your own configuration), the anchors of signed runs are
+    checked too. See docs/reference/verify.md.
     """
     from remora.cli.views.verification_view import report_lines
     from remora.runs.records.name_lookup import stream_named

@@ -158,4 +158,6 @@ def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
         pending = sum(run.pending for run in older)
         sets, are = count(pending, "change set"), "is" if pending == 1 else "are"
         listed = next_command(options, project.root, "runs")
-        yield f"{sets} in {count(len(older), 'older run')} {are} also pending; `{listed}` lists them"
+        yield (
+            f"{sets} in {count(len(older), 'older run')} {are} also pending; `{listed}` lists them"
+        )

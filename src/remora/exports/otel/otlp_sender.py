@@ -73,7 +73,8 @@ def send_spans(
             if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
                     f"{url} returned status {answer.status_code}: {answer.text[:200]!r}",
-                    hint="check that this is an OTLP/HTTP receiver; set its key in OTEL_EXPORTER_OTLP_HEADERS",
+                    hint="check that this is an OTLP/HTTP receiver; set its key in "
+                    "OTEL_EXPORTER_OTLP_HEADERS",
                 )
             _check_all_taken(url, answer, count)
             yield count

@@ -47,7 +47,8 @@ class HealthCheck:
             self._over, self._memory_note = None, ""
             return None
         self._memory_note = (
-            f"the daemon uses {used} MiB of memory (hub.memory_mb is {self._limit}) and will restart if "
+            f"the daemon uses {used} MiB of memory (hub.memory_mb is "
+            f"{self._limit}) and will restart if "
             "it stays above the limit; if the project always needs more, raise hub.memory_mb"
         )
         recently = self._restarted is not None and now - self._restarted < REPLACE_AGAIN_S

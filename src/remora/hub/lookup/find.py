@@ -94,7 +94,8 @@ def no_answer_error() -> OutsideError:
     """Return the error for a query that no source answers."""
     return OutsideError(
         "no daemon is running and there is no index",
-        hint="a full `path:qualname` works without an index; `remora hub status` shows the path of the "
+        hint="a full `path:qualname` works without an index; `remora hub "
+        "status` shows the path of the "
         "index, and `--db FILE` changes it",
     )
 

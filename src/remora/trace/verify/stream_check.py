@@ -124,7 +124,10 @@ class _Pass:
         if not is_torn(line):
             self._see(line)
         elif line.ended or not self._still_written(line):
-            detail = f"the last {line.size} bytes are not a complete line; no acknowledged event was lost"
+            detail = (
+                f"the last {line.size} bytes are not a complete line; no "
+                "acknowledged event was lost"
+            )
             self._found.add(line.number, "torn_tail", detail)
 
     def _still_written(self, line: Line) -> bool:

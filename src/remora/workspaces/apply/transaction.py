@@ -145,7 +145,10 @@ def _interruptions_as_disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "free disk space or make the file writable; the next command completes or undoes the change"
+        hint = (
+            "free disk space or make the file writable; the next command "
+            "completes or undoes the change"
+        )
         raise DiskError(f"a change was only partially written: {error}", hint=hint) from error
 
 
