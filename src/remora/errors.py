@@ -138,7 +138,7 @@ class ContextTooLarge(ModelError):
 class DiskError(OutsideError):
     """A file or folder cannot be read or written."""
 
-    default_hint = "check the free space and your write permission"
+    default_hint = "check the free disk space and the write permissions"
 
 
 class HubDamaged(DiskError):

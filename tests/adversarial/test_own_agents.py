@@ -124,7 +124,9 @@ def test_a_link_out_of_the_project_is_refused(
     done = poor("agents", "validate", "--json", cwd=project)
     assert done.code == 2
     (wrong,) = [one for one in done.document["agents"] if not one["ok"]]
-    assert ("is outside the agent" if what == "script" else "is a link out of") in wrong["error"]
+    assert ("is outside the agent" if what == "script" else "is a link to a file outside") in wrong[
+        "error"
+    ]
     assert poor("analyze", "-o", "own", cwd=project).code == 2
     assert poor("tools", "run", "own/act", cwd=project).code == 2
     named = poor("agents", "validate", ".remora/agents/own", "--json", cwd=project)

@@ -148,7 +148,7 @@ def test_layers_are_used_where_they_work_and_nothing_else_in_their_place(
     if not works:
         message, hint = done.document["error"]["message"], done.document["error"]["hint"]
         assert message.startswith(
-            "workspace.driver: overlay does not work here: cannot create a user"
+            "workspace.driver: overlay does not work on this machine: cannot create a user"
         )
         assert "workspace.driver: slot, which works everywhere" in hint
     assert remora(machine, folder, "analyze", "--dry-run").code == 0, "slots always do"

@@ -101,9 +101,9 @@ def test_one_text_stands_for_a_list_of_one(project: Path) -> None:
 
 
 def test_wrong_arguments_are_refused(project: Path) -> None:
-    with pytest.raises(UsageError, match="max_nodes is -3"):
+    with pytest.raises(UsageError, match="max_nodes must be at least 1, not -3"):
         remora.plan(max_nodes=-3)
-    with pytest.raises(UsageError, match="max_turns is 0"):
+    with pytest.raises(UsageError, match="max_turns must be at least 1, not 0"):
         remora.analyze(max_turns=0)
     remora.analyze("a.py", operations="lint")
     with pytest.raises(UsageError, match="unknown format 'pdf'"):

@@ -192,7 +192,7 @@ def test_what_is_planned_can_be_narrowed(
 def test_older_runs_that_wait_are_not_forgotten(remora: Remora, project: Path) -> None:
     for _ in range(2):
         assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
-    assert "1 change set of 1 older run is pending too" in remora("show", "last", cwd=project).out
+    assert "1 change set in 1 older run is also pending" in remora("show", "last", cwd=project).out
     assert "older runs have pending changes" in remora("runs", cwd=project).out
 
 

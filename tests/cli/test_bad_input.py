@@ -237,7 +237,7 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     done = poor("analyze", "--json", cwd=clean)
     assert done.code == 0
     assert done.document["totals"]["skipped"] == 2  # neither lint nor docstring
-    assert "nothing to do: 1 node checked, none needs work" in poor("analyze", cwd=clean).out
+    assert "nothing to do: 1 node checked, no work needed" in poor("analyze", cwd=clean).out
 
 
 def test_without_weights_rules_decide_and_the_command_that_fetches_them_is_named(
@@ -250,7 +250,7 @@ def test_without_weights_rules_decide_and_the_command_that_fetches_them_is_named
         "rule"
     }
     (said,) = [line for line in done.err.splitlines() if "no model" in line]
-    assert "only rules decide" in said
+    assert "using rules only" in said
     assert "remora model pull" in " ".join(done.err.split())
     required = replace(poor, environ={**poor.environ, "REMORA_MODEL__PROVIDER": "embedded"})(
         "analyze",
@@ -268,7 +268,7 @@ def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
     assert status.code == 0
     assert status.document["weights"]["ok"] is False
     shown = " ".join(poor("model", "status", cwd=project).out.split())
-    assert "no model: only rules decide" in shown
+    assert "no model: using rules only" in shown
     assert "optional: run `remora model pull`" in shown
     doctor = poor("doctor", "--json", cwd=project)
     found = {check["name"]: check for check in doctor.document["checks"]}
@@ -289,7 +289,7 @@ def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
     assert embedded("model", "status", cwd=project).code == 3
     assert embedded("doctor", cwd=project).code == 1
     without = replace(poor, environ={"REMORA_MODEL": "none"})("model", "status", cwd=project)
-    assert (without.code, "only rules decide" in without.out) == (0, True)
+    assert (without.code, "using rules only" in without.out) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: 
     done = remora("analyze", "--json", cwd=plain)
     assert done.code == 0, done.err
     assert done.document["root"] == str(plain)
-    assert f"no git repository: the project is {plain}, records are in .agentfs/" in done.err
+    assert f"no git repository found: using {plain} as the project" in done.err
     assert remora("accept", "last", "--all", cwd=plain).code == 0
     assert (plain / "a.py").read_text() == ""
     assert remora("trace", "verify", cwd=plain).code == 0
@@ -361,7 +361,7 @@ def test_a_read_only_root_says_where_and_what_to_do(remora: Remora, project: Pat
     done = read_only(remora, project, "analyze", "--json")
     assert done.returncode == 3, done.stderr
     assert f"{project}/.agentfs" in done.stderr
-    assert "make it writable" in done.stderr
+    assert "make the project root writable" in done.stderr
     assert tree(project) == before
     assert read_only(remora, project, "init").returncode == 3
     assert read_only(remora, project, "analyze", "--dry-run").returncode == 0
@@ -468,7 +468,7 @@ def test_an_agent_may_not_replace_a_built_in_one(poor: Remora, project: Path) ->
     write(own, {"agent.yaml": AGENT.replace("operation: own", "operation: lint"), "look.pym": LOOK})
     done = poor("agents", "validate", "--json", cwd=project)
     assert done.code == 2
-    assert any("taken" in one["error"] for one in done.document["agents"])
+    assert any("already in use" in one["error"] for one in done.document["agents"])
 
 
 def test_init_never_overwrites(poor: Remora, project: Path) -> None:

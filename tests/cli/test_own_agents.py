@@ -197,9 +197,12 @@ class TestNew:
     @pytest.mark.parametrize(
         ("args", "word"),
         [
-            (("lint",), "'lint' is taken by a built-in agent"),
-            (("mine", "--operation", "docstring"), "'docstring' is taken by a built-in agent"),
-            (("mine", "--operation", "there"), "'there' is taken by the agent in"),
+            (("lint",), "'lint' is already used by a built-in agent"),
+            (
+                ("mine", "--operation", "docstring"),
+                "'docstring' is already used by a built-in agent",
+            ),
+            (("mine", "--operation", "there"), "'there' is already used by the agent in"),
             (("there",), "already exists"),
             (("../mine",), "is not a valid agent name"),
             (("Mine",), "is not a valid agent name"),
@@ -224,7 +227,7 @@ class TestNew:
         (project / ".remora").symlink_to(tmp_path / "elsewhere")
         done = poor("agents", "new", "mine", "--json", cwd=project)
         assert done.code == 2
-        assert "link out of the project" in done.error["message"]
+        assert "link to a folder outside the project" in done.error["message"]
         assert not list((tmp_path / "elsewhere").iterdir())
 
     def test_a_folder_that_cannot_be_written_is_a_fault_of_the_disk(
@@ -251,23 +254,23 @@ class TestValidate:
         ("more", "scripts", "said"),
         [
             ("", {"act.pym": INPUTS + 'target: str = Input("target")\n1\n'},
-             "6:13: act.pym:2: the input `target`: Remora fills it with a dict: declare that type"),
+             "6:13: act.pym:2: the input `target`: Remora passes a value of type dict: declare that type"),
             ("", {"act.pym": INPUTS + 'options: list = Input("options")\n1\n'},
-             "6:13: act.pym:2: the input `options`: Remora fills it with a dict"),
+             "6:13: act.pym:2: the input `options`: Remora passes a value of type dict"),
             ("", {"act.pym": INPUTS + 'line = Input("line")\n1\n'},
              "6:13: act.pym:2: an input needs a type"),
             ("", {"act.pym": "x = (\n"}, "6:13: act.pym:2: unexpected EOF"),
             ("needs: s.pym", {"s.pym": INPUTS + 'target: dict = Input("target")\nTrue\n'},
-             "8:8: s.pym:2: the input `target`: it is not provided; a needs script gets `node`"),
+             "8:8: s.pym:2: the input `target`: not available; a needs script receives `node`"),
             ("candidates: s.pym", {"s.pym": INPUTS + 'line: int = Input("line")\n1\n'},
-             "8:13: s.pym:2: the input `line`: it is not provided; a candidates script gets"),
+             "8:13: s.pym:2: the input `line`: not available; a candidates script receives"),
             ("context: [s.pym]", {"s.pym": INPUTS + 'node: dict = Input("node")\n1\n'},
-             "8:11: s.pym:2: the input `node`: it is not provided"),
+             "8:11: s.pym:2: the input `node`: not available"),
             ("verify: [parses, s.pym]", {"s.pym": INPUTS + 'files: dict = Input("files")\nTrue\n'},
-             "8:18: s.pym:2: the input `files`: Remora fills it with a list"),
-            ("verify: [gone.pym]", {}, "8:10: there is no file gone.pym"),
+             "8:18: s.pym:2: the input `files`: Remora passes a value of type list"),
+            ("verify: [gone.pym]", {}, "8:10: no file gone.pym"),
             ("verify: [parse]", {}, "8:10: verify.0: expected one of parses"),
-            ("verify: []", {}, "8:9: verify: expected at least one check; without the key it is"),
+            ("verify: []", {}, "8:9: verify: expected at least one check (default: "),
             ("verify:", {}, "8:8: verify: expected a list"),
             ("packet_extension: {type: objec}", {}, "8:19: packet_extension: expected a JSON"),
         ],
@@ -285,7 +288,7 @@ class TestValidate:
         self, poor: Remora, project: Path
     ) -> None:
         own(project, {"act.pym": "1\n", "agent.yaml": YAML})
-        hint = "did you mean own? agents: docstring, lint, own, test"
+        hint = "did you mean own? available agents: docstring, lint, own, test"
         done = poor("agents", "validate", "owm", cwd=project)
         assert done.code == 2
         assert "no agent 'owm'" in done.err
@@ -342,11 +345,12 @@ class TestValidate:
         done = poor("agents", "validate", "own", "--json", cwd=project)
         assert done.code == 0
         assert done.document["agents"][0]["warnings"] == [
-            f"{folder}/agent.yaml:6:13: act.pym:5: `edit_text` is declared, but not in the grants: "
-            "it is denied",
+            f"{folder}/agent.yaml:6:13: act.pym:5: `edit_text` is declared but not granted; "
+            "calls to it are denied",
             f"{folder}/agent.yaml:7:14: `read_text` is granted, but act.pym declares no such "
             "external",
-            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its type does not describe it to a model"
+            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its "
+            "type is too vague for a model"
             "; use str, int, Literal or list",
         ]
 

@@ -60,7 +60,7 @@ class TestAccept:
         done = desk("accept", "last", "--all", "--if", "verified,docstring-only")
         assert done.code == 0
         assert "no such change set is pending" in done.out
-        assert "a.py:load: skipped, it is not docstring-only" in done.err
+        assert "a.py:load: skipped because it is not docstring-only" in done.err
         assert "recorded" not in done.out, "there is no verdict to keep a head for"
 
     def test_an_unknown_condition_names_the_known(self, desk: Desk) -> None:
@@ -114,7 +114,7 @@ class TestAccept:
         assert "its commit cannot be created yet" in shown.err
         assert "the next command will try again" in shown.err
         (desk.root.parent / "git").rename(desk.root / ".git")
-        assert "its commit has now been made" in desk("show", "last").err
+        assert "its commit has now been created" in desk("show", "last").err
         assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"
 
 

@@ -248,8 +248,8 @@ class TestQuestions:
         assert set(shown) == set(nodes)
 
     def test_no_match_is_reported(self, ran: Ran) -> None:
-        assert "no stream matches" in ran("trace", "list", "--status", "failed").out
-        assert "no turn matches" in ran("trace", "list", "--outcome", "error").out
+        assert "no matching streams" in ran("trace", "list", "--status", "failed").out
+        assert "no matching turns" in ran("trace", "list", "--outcome", "error").out
 
     @pytest.mark.parametrize("words", ["--status wrong", "--since yesterdayish", "--outcome x"])
     def test_what_makes_no_sense(self, words: str, ran: Ran) -> None:
@@ -297,11 +297,11 @@ class TestTerminal:
     def test_a_wide_one_has_packet_and_output_side_by_side(self, ran: Ran, agent: str) -> None:
         words = ("trace", "show", agent, "--turn", "1")
         wide = on_terminal(ran.remora, ran.root, *words, columns=180).replace("\r", "")
-        (title,) = [line for line in wide.splitlines() if "the packet of this decision" in line]
-        assert "the tool's raw output" in title
+        (title,) = [line for line in wide.splitlines() if "packet of this turn" in line]
+        assert "raw output of the tool" in title
         plain = re.sub(r"\x1b\[[0-9;]*m", "", wide)
         assert all(len(line) <= 180 for line in plain.splitlines())
         narrow = on_terminal(ran.remora, ran.root, *words, columns=100)
-        assert "the tool's raw output" not in next(
-            line for line in narrow.splitlines() if "the packet of this decision" in line
+        assert "raw output of the tool" not in next(
+            line for line in narrow.splitlines() if "packet of this turn" in line
         )

@@ -201,23 +201,23 @@ FAULTS = [
     ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun (did you mean runner.max_turns?)"),
     ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns (did you mean runner.max_turns?)"),
     ("keep_days: 3", "unknown key keep_days (did you mean runner.memory.retention.keep_days?)"),
-    ("\ufeffpython: 3", "remora.yaml:1:9: python: expected text, got 3"),
+    ("\ufeffpython: 3", "remora.yaml:1:9: python: expected a string, got 3"),
     ("modell: {}", "remora.yaml:1:1: unknown key modell (did you mean model?)"),
     ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns (did you mean operations.lint.max_turns?)"),
-    ("runner:\n  max_turns: many\n", "remora.yaml:2:14: runner.max_turns: expected a whole number, got 'many'"),
-    ("runner: {max_turns: '3'}", "1:21: runner.max_turns: expected a whole number, got '3'"),
-    ("runner: {max_turns: 2.5}", "expected a whole number, got 2.5"),
-    ("runner: {max_turns: true}", "expected a whole number, got True"),
+    ("runner:\n  max_turns: many\n", "remora.yaml:2:14: runner.max_turns: expected an integer, got 'many'"),
+    ("runner: {max_turns: '3'}", "1:21: runner.max_turns: expected an integer, got '3'"),
+    ("runner: {max_turns: 2.5}", "expected an integer, got 2.5"),
+    ("runner: {max_turns: true}", "expected an integer, got True"),
     ("runner: {max_turns: 0}", "expected greater than or equal to 1, got 0"),
-    ("runner: {max_turns: }", "expected a whole number, got nothing"),
+    ("runner: {max_turns: }", "expected an integer, got nothing"),
     ("model: {margin: .nan}", "model.margin: expected a finite number, got nan"),
-    ("model: {name: ''}", "model.name: expected text that is not empty, got ''"),
-    ("model: {name: 'http://evil.example'}", "1:15: model.name: expected a model's name (an address belongs in base_url)"),
+    ("model: {name: ''}", "model.name: expected a non-empty string, got ''"),
+    ("model: {name: 'http://evil.example'}", "1:15: model.name: expected a model name (set an address in base_url instead)"),
     ("runner: {memory: {durability: all}}", "1:31: runner.memory.durability: expected 'event', 'turn' or 'none', got 'all'"),
     ("runner: {memory: {trace_indexing: [node, x]}}", "1:42: runner.memory.trace_indexing.1: expected 'node', 'run' or 'operation', got 'x'"),
     ("hub: {enabled: 3}", "1:16: hub.enabled: expected 'auto' or true or false, got 3"),
     ("exclude: src", "1:10: exclude: expected a list, got 'src'"),
-    ("exclude: [1]", "1:11: exclude.0: expected text, got 1"),
+    ("exclude: [1]", "1:11: exclude.0: expected a string, got 1"),
     ("model: fast", "1:8: model: expected a mapping, got 'fast'"),
     ("operations: {lint: {style: google}}", "1:21: unknown key operations.lint.style (did you mean operations.docstring.style?)"),
     ("operations: {docstring: {styel: google}}", "1:26: unknown key operations.docstring.styel (did you mean operations.docstring.style?)"),
@@ -229,11 +229,11 @@ FAULTS = [
     ("model: {a: [}", "remora.yaml:1:13: "),
     ("a: 1\n b: 2", "remora.yaml:2:3: mapping values are not allowed here"),
     ("a:\n\t- b", "remora.yaml:2:1: found character '\\t' that cannot start any token"),
-    ("python: a\nexclude: []\npython: b\n", "remora.yaml:3:1: duplicate key python, first at remora.yaml:1:1"),
+    ("python: a\nexclude: []\npython: b\n", "remora.yaml:3:1: duplicate key python, first used at remora.yaml:1:1"),
     ("model: {name: a, name: b}", "remora.yaml:1:18: duplicate key name"),
-    ("1: 2", "remora.yaml:1:1: a key must be text"),
-    ("[a]: 2", "remora.yaml:1:1: a key must be text"),
-    ("on: 2", "remora.yaml:1:1: a key must be text"),
+    ("1: 2", "remora.yaml:1:1: a key must be a string"),
+    ("[a]: 2", "remora.yaml:1:1: a key must be a string"),
+    ("on: 2", "remora.yaml:1:1: a key must be a string"),
     ("<<: {python: a}", "remora.yaml:1:1: unknown key <<"),
     ("python: &a x\nexclude: [*a]", "remora.yaml:2:11: aliases are not supported"),
     ("python: !!python/name:os.system x", "remora.yaml:1:9: could not determine a constructor"),
@@ -241,7 +241,7 @@ FAULTS = [
     ("python: 2001-99-99", "remora.yaml:1:9: '2001-99-99' is not a valid value"),
     ("python: a\n---\npython: b", "remora.yaml:2:1: but found another document"),
     ("[" * 5000, "remora.yaml: nested too deeply"),
-    ("python: é\npython: \x07", "remora.yaml:2:9: a character that YAML does not allow"),
+    ("python: é\npython: \x07", "remora.yaml:2:9: character not allowed in YAML"),
     ("#" * 1_100_000, "remora.yaml: larger than 1 MiB"),
     (b"\xef\xbb\xbfpython: \xc3\xa9\nx: \xff", "remora.yaml:2:4: not UTF-8 text"),
 ]  # fmt: skip
@@ -267,7 +267,7 @@ def test_every_fault_of_a_file_is_named(files: Files) -> None:
     ("environ", "message"),
     [
         ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun (did you mean runner.max_turns?)"),
-        ({"REMORA_RUNNER__MAX_TURNS": "x"}, "REMORA_RUNNER__MAX_TURNS: runner.max_turns: expected a whole number, got 'x'"),
+        ({"REMORA_RUNNER__MAX_TURNS": "x"}, "REMORA_RUNNER__MAX_TURNS: runner.max_turns: expected an integer, got 'x'"),
         ({"REMORA_EXCLUDE": "[a"}, "REMORA_EXCLUDE:1:3: "),
         ({"REMORA_RUNNER": "fast"}, "REMORA_RUNNER: runner: expected a mapping, got 'fast'"),
         ({"REMORA_MODEL": "{nam: x}"}, "REMORA_MODEL: unknown key model.nam"),
@@ -395,7 +395,7 @@ def test_the_layer_of_each_value(files: Files) -> None:
 def test_an_api_key_that_is_not_text_is_not_shown(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: 123456}")
-    with pytest.raises(ConfigError, match=r"config\.yaml:1:18: model\.api_key: expected text$"):
+    with pytest.raises(ConfigError, match=r"config\.yaml:1:18: model\.api_key: expected a string$"):
         api_keys({}, user_file)
 
 

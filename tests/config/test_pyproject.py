@@ -53,7 +53,7 @@ def test_what_is_wrong_or_not_a_projects_is_refused(tmp_path: Path, table: str, 
 def test_beside_a_file_it_is_an_error(tmp_path: Path) -> None:
     root = write(tmp_path, "[tool.remora]\nexclude = []\n")
     (root / "remora.yaml").write_text("exclude: []\n")
-    with pytest.raises(ConfigError, match="both configure this project"):
+    with pytest.raises(ConfigError, match="this project is configured in both"):
         open_config(caller(tmp_path), root)
 
 

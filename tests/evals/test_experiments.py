@@ -125,7 +125,9 @@ class TestSummarizers:
         report = compare_settings(
             played.folder, root_of(played), BUILT_IN, select_agents(played.folder, ()), [specific]
         )
-        assert report.notes == ("the agent own no longer exists: act uses the default summarizer",)
+        assert report.notes == (
+            "the agent own no longer exists; using the default summarizer for act",
+        )
 
     def test_names_in_its_recorded_definition_hold(self, theatre: Theatre) -> None:
         agent = theatre.agent(self.YAML.replace("says.pym", "linter"), act=ORDERS)

@@ -84,7 +84,7 @@ def test_a_silent_git_is_not_waited_for(
     busy = ["sh", "-c", "while :; do :; done"]
     with monkeypatch.context() as patched:
         patched.setattr("remora.files.git_ignores.git_command", lambda *_: busy)
-        with pytest.raises(OutsideError, match="wrote nothing"):
+        with pytest.raises(OutsideError, match="timed out"):
             asked.ignored(["a.py"])
 
 
@@ -93,7 +93,7 @@ def test_a_pipe_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr("remora.files.git_ignores._SILENT_SECONDS", 3600)
     os.mkfifo(root / ".gitignore")
-    with pytest.raises(OutsideError, match="waits for a pipe"):
+    with pytest.raises(OutsideError, match="is blocked by a pipe"):
         asked.ignored(["a.py"])
     (root / ".gitignore").unlink()
     assert asked.ignored(["a.py"]) == (set(), None)

@@ -54,7 +54,7 @@ def test_no_places_without_a_repository_or_in_an_ignored_folder(root: Path) -> N
         git_paths(root.parent)
     (root / ".gitignore").write_text("out/\n")
     (root / "out").mkdir()
-    with pytest.raises(OutsideError, match="ignored by the repository"):
+    with pytest.raises(OutsideError, match="ignored by the git repository"):
         git_paths(root / "out")
 
 

@@ -106,11 +106,11 @@ def test_the_next_call_for_that_folder_fails_at_once(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipe(root / ".git/packed-refs")
-    with pytest.raises(OutsideError, match="git rev-parse waits for a pipe") as caught:
+    with pytest.raises(OutsideError, match="git rev-parse is blocked by a pipe") as caught:
         git_output(root, "rev-parse", "HEAD~0")
     assert "find .git -type p" in caught.value.hint
     (root / ".git/packed-refs").unlink()
-    with pytest.raises(OutsideError, match="git waits for a pipe"):
+    with pytest.raises(OutsideError, match="git is blocked by a pipe"):
         git_output(root, "rev-parse", "HEAD")
     monkeypatch.setattr(git_pipe_wait, "_REMEMBERED_SECONDS", 0.0)
     assert git_output(root, "rev-parse", "HEAD")

@@ -117,7 +117,7 @@ class TestGit:
         self, repository: Path
     ) -> None:
         for pattern in ("../**", "/etc/*", "out/../../x"):
-            with pytest.raises(ConfigError, match="leads out of the project"):
+            with pytest.raises(ConfigError, match="is outside the project"):
                 project_files(repository, include=[pattern])
 
     def test_variables_that_redirect_git_are_not_passed(
@@ -153,7 +153,7 @@ class TestGit:
         put(repository, "out/copy/a.py")
         found = project_files(repository / "out" / "copy")
         assert (found.paths, found.vcs) == (("a.py",), "walk")
-        assert "ignored by the repository around it" in found.note
+        assert "ignored by the git repository that contains it" in found.note
 
 
 class TestWalk:

@@ -187,7 +187,7 @@ class TestANewerVersion:
         path = written(folder, [{"v": 2, "number": 0}])
         with pytest.raises(StreamDamaged, match="line 1 has format version 2") as caught:
             list(read_events(path))
-        assert f"reads version {VERSION}" in caught.value.hint
+        assert f"reads format {VERSION}" in caught.value.hint
         path.write_bytes(b"no event\n")
         with pytest.raises(StreamDamaged, match="line 1 is not an event"):
             list(read_events(path))

@@ -39,7 +39,7 @@ def test_when_the_time_is_up_the_rest_is_not_looked_at_and_the_slowest_is_named(
     assert [script is not None for script, _ in found] == [True, True, True, False, False, False]
     (error,) = found[3][1]
     assert error.message.startswith(
-        "s3.pym:1: not checked: other scripts took 60 seconds (limit for all: 50); "
+        "s3.pym:1: not checked, because other scripts took 60 s (total limit 50 s); "
         f"the slowest is {tmp_path.name}/s2.pym (20.0 s)"
     )
     assert error.kind == "limit"

@@ -325,7 +325,8 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "review_event"))
         assert complete_branch(shop.project).endswith(
-            "`accept --git-branch fixes` was interrupted before it was recorded: nothing was committed; run it again"
+            "`accept --git-branch fixes` was interrupted before it was recorded; "
+            "nothing was committed, so run it again"
         )
         assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
 
@@ -336,7 +337,7 @@ class TestKilled:
         self.killed_at(shop, monkeypatch, (branch_journal, act))
         assert self.subjects(shop) == []
         assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted; its commit has now been made"
+            "`accept --git-branch fixes` was interrupted; its commit has now been created"
         )
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
         assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
@@ -346,7 +347,7 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "remove_pending"))
         assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted; its commit has now been made"
+            "`accept --git-branch fixes` was interrupted; its commit has now been created"
         )
         assert complete_branch(shop.project) == ""
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
@@ -357,7 +358,7 @@ class TestKilled:
         self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
         shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
         assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted, and the branch has moved: nothing was "
+            "`accept --git-branch fixes` was interrupted and the branch has moved; nothing was "
             "committed, and pkg/a.py:load has a conflict; accept again"
         )
         assert shop.git("log", "-1", "--format=%s", "fixes") == "mine"

@@ -74,7 +74,7 @@ def test_with_hub_enabled_false_no_source_is_asked(desk: Desk) -> None:
 
 def test_with_hub_enabled_true_a_daemon_must_run(desk: Desk) -> None:
     desk.write({**FILES, "remora.yaml": "hub: {enabled: true}\n"})
-    with pytest.raises(OutsideError, match="no daemon answers") as refused:
+    with pytest.raises(OutsideError, match="no daemon is running") as refused:
         desk.analyze()
     assert refused.value.exit_code == 3
     assert "remora hub start" in refused.value.hint

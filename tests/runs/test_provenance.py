@@ -74,7 +74,7 @@ class TestRun:
         run_id = shop.newest
         other = Desk(shop.folder, "other")
         shutil.copytree(shop.root, other.root, dirs_exist_ok=True)
-        self.refused(other, run_id, "its record is not in the state folder")
+        self.refused(other, run_id, "the state folder has no record of it")
         assert len(accept(other.project, run_id, [], every=True, trusted=True).accepted) == 2
 
     def test_another_installations_run_is_not_trusted(self, shop: Desk) -> None:
@@ -82,20 +82,20 @@ class TestRun:
         shutil.rmtree(shop.home)
         shop.home.mkdir()
         shop.come_back()
-        self.refused(shop, run_id, "its record is not in the state folder")
+        self.refused(shop, run_id, "the state folder has no record of it")
 
     def test_one_signed_elsewhere_is_not_even_if_its_head_is_known(self, shop: Desk) -> None:
         run_id = shop.newest
         (key,) = shop.home.rglob("install.key")
         key.unlink()
         shop.come_back()
-        self.refused(shop, run_id, "its run_start was not written here")
+        self.refused(shop, run_id, "its run_start was not written by this installation")
 
     @pytest.mark.parametrize("count", [0, 1, 5])
     def test_one_that_was_cut_is_not(self, shop: Desk, count: int) -> None:
         run_id = shop.newest
         cut(shop.project.trace.run_stream(run_id), count)
-        words = "truncated or is damaged" if count else "was not written here"
+        words = "truncated or is damaged" if count else "was not written by this installation"
         self.refused(shop, run_id, words)
 
     def test_one_cut_in_the_middle_of_a_line_is_not(self, shop: Desk) -> None:
@@ -121,7 +121,7 @@ class TestRun:
     def test_one_with_another_plan_is_not(self, shop: Desk) -> None:
         run_id = shop.newest
         forge(shop.project.trace.run_stream(run_id), b'"nodes":4', b'"nodes":5')
-        self.refused(shop, run_id, "was not written here")
+        self.refused(shop, run_id, "was not written by this installation")
 
     @pytest.mark.parametrize("text", [b"", b"{}", b"\xff", b'{"count": 1}', b"null"])
     def test_a_damaged_record_of_ours_trusts_nothing(self, shop: Desk, text: bytes) -> None:

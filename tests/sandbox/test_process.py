@@ -240,7 +240,7 @@ def test_an_unstartable_command_is_reported(tmp_path: Path, level: int, argv: li
 
 @pytest.mark.parametrize("argv", [[], ["a\0b"]])
 def test_what_is_not_a_command_is_refused(tmp_path: Path, argv: list[str]) -> None:
-    with pytest.raises(HostError, match="not a command"):
+    with pytest.raises(HostError, match="invalid command"):
         run_command(command(*argv, cwd=tmp_path), level=0)
 
 

@@ -86,7 +86,9 @@ class _ForkPointFold:
             return self._beginning(self._first, self._start)
         if self._turn > self._seen or self._turn < begun:
             last = f"{begun or 0} to {self._seen}"
-            raise NotFound(f"no turn {self._turn} in the stream", hint=f"its turns are {last}")
+            raise NotFound(
+                f"no turn {self._turn} in the stream", hint=f"the stream has turns {last}"
+            )
         return self._point or self._made(decides=self._ready, turn=self._turn or 1)
 
     @property

@@ -24,8 +24,8 @@ from remora.trace.content.objects import ObjectStore
 
 _PLACEHOLDER = b"<secret:"
 _SCRIPTED = ("context", "candidates")
-_OLDER = "recorded by a version of Remora that did not keep its inputs"
-_REDACTED = "secrets were replaced in what is recorded: "
+_OLDER = "recorded by a version of Remora that did not record its inputs"
+_REDACTED = "the record is redacted: "
 
 
 class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,9 @@ class _ReplayFold:
         try:
             self._packet = first_packet(event)
         except ValueError as error:
-            raise StreamDamaged(f"{event.agent_id}: {error}", hint="remora trace verify") from error
+            raise StreamDamaged(
+                f"{event.agent_id}: {error}", hint="run `remora trace verify`"
+            ) from error
         self._definition = start.definition if isinstance(start, AgentStart) else {}
 
     def _ran(self, event: Event) -> Iterator[ScriptReplay]:

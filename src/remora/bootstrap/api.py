@@ -365,5 +365,6 @@ def _create_records(project: Project) -> None:
     except DiskError as error:
         raise DiskError(
             error.message,
-            hint="runs are recorded in the project's root: make it writable, or work on a copy",
+            hint="make the project root writable, because runs are "
+            "recorded there, or work on a copy",
         ) from error

@@ -76,7 +76,7 @@ def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:
 def positive(name: str, value: int | None) -> int | None:
     """Return `value`. Raises UsageError if it is less than 1."""
     if value is not None and value < 1:
-        raise UsageError(f"{name} is {value}", hint="it must be at least 1")
+        raise UsageError(f"{name} must be at least 1, not {value}")
     return value
 
 

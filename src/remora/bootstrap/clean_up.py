@@ -97,7 +97,7 @@ def _forget_source(places: HubPaths, measured: Observation) -> None:
 
 def _require_idle(db: Path) -> None:
     if not is_idle(db):
-        raise DiskError("a process is using it")
+        raise DiskError("in use by another process")
 
 
 def _measured(db: Path) -> Observation:

@@ -46,7 +46,7 @@ class FactSource:
         ) as client:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(
-                    f"no daemon answers for {self.root}, and hub.enabled is true",
+                    f"hub.enabled is true, but no daemon is running for {self.root}",
                     hint="run `remora hub start`, or set hub.enabled: auto to work without it",
                 )
             await client.prepare(_READY_S)

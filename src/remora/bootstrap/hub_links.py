@@ -35,21 +35,24 @@ def why_unknown(places: HubPaths) -> str:
     known = linked(places)
     if known is None:
         return (
-            "only the file itself could be read: there is no index, and none could be created "
-            "(use `--db FILE` for another location)"
+            "only the file itself could be read, because there is no "
+            "index and none could be created "
+            "(to create it elsewhere, use `--db FILE`)"
         )
     if known.complete and control.running(places) is not None:
-        return "finding them takes too long at the moment: try again"
+        return "computing the links takes too long at the moment; try again"
     if known.complete:
         return (
-            "finding them takes too long because files have changed: `remora hub index --links` "
-            "updates the links"
+            "computing the links takes too long because files have changed; "
+            "`remora hub index --links` updates them"
         )
-    reason = "finding them takes too long until all links of this project are stored"
+    reason = (
+        "computing the links takes too long because some links of this project are not stored yet"
+    )
     far = f"{known.found:,} of {known.nodes:,} nodes so far"
     if control.running(places) is not None:
-        return f"{reason}; the daemon precomputes them while no file changes: {far}"
+        return f"{reason}; the daemon stores them while no files change ({far})"
     return (
-        f"{reason} ({far}): `remora hub index --links` computes them now, a daemon "
-        "(`remora hub start`) in the background"
+        f"{reason} ({far}); `remora hub index --links` stores them now, and a daemon "
+        "(`remora hub start`) does so in the background"
     )

@@ -43,7 +43,7 @@ def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
             started += 1
             continue
         time.sleep(_LOOK_S)
-    raise OutsideError("the daemon does not answer", hint=_where_to_look(places))
+    raise OutsideError("the daemon is not responding", hint=_where_to_look(places))
 
 
 def _check(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:

@@ -29,8 +29,8 @@ def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
     """
     if target.db is not None and _is_foreign(target.db):
         raise UsageError(
-            f"--db {target.db}: this is not a Hub database",
-            hint="use another path; a missing file is created",
+            f"--db {target.db}: not a Hub database",
+            hint="choose another path; if the file does not exist, it is created",
         )
     places = hub_paths(
         invocation.folders, invocation.find_root(), db=target.db, socket=target.socket
@@ -38,8 +38,8 @@ def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
     foreign = foreign_file(places) if target.db is not None else None
     if foreign is not None:
         raise UsageError(
-            f"--db {target.db}: {foreign} does not belong to the Hub",
-            hint="use a folder that has no files of other programs",
+            f"--db {target.db}: {foreign} is not a Hub file",
+            hint="use a folder without files from other programs",
         )
     return places
 
@@ -84,5 +84,5 @@ def http_address(value: str) -> tuple[str, int]:
             f"--http {value}: {host} is not a loopback address", hint="use 127.0.0.1 or [::1]"
         )
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise UsageError(f"--http {value}: expected [HOST:]PORT", hint="port 0 picks a free port")
+        raise UsageError(f"--http {value}: expected [HOST:]PORT", hint="use port 0 for a free port")
     return _LOOPBACK[host], int(port)

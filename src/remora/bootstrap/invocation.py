@@ -43,13 +43,17 @@ class Invocation:
         """
         if self.root is not None:
             if not self.root.is_dir():
-                raise UsageError(f"{self.root} is not a folder", hint="--root takes a folder")
+                raise UsageError(
+                    f"{self.root} is not a folder", hint="use --root with an existing folder"
+                )
             return self.root.resolve()
         start = self.folder / paths[0] if paths else self.folder
         if not start.exists():
             raise UsageError(
                 f"{paths[0] if paths else start} does not exist",
-                hint=path_hint(paths[0], self.folder) if paths else "use --root FOLDER",
+                hint=path_hint(paths[0], self.folder)
+                if paths
+                else "use --root with an existing folder",
             )
         return find_root(start, within=self.folder)
 
@@ -57,7 +61,7 @@ class Invocation:
         """Raise UsageError if the file given with `--config` does not exist."""
         if self.config_file is not None and not self.config_file.is_file():
             raise UsageError(
-                f"{self.config_file} does not exist", hint="--config takes a YAML file"
+                f"{self.config_file} does not exist", hint="use --config with an existing YAML file"
             )
 
 
@@ -66,8 +70,8 @@ def path_hint(absent: Path, folder: Path) -> str:
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
         words = shlex.join([file, "--node", node])
-        return f"to select a node, use --node: `{words}`"
-    return "use a file or folder of the project"
+        return f"to select a node, use `{words}`"
+    return "use an existing file or folder in the project"
 
 
 def is_configured(invocation: Invocation, root: Path) -> bool:
@@ -103,7 +107,8 @@ def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[
     if invocation.config_file is None and not Path(realpath(project)).is_relative_to(root):
         # errors quote the file, and a clone must not make them quote a file from elsewhere
         raise ConfigError(
-            f"{project} is a link out of the project", hint="replace the link with the file"
+            f"{project} is a link to a file outside the project",
+            hint="replace the link with the file",
         )
     return load_with_places(
         user_file=user if lexists(user) else None,

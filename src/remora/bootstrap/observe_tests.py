@@ -113,7 +113,7 @@ def store_observed(
     try:
         _store(hub_paths(invocation.folders, project.root), observation)
     except RemoraError as error:
-        return f"the test observation was not stored in the Hub: {error.message}"
+        return f"the observed test calls could not be stored in the Hub: {error.message}"
     return ""
 
 

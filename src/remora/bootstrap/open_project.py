@@ -107,7 +107,7 @@ def _refuse_unsupported(config: "Config") -> None:
     for key, wanted in missing.items():
         if wanted:
             raise ConfigError(
-                f"{key} is not supported by this version", hint="leave it at its default"
+                f"{key} is not supported in this version", hint="use the default value"
             )
 
 

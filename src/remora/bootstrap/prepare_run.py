@@ -82,8 +82,8 @@ def _refuse_whole_disk(root: Path) -> None:
     marks = (".git", "remora.yaml", "pyproject.toml")
     if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
         raise UsageError(
-            f"{root} is the whole file system, not a project",
-            hint="use a folder of your project, or --root for its root",
+            f"{root} is the root of the file system, not a project",
+            hint="run this in your project, or select its root with --root",
         )
 
 
@@ -107,7 +107,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
     absolute = Path(realpath(folder / path))
     if not absolute.is_relative_to(root):
         raise UsageError(
-            f"{path} is outside the project {root}", hint="use --root for another project"
+            f"{path} is outside the project {root}", hint="use --root to select another project"
         )
     if not absolute.exists():
         raise UsageError(f"{path} does not exist", hint=path_hint(path, folder))

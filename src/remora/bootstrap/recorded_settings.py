@@ -46,7 +46,7 @@ def recorded_config(config: Config, start: RunStart) -> Config:
         begun = Config.model_validate_json(json.dumps(merged), context=models)
     except pydantic.ValidationError as error:
         raise StreamDamaged(
-            f"the configuration that the run recorded cannot be used: {error.errors()[0]['msg']}",
+            f"the recorded configuration of the run is invalid: {error.errors()[0]['msg']}",
             hint="start a new run",
         ) from error
     return begun.record_layers(config.layers)

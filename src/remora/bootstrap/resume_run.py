@@ -109,8 +109,9 @@ def connect_models(
         model = open_model(settings, cache=invocation.folders.cache, api_key=key)
         if model.name != name:
             raise ModelError(
-                f"the agents used the model {name}, but the configured server has {model.name}",
-                hint="use a server that has this model, or fork an agent with --model",
+                f"the agents used the model {name}, but the configured "
+                f"server provides {model.name}",
+                hint="use a server with the original model, or fork an agent with --model",
             )
         found[name] = model
     return found

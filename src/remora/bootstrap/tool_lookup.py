@@ -74,7 +74,7 @@ def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> 
     """
     for path in paths:
         if not path.is_file():
-            raise UsageError(f"{path} is not a file", hint="use `.pym` files")
+            raise UsageError(f"{path} is not a file", hint="use the path of a `.pym` file")
     found, _ = read_definitions(root, operations)
     granted, checks = _grants(found), ScriptChecks()
     return [

@@ -100,7 +100,7 @@ def _tool(project: Project, folder: Path, request: ToolRequest) -> Tool:
     for name in request.grants:
         if name not in functions:
             near = " or ".join(nearest(name, functions)) or ", ".join(functions)
-            raise UsageError(f"no host function {name!r}", hint=f"available: {near}")
+            raise UsageError(f"unknown host function {name!r}", hint=f"available: {near}")
     if request.name.endswith(".pym"):
         path = folder / request.name
         try:
@@ -123,7 +123,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            raise UsageError(f"{word!r} is not an input", hint="use NAME=VALUE")
+            raise UsageError(f"invalid input {word!r}", hint="use NAME=VALUE")
         given[name] = _value(specs[name], text) if name in specs else text
     # nodes are looked up in the copy, which is not made for invalid inputs
     found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
@@ -153,7 +153,7 @@ def _inputs_hint(script: Script) -> str:
         spec.name if spec.required else f"{spec.name} (default: {spec.default!r})"
         for spec in script.inputs
     ]
-    return f"it takes {', '.join(named)}" if named else "it takes no inputs"
+    return f"inputs of this tool: {', '.join(named)}" if named else "this tool has no inputs"
 
 
 def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:

@@ -22,8 +22,8 @@ _WHY: dict[tuple[str, ...], str] = {
     **dict.fromkeys(_ADDRESSES, "an address on another machine"),
     **dict.fromkeys(_SECRETS, "a key"),
     _GRANTS[0]: "consent to run code without isolation",
-    _GRANTS[1]: "a stream outside the project",
-    _SIGNING: "the key that signs anchors",
+    _GRANTS[1]: "an event log outside the project",
+    _SIGNING: "the signing key for anchors",
 }
 
 
@@ -52,7 +52,8 @@ def check_escalation(config: Config, set_by: str | None) -> None:
         return
     if not is_loopback(config.escalation.base_url or ""):
         raise ConfigError(
-            "escalation.enabled: a project can enable it only for an address on this machine",
+            "escalation.enabled: a project can enable escalation only to "
+            "an address on this machine",
             hint=_instead(("escalation", "enabled")),
         )
 
@@ -66,6 +67,7 @@ def _at(value: Any, where: KeyPath) -> Any:
 def _instead(where: tuple[str, ...]) -> str:
     variable = "REMORA_API_KEY" if where in _SECRETS else f"REMORA_{'__'.join(where).upper()}"
     return (
-        f"remove it there; to use it, set {variable} or put {'.'.join(where)} "
-        "in the user's file, $XDG_CONFIG_HOME/remora/config.yaml (~/.config/remora/config.yaml)"
+        f"remove it from this file; to use it, set {variable}, or set "
+        f"{'.'.join(where)} in your own "
+        "file, $XDG_CONFIG_HOME/remora/config.yaml (default: ~/.config/remora/config.yaml)"
     )

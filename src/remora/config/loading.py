@@ -88,7 +88,7 @@ def load_with_places(
             place = layer.places[_API_KEY]
             raise ConfigError(
                 f"{place}: an API key cannot be set here",
-                hint="set REMORA_API_KEY, or model.api_key in the user's file",
+                hint="set REMORA_API_KEY, or set model.api_key in your own configuration file",
             )
         layers = _add(layers, layer, name, operations)
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
@@ -100,7 +100,7 @@ def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
     if table is None or file is None:
         return table or read_yaml_file(file or Path())
     raise ConfigError(
-        f"{file} and {table.places[()]} both configure this project",
+        f"this project is configured in both {file} and {table.places[()]}",
         hint="move all settings into one of them and remove the other",
     )
 
@@ -131,8 +131,14 @@ def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""
     if address_layer == "project":
-        return "the project sets model.base_url, and keys are sent only to addresses that you set"
-    return f"the key is in your own file, but model.base_url comes from the {address_layer}"
+        return (
+            "the project sets model.base_url, but keys are sent only to "
+            "addresses that you set yourself"
+        )
+    return (
+        "the key is in your own configuration file, but model.base_url "
+        f"comes from the {address_layer}"
+    )
 
 
 def _key_in(user_file: Path | None) -> str | None:
@@ -141,7 +147,7 @@ def _key_in(user_file: Path | None) -> str | None:
         return None
     found = parsed.value["model"]["api_key"]
     if found is not None and not isinstance(found, str):
-        message = f"{parsed.places[_API_KEY]}: model.api_key: expected text"
+        message = f"{parsed.places[_API_KEY]}: model.api_key: expected a string"
         raise ConfigError(message, hint="put it in quotes")
     return found
 

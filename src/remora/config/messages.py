@@ -18,13 +18,13 @@ _EXPECTED = {
     "dict_type": "a mapping",
     "tuple_type": "a list",
     "list_type": "a list",
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
+    "string_type": "a string",
+    "int_type": "an integer",
+    "int_from_float": "an integer",
     "float_type": "a number",
     "finite_number": "a finite number",
     "bool_type": "true or false",
-    "string_too_short": "text that is not empty",
+    "string_too_short": "a non-empty string",
 }
 
 
@@ -115,7 +115,7 @@ def _line(
         return f"{place}: unknown key {key} (did you mean {nearest(path)}?)"
     place = place_of(parsed, path)[1]
     if first["type"] == "missing":
-        return f"{place}: the key {key} is missing"
+        return f"{place}: missing key {key}"
     if path in parsed.keys and first["loc"][-1] == "[key]":
         return f"{parsed.keys[path]}: {key} is not a valid name"
     expected = " or ".join(dict.fromkeys(_expected(detail) for detail in details))

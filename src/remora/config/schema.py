@@ -44,9 +44,9 @@ def _address(value: str) -> str:
 
 def _model_name(value: str) -> str:
     if "://" in value:
-        raise ValueError("a model's name (an address belongs in base_url)")
+        raise ValueError("a model name (set an address in base_url instead)")
     if not value.isprintable():
-        raise ValueError("a model's name in printable characters")
+        raise ValueError("a model name of printable characters")
     return value
 
 
@@ -86,8 +86,7 @@ class MemoryConfig(Section):
     comparisons.
     """
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
-    """Maximum number of tokens in a whole request. The limit for the embedded model is at most 600.
-    """
+    """Maximum tokens per request; at most 600 for the embedded model."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
     """Storage of streams. jsonl uses only files, and kv uses files and a disposable index. postgres
     is not available in this version.
@@ -99,7 +98,7 @@ class MemoryConfig(Section):
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """Keys that can be used to query the index."""
+    """Keys for queries on the index."""
     durability: Literal["event", "turn", "none"] = "turn"
     """Sync streams to disk after each event, after each turn, or never (none)."""
     global_events: bool = False
@@ -157,8 +156,8 @@ class EscalationConfig(Section):
     """A larger model for undecided turns (not available in this version)."""
 
     enabled: bool = False
-    """Use the larger model (not available in this version). A project's file can enable it only for
-    an address on this machine."""
+    """Use the larger model (not available in this version). A project's file can enable this only
+    for an address on this machine."""
     base_url: Address | None = None
     """Address of the larger model's server. In a project's file, the server must be on this
     machine.

@@ -13,9 +13,9 @@ from remora.config.known_operations import OperationModels, default_config, desc
 _WIDTH = 76
 """Text width: 80 columns minus the two comment marks."""
 _HEAD = """\
-## Remora's settings for this project. Every line that begins with "# " shows a
-## default: remove the "# " to change it. Settings for all your projects, and
-## those that a project cannot set, belong in ~/.config/remora/config.yaml.
+## Remora settings for this project. Every line that begins with "# " shows a
+## default; to change it, remove the "# ". Settings for all your projects, and
+## settings not allowed in a project, belong in ~/.config/remora/config.yaml.
 """
 
 

@@ -43,7 +43,9 @@ def read_yaml_file(path: Path) -> ParsedYaml:
     except OSError as error:
         raise DiskError(f"{name}: {error.strerror}", hint="check its permissions") from error
     if len(source) > SIZE_LIMIT:
-        raise ConfigError(f"{name}: larger than 1 MiB", hint="this is not a configuration file")
+        raise ConfigError(
+            f"{name}: larger than 1 MiB", hint="check that this is a configuration file"
+        )
     return read_yaml(source, name)
 
 
@@ -77,7 +79,7 @@ def read_yaml(source: bytes, name: str) -> ParsedYaml:
         return _Reader(_Loader(text), name).read()
     except yaml.reader.ReaderError as error:
         place = _place_after(text[: error.position], name)
-        message = f"{place}: a character that YAML does not allow"
+        message = f"{place}: character not allowed in YAML"
         raise ConfigError(message, hint=_HINT) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -134,7 +136,7 @@ class _Reader:
             key, place = self._key(key_node), self._place(key_node)
             inner = (*where, key)
             if key in found:
-                message = f"{place}: duplicate key {key}, first at {self.keys[inner]}"
+                message = f"{place}: duplicate key {key}, first used at {self.keys[inner]}"
                 raise ConfigError(message, hint="remove one of them")
             self.keys[inner] = place
             found[key] = self._value(value_node, inner)
@@ -143,7 +145,9 @@ class _Reader:
     def _key(self, node: yaml.Node) -> str:
         key = self._scalar(node) if isinstance(node, yaml.ScalarNode) else None
         if not isinstance(key, str):
-            raise ConfigError(f"{self._place(node)}: a key must be text", hint="put it in quotes")
+            raise ConfigError(
+                f"{self._place(node)}: a key must be a string", hint="put it in quotes"
+            )
         return key
 
     def _scalar(self, node: yaml.ScalarNode) -> Hashable:

@@ -217,7 +217,8 @@ class _SummarizerLookup:
                 summarizers[name] = summarizer_named(summarizer, name, self._root)
             elif summarizer is not None:
                 self.notes[
-                    f"the agent {operation} no longer exists: {name} uses the default summarizer"
+                    f"the agent {operation} no longer exists; using the "
+                    f"default summarizer for {name}"
                 ] = None
         return summarizers
 

@@ -66,7 +66,7 @@ def export_inspect_logs(
     check_inspect()
     if not several and path.suffix != ".eval":
         raise UsageError(
-            f"{path.name} does not end in .eval", hint="choose a file name that ends in .eval"
+            f"{path.name} does not end in .eval", hint="use a file name that ends in .eval"
         )
     if several:
         with disk_errors(path):

@@ -52,7 +52,9 @@ def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
     """
     first = next(read_events(folder.existing_agent(agent_id)), None)
     if first is None:
-        raise NotFound(f"{agent_id} has an empty stream", hint="it was killed at its start")
+        raise NotFound(
+            f"{agent_id} has an empty stream", hint="the agent was killed before it wrote anything"
+        )
     try:
         run = bundle_of_run(folder, first.run_id)
     except NotFound:  # the run expired, or the agent has no run

@@ -89,7 +89,7 @@ def _communicate(
                 remember_stall(root)
                 raise _stall_error(f"git {word}", root) from error
             if time.monotonic() >= deadline:
-                raise OutsideError(f"git {word} did not end within {limit:g} s") from error
+                raise OutsideError(f"git {word} timed out after {limit:g} s") from error
 
 
 def check_not_stalled(root: Path) -> None:
@@ -100,6 +100,6 @@ def check_not_stalled(root: Path) -> None:
 
 def _stall_error(command: str, root: Path) -> OutsideError:
     return OutsideError(
-        f"{command} waits for a pipe or a device in {root}",
-        hint="`find .git -type p` lists the pipes of a repository",
+        f"{command} is blocked by a pipe or device in {root}",
+        hint="`find .git -type p` lists the pipes in a repository",
     )

@@ -92,12 +92,12 @@ class GitIgnores:
         if detector.is_stalled():
             self.close()
             raise OutsideError(
-                f"git check-ignore waits for a pipe or a device in {self._root}",
-                hint="`find . -type p` lists the pipes of a folder",
+                f"git check-ignore is blocked by a pipe or device in {self._root}",
+                hint="`find . -type p` lists the pipes in a folder",
             )
         if time.monotonic() >= until:
             self.close()
-            raise OutsideError(f"git check-ignore wrote nothing for {_SILENT_SECONDS:g} s")
+            raise OutsideError(f"git check-ignore timed out: no output for {_SILENT_SECONDS:g} s")
 
     def _exchange(self, process: subprocess.Popen[bytes], query: bytes, ends: int) -> bytes:
         """Write `query`, and read until `ends` fields are complete or git exits."""

@@ -40,7 +40,7 @@ def git_root(root: Path) -> Path:
     except OutsideError as error:
         raise OutsideError(f"git cannot be used in {root}: {error.message}") from error
     if top != root.resolve() and _is_ignored(root):
-        raise OutsideError(f"{root} is ignored by the repository around it")
+        raise OutsideError(f"{root} is ignored by the git repository that contains it")
     return top
 
 

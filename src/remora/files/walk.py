@@ -63,7 +63,7 @@ def included_files(root: Path, include: Sequence[str]) -> Iterator[str]:
         *folders, _ = parts = pattern.split("/")
         if pattern.startswith("/") or ".." in parts:
             raise ConfigError(
-                f"workspace.include: {pattern!r} leads out of the project",
+                f"workspace.include: {pattern!r} is outside the project",
                 hint="use paths relative to the project's root",
             )
         fixed = 0

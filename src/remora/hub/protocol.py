@@ -277,7 +277,7 @@ def _refusal(line: bytes, message: str) -> Refused:
     identity = _id.decode(line).id
     kind = fields.get("type")
     if not isinstance(kind, str):
-        return Refused("bad_request", "`type` must be the type of the request", id=identity)
+        return Refused("bad_request", "`type` is missing or is not a string", id=identity)
     if kind not in TYPES:
         known = ", ".join(TYPES)
         return Refused("unknown_type", f"unknown type {kind[:80]!r}; known: {known}", id=identity)

@@ -15,7 +15,9 @@ from remora.models.model_settings import ModelSettings, request_limits
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
 
-_TO_ADD = "`remora model pull` adds the embedded model, `--model URL` uses a server"
+_TO_ADD = (
+    "run `remora model pull` to install the embedded model, or use a server with `--model URL`"
+)
 
 
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
@@ -87,7 +89,7 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
     }
     if wants_none:
-        problem = ModelError("no model is configured: only rules decide", hint=_TO_ADD)
+        problem = ModelError("no model is configured: using rules only", hint=_TO_ADD)
         return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
         if base_url is None:
@@ -125,7 +127,7 @@ def _configured_address(settings: ModelSettings) -> str | None:
     if address is None and settings.name not in (None, weights.MODEL):
         raise ConfigError(
             f"model.name is {settings.name}, but model.base_url is not set",
-            hint="set model.base_url to the server of that model, such as http://HOST:PORT/v1",
+            hint="set model.base_url to a server with this model, such as http://HOST:PORT/v1",
         )
     return address
 

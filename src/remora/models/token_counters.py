@@ -96,7 +96,7 @@ class ServerTokenizer:
 
 def _field(body: dict[str, Any], key: str) -> Any:
     if key not in body:
-        raise ModelError(f"the model server's tokenizer answered without {key!r}")
+        raise ModelError(f"the response of the model server's tokenizer has no {key!r}")
     return body[key]
 
 

@@ -49,8 +49,8 @@ class ScriptChecks:
     def _out_of_time(self, path: Path) -> ScriptError:
         seconds, slowest = self._slowest
         message = (
-            f"not checked: other scripts took {self._spent:.0f} seconds (limit for all: "
-            f"{self._seconds:g}); the slowest is {slowest} ({seconds:.1f} s)"
+            f"not checked, because other scripts took {self._spent:.0f} s (total limit "
+            f"{self._seconds:g} s); the slowest is {slowest} ({seconds:.1f} s)"
         )
         error = script_error_at(path.name, "limit", message, 1)
         return ScriptError(error.message, kind=error.kind, line=1, hint=_HINT)

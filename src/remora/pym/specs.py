@@ -53,7 +53,7 @@ def input_spec(statement: ast.stmt, line: int) -> InputSpec:
         raise InvalidDeclarationError("the value of an input must be a call to Input")
     positional, named = _literals(statement.value, name)
     if len(positional) > 1 or not named.keys() <= {"name", "default", "description"}:
-        raise InvalidDeclarationError("Input accepts a name, default= and description=")
+        raise InvalidDeclarationError("Input accepts only a name, default= and description=")
     if [*positional, *([named["name"]] if "name" in named else [])] != [name]:
         raise InvalidDeclarationError(
             f'an input must have the same name as its variable: `{name} = Input("{name}")`'
@@ -86,7 +86,7 @@ def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:
         raise InvalidDeclarationError("`@external` must be the only decorator of an external")
     if not all(_is_empty(part) for part in statement.body):
         raise InvalidDeclarationError(
-            "the body of an external must be `...`: the host implements it"
+            "the body of an external must be `...`, because the host implements it"
         )
     return ExternalSpec(
         name=statement.name,

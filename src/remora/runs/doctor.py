@@ -40,9 +40,11 @@ def check_machine(root: Path, folders: UserFolders) -> list[Check]:
     """Check the interpreter, programs, scripts and writable folders. Never raises."""
     return [
         _python(),
-        _try("git", lambda: _git(root), needed=False, hint="without git all files are selected"),
-        _try("ruff", _ruff, hint="reinstall remora: ruff comes with it"),
-        _try("monty", _monty, hint="reinstall remora: pydantic-monty comes with it"),
+        _try("git", lambda: _git(root), needed=False, hint="without git, all files are selected"),
+        _try("ruff", _ruff, hint="reinstall Remora with its dependencies, such as ruff"),
+        _try(
+            "monty", _monty, hint="reinstall Remora with its dependencies, such as pydantic-monty"
+        ),
         _writable("cache", folders.cache),
         _writable("state", folders.state),
         _root(root),
@@ -55,9 +57,9 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
     return Check(
         name="overlay",
         ok=not problem,
-        detail=problem or "workspace.driver: overlay works here (slot works everywhere)",
+        detail=problem or "workspace.driver: overlay works on this machine",
         needed=driver == OVERLAY,
-        hint="workspace.driver: slot works everywhere",
+        hint="use workspace.driver: slot, which works everywhere",
     )
 
 
@@ -74,7 +76,7 @@ def check_model(status: ModelStatus) -> list[Check]:
     optional = "" if embedded else "optional: "
     return [
         _try(
-            "xllamacpp", _engine, needed=embedded, hint="install Remora with its extra `embedded`"
+            "xllamacpp", _engine, needed=embedded, hint="install Remora with the `embedded` extra"
         ),
         Check(
             name="weights",
@@ -95,8 +97,8 @@ def check_model(status: ModelStatus) -> list[Check]:
 
 def _model_detail(status: ModelStatus) -> str:
     if status.problem is None:
-        return f"{status.document['name']} can be used"
-    return "none: only rules decide" if status.is_optional else status.problem.message
+        return f"{status.document['name']} is available"
+    return "none: using rules only" if status.is_optional else status.problem.message
 
 
 def check_ruff_settings(root: Path) -> Check:
@@ -135,7 +137,7 @@ def check_tests(find: Callable[[], None], configured: str | None) -> Check:
             needed=configured is not None,
             hint=error.hint,
         )
-    return Check(name="tests", ok=True, detail="the project's interpreter starts and has pytest")
+    return Check(name="tests", ok=True, detail="the project's interpreter works and has pytest")
 
 
 def _python() -> Check:
@@ -171,7 +173,7 @@ def _monty() -> str:
     done = script.run({}, {}, limits=Limits(), clock=datetime(2026, 1, 1, tzinfo=UTC), seed=0)
     if done.error is not None or done.value != 2:
         raise HostError(f"a script returned {done.value!r}: {done.error}")
-    return f"pydantic-monty {version('pydantic-monty')} runs scripts"
+    return f"pydantic-monty {version('pydantic-monty')} works"
 
 
 def _engine() -> str:
@@ -192,5 +194,5 @@ def _writable(name: str, folder: Path) -> Check:
 def _root(root: Path) -> Check:
     ok = os.access(root, os.W_OK | os.X_OK)
     detail = f"{root} is {'' if ok else 'not '}writable"
-    hint = "" if ok else "make it writable: runs are recorded in its .agentfs/ folder"
+    hint = "" if ok else "make it writable; runs are recorded in its .agentfs/ folder"
     return Check(name="root", ok=ok, detail=detail, hint=hint)

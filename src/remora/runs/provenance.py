@@ -38,8 +38,8 @@ def install_key(state: Path) -> bytes:
         ) from error
     if len(key) != _KEY_BYTES:  # with an empty key anyone could sign
         raise DiskError(
-            f"{path} is not a key of {_KEY_BYTES} bytes",
-            hint="remove it to get a new one; earlier runs then need --trust-run",
+            f"{path} is not a valid key ({_KEY_BYTES} bytes expected)",
+            hint="remove it to create a new key; earlier runs then require --trust-run",
         )
     return key
 
@@ -119,9 +119,9 @@ def check_own_run(run_id: str, events: Sequence[Event], known: Head, key: bytes)
     stream was truncated or rewritten before `known`.
     """
     if not known.count:
-        raise _foreign(run_id, "its record is not in the state folder")
+        raise _foreign(run_id, "the state folder has no record of it")
     if not events or not _is_signed(events[0], key):
-        raise _foreign(run_id, "its run_start was not written here")
+        raise _foreign(run_id, "its run_start was not written by this installation")
     if len(events) < known.count:
         raise _foreign(run_id, "its stream was truncated or is damaged")
     if events[known.count - 1].hash != known.hash:

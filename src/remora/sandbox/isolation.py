@@ -30,7 +30,7 @@ _HINTS = {
     "and, where they exist, kernel.unprivileged_userns_clone=1 and "
     "kernel.apparmor_restrict_unprivileged_userns=0; a container must allow user namespaces and "
     "mounting /proc",
-    BUBBLEWRAP: "install the package bubblewrap, version 0.8 or later",
+    BUBBLEWRAP: "install bubblewrap 0.8 or later",
 }
 _ONCE = threading.RLock()
 
@@ -92,7 +92,7 @@ def _problem_of(level: int) -> str:
             result = _run_probe(level, Path(folder).resolve(), stack)
     except (HostError, OSError) as error:
         return str(error)
-    return "" if result == "held" else f"a process at L{level} {result}"
+    return "" if result == "held" else f"isolation at L{level} does not hold: a process {result}"
 
 
 def _run_probe(level: int, folder_inside: Path, stack: ExitStack) -> str:
@@ -119,7 +119,7 @@ def _run_probe(level: int, folder_inside: Path, stack: ExitStack) -> str:
     )
     result = _probe_output(command, level)
     if level >= NAMESPACES and (scratch / "seen").read_text() != "seen":
-        return "changes files that are read-only"
+        return "changes read-only files"
     return result
 
 
@@ -144,5 +144,5 @@ def _probe_output(command: Command, level: int) -> str:
     code, timed_out = read_report(command, level, report)
     if timed_out or code != 0:
         last_line = problem.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise HostError(last_line or f"a process at L{level} ended with {code}")
+        raise HostError(last_line or f"a process at L{level} exited with code {code}")
     return output.decode("utf-8", "replace").strip()

@@ -18,18 +18,18 @@ def main(words: list[str]) -> None:
     """Try all actions and print the forbidden actions that succeeded, or `held`."""
     level, inside, scratch, outside, port, process = words
     tries: list[tuple[str, Callable[[], object]]] = [
-        ("reads", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),
-        ("writes", lambda: _write_into(f"{outside}/new", os.O_WRONLY | os.O_CREAT)),
-        ("truncates", lambda: os.truncate(f"{outside}/secret", 0)),
+        ("reads other files", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),
+        ("writes other files", lambda: _write_into(f"{outside}/new", os.O_WRONLY | os.O_CREAT)),
+        ("truncates other files", lambda: os.truncate(f"{outside}/secret", 0)),
     ]
     if int(level) >= _NAMESPACES:
         tries += [
-            ("connects", lambda: _connect(("127.0.0.1", int(port)))),
-            ("finds sockets", lambda: _connect(f"{outside}/socket")),
-            ("finds hidden sockets", lambda: _connect(f"\0{outside}")),
-            ("makes sockets to a host", _make_vsock),
-            ("signals", lambda: os.kill(int(process), 0)),
-            ("sees processes", lambda: os.stat(f"/proc/{process}/stat")),
+            ("connects to local ports", lambda: _connect(("127.0.0.1", int(port)))),
+            ("connects to Unix sockets", lambda: _connect(f"{outside}/socket")),
+            ("connects to abstract sockets", lambda: _connect(f"\0{outside}")),
+            ("opens vsock sockets", _make_vsock),
+            ("signals other processes", lambda: os.kill(int(process), 0)),
+            ("sees other processes", lambda: os.stat(f"/proc/{process}/stat")),
         ]
     could = [name for name, attempt in tries if _succeeds(attempt)]
     _write_into(f"{inside}/a", os.O_WRONLY | os.O_CREAT)

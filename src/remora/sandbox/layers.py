@@ -94,7 +94,7 @@ def _request(child: subprocess.Popen[str], line: str) -> None:
         child.stdin.write(line + "\n")
         child.stdin.flush()
     except OSError as error:
-        raise DiskError("the process that mounts layers has ended") from error
+        raise DiskError("the process that mounts layers has exited") from error
     _check_answer(child)
 
 
@@ -107,7 +107,7 @@ def _check_answer(child: subprocess.Popen[str]) -> None:
     if answer != "done":
         child.kill()
         child.wait()  # the next use then starts another one
-        raise DiskError("the process that mounts layers has ended")
+        raise DiskError("the process that mounts layers has exited")
 
 
 def _end(child: subprocess.Popen[str]) -> None:

@@ -111,7 +111,7 @@ def start_supervised(
     Raises HostError if the command is invalid or cannot be started.
     """
     if not command.argv or any("\0" in word for word in command.argv):
-        raise HostError(f"not a command: {list(command.argv)!r}")
+        raise HostError(f"invalid command: {list(command.argv)!r}")
     with _temporary_folder(level) as spare, Lifeline() as lifeline:
         words = _words(command, level, lifeline, spare)
         child = _spawn(command, words, lifeline, _environment(command, spare), streams)

@@ -99,7 +99,8 @@ class _Resolver:
         if self._remaining < 0:
             raise StreamError(
                 f"the blobs of one event exceed {MAX_RESOLVED} bytes",
-                hint="`remora trace show --raw` prints the event with references to the blobs",
+                hint="use `remora trace show --raw` to print the event "
+                "with references to the blobs",
             )
         return content.decode("utf-8", "replace")
 

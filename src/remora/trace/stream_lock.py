@@ -27,7 +27,7 @@ def lock_stream(file: int, path: Path) -> None:
     pid = lock_owner(file)
     who = f"process {pid}" if pid is not None else "another process"
     raise StreamLocked(
-        f"{path.name} is locked by {who}", hint="wait until that run ends, or stop it"
+        f"{path.name} is locked by {who}", hint="wait until that process finishes, or stop it"
     )
 
 

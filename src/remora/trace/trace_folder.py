@@ -169,7 +169,7 @@ def _nearest_ids(folder: Path, kind: str, name: str) -> str:
     return (
         f"`{_LISTED_BY[kind]}` lists all recorded {kind}s"
         if known
-        else f"no {kind} is recorded here"
+        else f"no {kind}s have been recorded"
     )
 
 

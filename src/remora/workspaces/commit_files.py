@@ -78,7 +78,7 @@ def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
                 git.stdin.write(blob.encode() + b"\n")
                 yield output.next(blob)
         except BrokenPipeError as error:
-            raise OutsideError("git cat-file ended too early") from error
+            raise OutsideError("git cat-file exited unexpectedly") from error
         finally:
             git.kill()  # it may hang
 
@@ -116,7 +116,7 @@ class _BatchOutput:
                     hint="run `git fsck`; the file under .git/objects may not be a regular file",
                 )
         if not (data := os.read(self._stream, 1 << 20)):
-            raise OutsideError(f"git ended before printing {blob}", hint="run `git fsck`")
+            raise OutsideError(f"git exited before printing {blob}", hint="run `git fsck`")
         self._buffer += data
 
 

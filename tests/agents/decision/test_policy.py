@@ -235,7 +235,7 @@ class TestStrategy:
         assert "set model." in caught.value.hint
 
     def test_rank_needs_candidates(self) -> None:
-        with pytest.raises(ModelError, match="or the agent has none"):
+        with pytest.raises(ModelError, match="or the agent has no candidates"):
             strategy_for(scripted([]), "lines/1", "rank", has_candidates=False)
 
 

@@ -57,21 +57,21 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("goals: x", "7:1", "unknown key goals (did you mean goal?)"),
         ("max_turn: 3", "7:1", "did you mean max_turns?"),
         ("max_turns: 0", "7:12", "max_turns"),
-        ("max_turns: '3'", "7:12", "a whole number"),
+        ("max_turns: '3'", "7:12", "an integer"),
         ("needs: tested", "7:8", "one of ruff, docstring, test, always"),
         ("needs: tests.py", "7:8", "or the path of a .pym script"),
-        ("needs: gone.pym", "7:8", "there is no file gone.pym"),
+        ("needs: gone.pym", "7:8", "no file gone.pym"),
         ("verify: [parse]", "7:10", "one of parses, no_new_findings"),
         ("node_types: [method]", "7:14", "'function', 'class' or 'module'"),
-        ("candidates: gone.pym", "7:13", "there is no file gone.pym"),
+        ("candidates: gone.pym", "7:13", "no file gone.pym"),
         ("candidates: {script: act.pym, grants: [reed_text]}", "7:40",
-         "no host function reed_text; the nearest known one is read_text"),
+         "unknown host function reed_text (did you mean read_text?)"),
         ("context: [../x.pym]", "7:11", "is outside the agent's folder"),
         ("context: [{script: act.pym, grant: []}]", "7:29", "did you mean"),
         ("packet_extension: {type: objec}", "7:19", "a JSON Schema (2020-12)"),
         ("packet_extension: {$ref: 'http://x.test/y'}", "7:19", "without references to other"),
         ("packet_extension: {properties: {a: {$ref: other.json}}}", "7:19", "without references"),
-        ("packet_extension: {$ref: '#/nowhere'}", "7:19", "resolves"),
+        ("packet_extension: {$ref: '#/nowhere'}", "7:19", "without unresolved references"),
         (f"packet_extension: {{description: {'x' * 2100}}}", "7:19", "at most 2 KB"),
         ("description: &a x\nmodel: *a", "8:8", "aliases are not supported"),
         ("name: again", "7:1", "duplicate key name"),
@@ -92,11 +92,11 @@ def test_a_fault_points_at_its_line(folder: Path, more: str, place: str, words: 
         ("{name: act, script: act.py}", "5:25", "the path of a .pym script"),
         ("{name: act, script: ../../etc/x.pym}", "5:25", "is outside the agent's folder"),
         ("{name: act, script: /etc/x.pym}", "5:25", "is outside the agent's folder"),
-        ("{name: act, script: gone.pym}", "5:25", "there is no file gone.pym"),
-        ("{name: act}", "5:5", "the key tools.0.script is missing"),
+        ("{name: act, script: gone.pym}", "5:25", "no file gone.pym"),
+        ("{name: act}", "5:5", "missing key tools.0.script"),
         ("{name: act, script: act.pym, summarizer: best}", "5:46", "one of tool, linter, default"),
-        ("{name: act, script: act.pym, summarizer: gone.pym}", "5:46", "there is no file gone"),
-        ("{name: act, script: act.pym, grants: [rm]}", "5:43", "no host function rm"),
+        ("{name: act, script: act.pym, summarizer: gone.pym}", "5:46", "no file gone"),
+        ("{name: act, script: act.pym, grants: [rm]}", "5:43", "unknown host function rm"),
     ],
 )
 def test_a_fault_of_a_tool_does_too(folder: Path, tool: str, place: str, words: str) -> None:
@@ -108,7 +108,7 @@ def test_a_fault_of_a_tool_does_too(folder: Path, tool: str, place: str, words: 
 def test_a_tool_that_is_there_twice(folder: Path) -> None:
     tool = "  - {name: act, script: act.pym}\n"
     message = says(folder, f"name: own\noperation: own\ngoal: go\ntools:\n{tool}{tool}")
-    assert message == "agent.yaml:6:12: the tool act is here twice"
+    assert message == "agent.yaml:6:12: the tool act is defined twice"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,9 @@ def test_a_tool_that_is_there_twice(folder: Path) -> None:
 )  # fmt: skip
 def test_a_goal_has_named_fields_and_nothing_else(folder: Path, goal: str) -> None:
     message = says(folder, GOOD.replace("Look at {node_name}", f"'{goal}'"))
-    assert message.startswith("agent.yaml:3:7: goal: expected a text with no fields but {node_id}")
+    assert message.startswith(
+        "agent.yaml:3:7: goal: expected a string with no fields other than {node_id}"
+    )
 
 
 def test_braces_may_stand_for_themselves(folder: Path) -> None:
@@ -167,7 +169,7 @@ class TestProject:
     @pytest.mark.parametrize("taken", ["name: own", "operation: own"])
     def test_an_own_agent_cannot_use_a_built_in_name(self, tmp_path: Path, taken: str) -> None:
         self.own(tmp_path, GOOD.replace(taken, taken.replace("own", "lint")))
-        with pytest.raises(ConfigError, match="is taken") as caught:
+        with pytest.raises(ConfigError, match="is already in use") as caught:
             load_agents(tmp_path, BUILT_IN)
         assert "cannot replace a built-in agent" in caught.value.hint
 

@@ -105,7 +105,7 @@ def test_without_inotify_watches_all_files_are_compared_and_reported(
         stderr=subprocess.STDOUT,
     )
     try:
-        first = "the kernel reports" if later else "each request"
+        first = "the kernel reports" if later else "on each request"
         wait_until(lambda: daemon.poll() or first in poor("hub", "status", cwd=shop).out)
         if daemon.poll() == 77:
             pytest.skip("user namespaces are not available")
@@ -113,8 +113,8 @@ def test_without_inotify_watches_all_files_are_compared_and_reported(
         write(shop, folders)
         wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)
         said = poor("hub", "status", cwd=shop)
-        assert "none: each request sweeps all files" in said.out
-        assert "no more inotify watches" in said.err
+        assert "none: all files are checked on each request" in said.out
+        assert "the limit of inotify watches is reached" in said.err
         assert "fs.inotify.max_user_watches" in said.err
         for number in range(3):
             write(shop, {"p7/a.py": f"def f{number}(): ..."})
@@ -138,7 +138,7 @@ def test_an_idle_daemon_stops_if_configured(poor: Remora, shop: Path) -> None:
         time.sleep(0.5)
         poor("hub", "status", cwd=shop)  # is no question about nodes
     (log,) = (poor.home / "cache").rglob("hub.db.log")
-    assert "nobody asked for 1 minutes" in log.read_text()
+    assert "no request for 1 min" in log.read_text()
     assert poor("hub", "status", "--json", cwd=shop).document["running"] is False
 
 
@@ -194,7 +194,7 @@ def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
     write(shop, {"till.py": "from cart import total\n\ndef pay():\n    return total()\n"})
     said = poor("hub", "index", "--links", cwd=shop)
     assert "links: the daemon (process " in said.out
-    assert "finds them while idle" in said.out
+    assert "computes them when it is idle" in said.out
     said = poor("hub", "index", "--links", "--json", cwd=shop)
     assert said.document["links"] == {"complete": False, "failed": []}
     assert poor("hub", "stop", cwd=shop).code == 0

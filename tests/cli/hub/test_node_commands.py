@@ -219,7 +219,7 @@ def test_unknown_links_print_nothing_on_stdout(poor: Remora, shop: Path, kind: s
     try:
         asked = poor("hub", kind, "shop/cart.py:Cart.total", cwd=shop)
         assert (asked.code, asked.out) == (3, "")
-        assert f"the {kind} of shop/cart.py:Cart.total are not known" in asked.err
+        assert f"the {kind} of shop/cart.py:Cart.total are unknown" in asked.err
         assert "there is no index" in asked.err
         told = poor("hub", kind, "shop/cart.py:Cart.total", "--json", cwd=shop)
         assert told.code == 3
@@ -328,8 +328,8 @@ def test_a_search_finds_words_in_any_order(poor: Remora, shop: Path) -> None:
         "signature": "def total(self, items: list[int], *, currency: str='EUR') -> int",
     } in found["nodes"]
     shown = poor("hub", "search", "total", "--limit", "1", cwd=shop)
-    assert "showing the best 1 node; use --limit for more" in shown.out
-    assert poor("hub", "search", "nosuchword", cwd=shop).out == "no node matches\n"
+    assert "showing 1 match; use --limit to see more" in shown.out
+    assert poor("hub", "search", "nosuchword", cwd=shop).out == "no matching nodes\n"
 
 
 def test_the_page_of_a_node_reads_from_what_it_is_to_who_uses_it(poor: Remora, shop: Path) -> None:
@@ -350,7 +350,7 @@ def test_the_page_of_a_node_reads_from_what_it_is_to_who_uses_it(poor: Remora, s
     assert titles == ["CALLED BY", "CALLS", "TESTS"]
     assert any(line.startswith("where") and "shop/cart.py:8, 5 lines" in line for line in lines)
     assert any("complexity 2, fully annotated" in line for line in lines)
-    assert any(line.startswith("fresh · changed ") for line in lines)
+    assert any(line.startswith("up to date · changed ") for line in lines)
     assert all(len(line) <= 60 for line in lines)
 
 
@@ -491,7 +491,7 @@ def test_a_file_that_is_not_a_database_of_the_hub_is_never_written(
         before = path.read_bytes(), path.stat().st_mode
         refused = poor("hub", *command, "--db", path, cwd=shop)
         assert refused.code == 2
-        assert "is not a Hub database" in refused.err
+        assert "not a Hub database" in refused.err
         assert (path.read_bytes(), path.stat().st_mode) == before
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
         "foreign.db",
@@ -547,7 +547,7 @@ def test_an_empty_project_has_an_empty_index(poor: Remora, tmp_path: Path) -> No
     made = poor("hub", "index", "--json", cwd=tmp_path / "empty")
     assert made.code == 0
     assert (made.document["files"], made.document["nodes"]) == (0, 0)
-    assert poor("hub", "search", "x", cwd=tmp_path / "empty").out == "no node matches\n"
+    assert poor("hub", "search", "x", cwd=tmp_path / "empty").out == "no matching nodes\n"
 
 
 @pytest.mark.slow
@@ -563,7 +563,7 @@ def test_a_running_daemon_writes_and_answers(poor: Remora, shop: Path) -> None:
         assert node["key"] == "node:new.py:fresh"
         assert node["uid"]
         assert poor("hub", "verify", cwd=shop).code == 0
-        assert "removes entries itself" in poor("hub", "gc", cwd=shop).out
+        assert "removes entries automatically" in poor("hub", "gc", cwd=shop).out
         unknown = poor("hub", "get", "nobody", "--json", cwd=shop)
         assert unknown.code == 1
         assert json.loads(unknown.out)["error"]["code"] == "not_found"
@@ -590,7 +590,7 @@ def test_a_path_is_answered_as_a_path(poor: Remora, shop: Path) -> None:
     for name, said in (
         ("/etc/passwd", "is outside the root"),
         ("tests", "is a folder"),
-        ("shop/nope.py", "there is no file shop/nope.py"),
+        ("shop/nope.py", "no such file: shop/nope.py"),
     ):
         asked = poor("hub", "get", name, "--json", cwd=shop)
         assert (asked.code, asked.error["code"]) == (1, "not_found")

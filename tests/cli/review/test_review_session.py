@@ -159,7 +159,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
         terminal.press("a")
         assert "[2/4] lint a.py:load" in terminal.sees(ASK)
         terminal.press("r")
-        terminal.sees("Enter: none")
+        terminal.sees("press Enter for none")
         terminal.types("keep it")
         assert "── b.py ──" in terminal.sees(ASK)
         terminal.press("s")
@@ -261,7 +261,7 @@ def test_a_conflict_is_reported_and_the_review_continues(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
         terminal.press("a")
-        assert "conflict, nothing was written: a.py: was edited" in terminal.sees(ASK)
+        assert "conflict; nothing was written: a.py: was edited" in terminal.sees(ASK)
         terminal.press("q")
         assert terminal.ends()[0] == 1
     assert desk.states[0] == "conflict"

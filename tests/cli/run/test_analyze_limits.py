@@ -16,7 +16,7 @@ def test_the_whole_disk_is_refused_at_once(poor: Remora, tmp_path: Path) -> None
     for words in (("/",), ("--root", "/"), ("/", "--max-time", "5", "--dry-run")):
         refused = poor("analyze", *words, "--json", cwd=tmp_path)
         assert refused.code == 2
-        assert refused.error["message"] == "/ is the whole file system, not a project"
+        assert refused.error["message"] == "/ is the root of the file system, not a project"
         assert "--root" in refused.error["hint"]
     assert time.monotonic() - began < 20
     assert not Path("/.agentfs").exists()

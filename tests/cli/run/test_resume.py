@@ -54,7 +54,7 @@ def test_a_stopped_run_prints_the_resume_command(stopped: Ran) -> None:
 def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     done = again("analyze", "--resume", "last", "--json")
     assert done.code == 0
-    assert "left of 4" in done.err
+    assert "of 4 jobs left" in done.err
     document = done.document
     assert document["totals"]["jobs"] == len(document["jobs"]) == 4
     assert {job["status"] for job in document["jobs"]} <= {"submitted", "no_change"}
@@ -64,7 +64,7 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
 
     twice = again("analyze", "--resume", document["run_id"], "--json")
     assert (twice.code, twice.document) == (0, document)
-    assert "nothing to do" in twice.err
+    assert "nothing to resume" in twice.err
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ class TestFork:
         remora("analyze", "--json", cwd=project)
         done = remora("trace", "fork", "read", "--turn", "99", "--json", cwd=project)
         assert done.code == 1
-        assert "its turns are 0 to" in done.error["hint"]
+        assert "the stream has turns 0 to" in done.error["hint"]
         gone_on = remora(
             "trace", "fork", "read", "--turn", "1", "--continue", "--json", cwd=project
         )
@@ -175,4 +175,4 @@ class TestFork:
         assert (then / "src/settings.py").read_text().startswith('"""Reads settings."""')
         resumed = remora("analyze", "--resume", "last", cwd=project)
         assert resumed.code == 0
-        assert "nothing to do" in remora("analyze", "--resume", "last", cwd=project).err
+        assert "nothing to resume" in remora("analyze", "--resume", "last", cwd=project).err

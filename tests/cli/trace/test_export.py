@@ -92,7 +92,7 @@ def test_spans_are_sent(ran: Ran, agent: str) -> None:
             "trace", "export", agent, "--format", "otel", "--endpoint", receiver.url, "--json"
         )
     assert refused.code == 3
-    assert "answered 401" in refused.error["message"]
+    assert "returned status 401" in refused.error["message"]
 
 
 def test_the_receivers_key_comes_from_the_environment(ran: Ran, agent: str) -> None:
@@ -130,7 +130,7 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
         (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
         (("read", "--format", "otel", "--endpoint", "h:4318"), "invalid OTLP endpoint"),
-        (("read", "--format", "inspect"), "use -o FILE"),
+        (("read", "--format", "inspect"), "with -o FILE"),
         (("read", "--format", "inspect", "-o", "log.json"), "does not end in .eval"),
         (("read", "--format", "sft", "-o", "."), "is a folder"),
     ],
@@ -145,7 +145,7 @@ def test_json_is_one_document(ran: Ran) -> None:
     """What goes to stdout cannot be told there too."""
     done = ran("trace", "export", "read", "--format", "otel", "--json")
     assert done.code == 2
-    assert "use -o FILE for the export" in done.error["message"]
+    assert "write the export to a file with -o FILE" in done.error["message"]
 
 
 def test_an_unknown_agent(ran: Ran) -> None:

@@ -120,7 +120,7 @@ def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> No
     assert document["packet"]["turn"] == 1
     assert document["raw_output"]["result"]["findings"][0]["code"] == "E722"
     told = ran("trace", "show", agent, "--turn", "1").out
-    assert told.index("the packet of this decision") < told.index("the tool's raw output")
+    assert told.index("packet of this turn") < told.index("raw output of the tool")
     assert "E722" in told
 
 

@@ -61,7 +61,7 @@ def test_a_busy_receiver_is_asked_again(golden: TraceFolder) -> None:
 def test_a_refusal_is_reported(golden: TraceFolder, statuses: tuple[int, ...]) -> None:
     with (
         receiving(*statuses) as receiver,
-        pytest.raises(OutsideError, match=f"answered {statuses[-1]}"),
+        pytest.raises(OutsideError, match=f"returned status {statuses[-1]}"),
     ):
         sent(golden, receiver.url)
 

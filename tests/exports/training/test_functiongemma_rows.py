@@ -58,7 +58,7 @@ def test_an_answer_that_led_to_no_call_has_nothing_to_teach(folder: TraceFolder)
     attempt.end()
     found, tally = exported(folder, "functiongemma")
     assert len(found) == 1
-    assert tally.left_out == {"led to no call": 1}
+    assert tally.left_out == {"without a tool call": 1}
 
 
 def test_a_packet_that_is_not_the_one_named_is_never_rendered(folder: TraceFolder) -> None:

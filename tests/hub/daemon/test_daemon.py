@@ -263,7 +263,7 @@ def test_in_the_foreground_it_says_so_and_ends_well_when_asked(hub: Hub) -> None
     out, err = child.communicate(timeout=50)
     assert child.returncode == 0
     assert json.loads(out)["pid"] == child.pid
-    assert b"every file has been read" in err
+    assert b"all files have been read" in err
     assert b"Traceback" not in err
 
 

@@ -28,9 +28,9 @@ def root(tmp_path: Path) -> Path:
         ("/etc/passwd", "is outside the root", "--root"),
         ("shop", "is a folder", "`remora hub search shop`"),
         ("README.md", "is not a Python file", ".py"),
-        ("shop/price.py:total", "there is no file shop/price.py", "shop/old/price.py"),
-        ("nope.py", "there is no file nope.py", ""),
-        ("shop/ignored.py:f", "does not belong to the project", "ignored"),
+        ("shop/price.py:total", "no such file: shop/price.py", "shop/old/price.py"),
+        ("nope.py", "no such file: nope.py", ""),
+        ("shop/ignored.py:f", "is not part of the project", "ignored"),
     ],
 )
 def test_why_a_path_leads_to_no_node(root: Path, name: str, message: str, hint: str) -> None:

@@ -233,7 +233,7 @@ def test_a_thousand_connections_that_come_and_go_leave_nothing(served: Served) -
 
 
 def test_a_path_that_another_serves_is_not_taken(served: Served) -> None:
-    with pytest.raises(OutsideError, match="serves"):
+    with pytest.raises(OutsideError, match="another process is listening"):
         Listener(served.path)
     with Client(served.path) as client:
         assert client.ask("health")["ok"] is True
@@ -257,7 +257,7 @@ def test_another_programs_socket_is_left_alone(short: Path) -> None:
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(path))
         other.listen()
-        with pytest.raises(OutsideError, match="serves"):
+        with pytest.raises(OutsideError, match="another process is listening"):
             Listener(path)
         assert path.exists()
 
@@ -273,7 +273,7 @@ def test_what_is_not_a_socket_is_left_alone(short: Path) -> None:
 def test_a_file_where_its_lock_would_be_is_left_alone(short: Path) -> None:
     lock = short / "hub.sock.lock"
     lock.write_text("mine")
-    with pytest.raises(OutsideError, match="is not a Hub lock"):
+    with pytest.raises(OutsideError, match="is not a Hub lock file"):
         Listener(short / "hub.sock")
     assert lock.read_text() == "mine"
     assert [path.name for path in short.iterdir()] == ["hub.sock.lock"]

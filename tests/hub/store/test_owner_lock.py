@@ -94,7 +94,7 @@ def test_a_file_of_another_user_is_not_mistaken_for_a_lock(tmp_path: Path) -> No
     lock = tmp_path / "lock"
     lock.write_text("mine since 1999\n")
     lock.chmod(0o644)
-    with pytest.raises(OutsideError, match="is not a Hub lock"):
+    with pytest.raises(OutsideError, match="is not a Hub lock file"):
         OwnerLock(lock)
     assert (lock.read_text(), lock.stat().st_mode & 0o777) == ("mine since 1999\n", 0o644)
     assert owner(lock) is None

@@ -85,7 +85,7 @@ def test_exhausted_watches(most: int, first: str, root: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"{first} {first == 'inotify'}"), done.stderr
     assert lines[1] == "Changes(paths=frozenset(), complete=False) False"
-    assert lines[2].startswith("sweep False no more inotify watches")
+    assert lines[2].startswith("sweep False the limit of inotify watches is reached")
     assert "fs.inotify.max_user_watches" in lines[2]
 
 
@@ -110,5 +110,5 @@ class TestMounts:
     def test_shared_file_systems_and_inner_mounts_are_not_watched(self, tmp_path: Path) -> None:
         mounts = MountTable()
         assert mounts.objection("/proc/self", [""]).startswith("/proc/self is on proc")
-        assert mounts.objection("", ["", "proc"]) == "something else is mounted at /proc"
+        assert mounts.objection("", ["", "proc"]) == "another file system is mounted at /proc"
         mounts.close()

@@ -81,7 +81,7 @@ def test_permanent_errors_are_not_retried(misbehaving: Any, canned: Any, status:
     body = {"error": {"message": f"no: {KEY} is wrong"}}
     misbehaving.routes[CHAT] = canned(status=status, body=body)
     error = failure(misbehaving.address)
-    assert f"answered {status}: no: … is wrong" in error.message
+    assert f"returned status {status}: no: … is wrong" in error.message
     assert len(misbehaving.seen) == 1
 
 
@@ -103,7 +103,7 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_again(
 ) -> None:
     misbehaving.routes[CHAT] = canned(body=says("late"), delay_s=1.0)
     error = failure(misbehaving.address, limits=RequestLimits(timeout_s=0.2, backoff_s=0.001))
-    assert "did not answer within 0.2 s" in error.message
+    assert "did not respond within 0.2 s" in error.message
     assert "model.timeout_s" in error.hint
     assert len(misbehaving.seen) == 1
 
@@ -122,7 +122,7 @@ def test_no_server_at_the_address() -> None:
 )
 def test_an_answer_that_is_none_is_a_model_error(misbehaving: Any, canned: Any, body: Any) -> None:
     misbehaving.routes[CHAT] = canned(body=body)
-    assert "sent an unusable answer" in failure(misbehaving.address).message
+    assert "sent an unusable response" in failure(misbehaving.address).message
 
 
 def test_an_endless_answer_is_cut_off(misbehaving: Any, canned: Any) -> None:

@@ -70,7 +70,7 @@ def test_an_answer_that_is_not_an_object_is_a_model_error(
     connection: ServerConnection, misbehaving: Any, canned: Any, body: bytes
 ) -> None:
     misbehaving.routes["/tokenize"] = canned(body=body)
-    with pytest.raises(ModelError, match="an unusable answer"):
+    with pytest.raises(ModelError, match="an unusable response"):
         connection.post("/tokenize", {})
 
 

@@ -149,7 +149,7 @@ def test_a_killed_server_is_restarted_once_per_run(start_embedded: Any) -> None:
     for _ in range(2):
         assert asking.ask(RANK, STABLE, "A. run").scores
         os.kill(asking.model.pid, signal.SIGKILL)
-    with pytest.raises(ModelError, match="ended 2 times"):
+    with pytest.raises(ModelError, match="exited 2 times"):
         asking.ask(RANK, STABLE, "A. run")
 
 
@@ -259,7 +259,7 @@ def test_without_the_extra_the_error_names_it(
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(ModelError) as caught:
         EmbeddedModel(tmp_path, exact=False, limits=RequestLimits())
-    assert "extra `embedded`" in caught.value.hint
+    assert "`embedded` extra" in caught.value.hint
 
 
 def test_a_server_that_cannot_start_says_why(weights_cache: Path, tmp_path: Path) -> None:

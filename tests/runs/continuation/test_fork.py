@@ -154,7 +154,7 @@ class TestAFork:
         lines = len(desk.run_events(RUN))
         with pytest.raises(NotFound) as refused:
             fork(desk, parent_of(desk), turn)
-        assert "its turns are 0 to" in refused.value.hint
+        assert "the stream has turns 0 to" in refused.value.hint
         assert len(desk.run_events(RUN)) == lines
 
     def test_is_refused_while_the_run_continues(self, desk: Desk) -> None:

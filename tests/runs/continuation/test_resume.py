@@ -435,7 +435,7 @@ class TestItIsRefused:
         check_definition(found, lint, half.project.redact)
         other = {**found.definition, "goal": "another", "scripts": {"other.pym": "0"}}
         start = msgspec.structs.replace(found, definition=other)
-        with pytest.raises(UsageError, match=r"changed since .* began: goal, scripts"):
+        with pytest.raises(UsageError, match=r"changed since .* started: goal, scripts"):
             check_definition(start, lint, half.project.redact)
 
 

@@ -39,8 +39,8 @@ def test_a_host_function_that_is_declared_but_not_granted_is_a_warning(tmp_path:
     checked = check_definitions(tmp_path, BUILT_IN, [folder])[0]
     assert checked.error == ""
     assert checked.warnings == (
-        f"{folder}/agent.yaml:6:13: act.pym:5: `read_text` is declared, but not in the grants: "
-        "it is denied",
+        f"{folder}/agent.yaml:6:13: act.pym:5: `read_text` is declared but not granted; "
+        "calls to it are denied",
         f"{folder}/agent.yaml:7:14: `edit_text` is granted, but act.pym declares no such external",
     )
 

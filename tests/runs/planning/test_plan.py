@@ -217,11 +217,11 @@ class TestChanged:
     @pytest.mark.parametrize("revision", ["nope", "--help", "HEAD~99", "\udcff"])
     def test_an_invalid_revision(self, shop: Desk, revision: str) -> None:
         shop.commit()
-        with pytest.raises(UsageError, match="git has no revision"):
+        with pytest.raises(UsageError, match="unknown git revision"):
             shop.plan(RunRequest(changed=revision))
 
     def test_without_git(self, shop: Desk) -> None:
-        with pytest.raises(UsageError, match="git has no revision"):
+        with pytest.raises(UsageError, match="unknown git revision"):
             shop.plan(RunRequest(changed=""))
 
 

@@ -119,7 +119,8 @@ def test_the_words() -> None:
     assert [one.whole for one in phrases_of(sums)] == [
         "1 of 1 finding fixed",
         "3 of 4 docstrings written: 2 added, 1 updated",
-        "1 of 2 missing tests added: notice 5 of 6 planted faults, run 4 of 7 lines of what they test",
+        "1 of 2 missing tests added: detect 5 of 6 planted faults, cover 4 "
+        "of 7 lines of the tested code",
         "1 of 2 tidy jobs verified",
     ]
     assert phrases_of(sums)[2].brief == "1 of 2 missing tests added"
@@ -135,8 +136,8 @@ def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> N
 
 
 def test_what_the_model_made_of_its_choices_is_reported_in_words() -> None:
-    assert asked_text(1, 0) == "the model was asked once, and the first candidate was taken"
-    told = "the model was asked 23 times, and the first candidate was taken each time"
+    assert asked_text(1, 0) == "the model was queried once, and the first candidate was chosen"
+    told = "the model was queried 23 times, and the first candidate was chosen each time"
     assert asked_text(23, 0) == told
-    told = "the model was asked 23 times, and a candidate other than the first was taken twice"
+    told = "the model was queried 23 times, and a candidate other than the first was chosen twice"
     assert asked_text(23, 2) == told.replace("twice", "2 times")

@@ -149,11 +149,11 @@ class TestAllAgents:
         headline = "4 of 5 findings fixed, 1 of 1 docstring written, 1 of 1 missing test added"
         assert text.startswith(f"## Remora: {headline}, 3 change sets pending review\n")
         assert "\n- 1 of 1 docstring written: 1 added\n" in text
-        assert "notice 5 of 6 planted faults, run 4 of 4 lines of what they test\n" in text
+        assert "detect 5 of 6 planted faults, cover 4 of 4 lines of the tested code\n" in text
         shown = _Page()
         shown.feed(html_page(report))
         assert "1 / 1missing test added" in shown.text
-        assert "test added, which notices 5 of 6 planted faults" in shown.text
+        assert "test added, which detects 5 of 6 planted faults" in shown.text
 
     def test_what_is_to_be_read_at_once_stands_before_what_is_folded(self, shop: Desk) -> None:
         text = markdown(of_all_agents(told(shop)))
@@ -332,7 +332,7 @@ class TestMarkdown:
         long = replace(job.files[0], diff="+x\n" * 30_000)
         text = markdown(replace(report, jobs=(replace(job, files=(long,)),)))
         assert len(text) < 10_000
-        assert f"1 more diff is too long for here: `remora diff {report.run_id}`" in text
+        assert f"1 more diff is too long to show here: `remora diff {report.run_id}`" in text
 
 
 def spoiled(value: Any) -> Any:

@@ -222,7 +222,9 @@ class TestNeverTouched:
     def test_an_interrupted_run(self, ran: Desk, policy: dict[str, Any]) -> None:
         path = ran.project.trace.run_stream(ran.newest)
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-        assert self.kept(ran, policy).startswith("it was interrupted: `remora analyze --resume")
+        assert self.kept(ran, policy).startswith(
+            "it was interrupted; resume it with `remora analyze --resume"
+        )
 
     def test_an_agent_that_began_and_has_not_ended(
         self, reviewed: Desk, policy: dict[str, Any]

@@ -28,7 +28,7 @@ def shop(kept: Kept) -> Desk:
 def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
     said = accept(shop.project, shop.newest, [], narrow=parse_filter(["F401"], []))
     assert said.accepted == ["node:a.py:__module__", "node:a.py:load", "node:b.py:__module__"]
-    assert said.notes == ["b.py:load: skipped, it fixes F541 too"]
+    assert said.notes == ["b.py:load: skipped because it fixes F541 too"]
     assert (shop.root / "b.py").read_text() == MIXED.replace("import os\n", "")
 
 
@@ -61,7 +61,7 @@ def test_verified_is_what_met_no_conflict(shop: Desk) -> None:
     shop.write({"a.py": UNUSED.replace("import re", "import json")})
     accept(shop.project, shop.newest, ["a.py:load"])
     said = accept(shop.project, shop.newest, [], narrow=parse_filter([], ["verified"]))
-    assert "a.py:load: skipped, it is not verified" in said.notes
+    assert "a.py:load: skipped because it is not verified" in said.notes
     assert "node:a.py:load" not in said.accepted
 
 
@@ -76,7 +76,7 @@ def test_docstring_only_is_what_leaves_the_code_as_it_was(shop: Desk) -> None:
     only = parse_filter([], ["verified, docstring-only"])
     kept, left = apply_filter(shop.project, [documented, job], only)
     assert kept == [documented]
-    assert left == ["a.py:__module__: skipped, it is not docstring-only"]
+    assert left == ["a.py:__module__: skipped because it is not docstring-only"]
 
 
 @pytest.mark.parametrize(("rules", "conditions"), [(["F401; rm"], []), ([], ["tested"])])

@@ -148,12 +148,13 @@ def test_a_killed_revert_of_a_file_that_was_edited_says_what_to_do(
     left = complete_journals(shop.project)
     assert left.outcome == "conflict"
     assert recovery_text(left) == (
-        "`revert` was interrupted, and files have changed since: nothing was written to a.py; "
+        "`revert` was interrupted and files changed afterwards; nothing was written to a.py; "
         f"`remora show {shop.newest}` shows the conflict"
     )
     undone = msgspec.structs.replace(left, outcome="undone")
     assert recovery_text(undone) == (
-        "`revert` was interrupted before it was recorded: nothing was written to a.py; run it again"
+        "`revert` was interrupted before it was recorded; nothing was "
+        "written to a.py, so run it again"
     )
     assert recovery_text(complete_journals(shop.project)) == ""
 

@@ -121,10 +121,10 @@ class TestAccept:
 class TestChosen:
     def test_nothing_named_is_wrong_usage_that_lists_what_waits(self, shop: Desk) -> None:
         run_id = shop.newest
-        with pytest.raises(UsageError, match="give the nodes to accept, or --all") as caught:
+        with pytest.raises(UsageError, match="specify nodes to accept, or use --all") as caught:
             accept(shop.project, run_id, [])
         assert "a.py:load" in caught.value.hint
-        with pytest.raises(UsageError, match="give the nodes to reject"):
+        with pytest.raises(UsageError, match="specify nodes to reject"):
             reject(shop.project, run_id, [])
 
     def test_an_unknown_node_names_the_nearest(self, shop: Desk) -> None:

@@ -93,7 +93,7 @@ class QueryConformance:
     @pytest.mark.parametrize(
         ("key", "hint"),
         [
-            (f"{JOB}:9", "its turns with a result are 1 to 3"),
+            (f"{JOB}:9", "turns 1 to 3 have results"),
             (f"{JOB}:2@nobody", "its agents are "),
             (f"trace:{RUN}:lint:node:src/a.py:A.g:1", f"nearest:\n{JOB}:TURN"),
             ("trace:zzzzzz:yyyyyyy:wwwwwww:1", "trace list"),

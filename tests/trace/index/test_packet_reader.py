@@ -207,7 +207,7 @@ def test_a_missing_turn(turn: int, indexed: bool, folder: TraceFolder) -> None:
         for _ in range(2):
             with pytest.raises(NotFound) as error:
                 ask(AGENT, turn)
-            assert error.value.hint == "its turns are 1 to 4"
+            assert error.value.hint == "the stream has turns 1 to 4"
 
 
 def test_a_missing_agent(folder: TraceFolder) -> None:

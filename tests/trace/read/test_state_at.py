@@ -120,11 +120,11 @@ def test_a_missing_turn(turn: int, folder: TraceFolder) -> None:
     agent = play_run(folder)[1]
     with pytest.raises(NotFound) as error:
         packet_at(read_events(agent.writer.path), turn)
-    assert error.value.hint == "its turns are 1 to 4"
+    assert error.value.hint == "the stream has turns 1 to 4"
 
 
 @pytest.mark.parametrize(
-    ("turn", "hint"), [(2, "its turns are 3 to 4"), (9, "its turns are 3 to 4")]
+    ("turn", "hint"), [(2, "the stream has turns 3 to 4"), (9, "the stream has turns 3 to 4")]
 )
 def test_a_fork_does_not_begin_with_turn_one(turn: int, hint: str, folder: TraceFolder) -> None:
     agent = Recorder(folder)

@@ -62,7 +62,7 @@ def test_bad_patterns(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["", "a*", "(a)?"])
 def test_patterns_that_match_nothing_at_all(pattern: str) -> None:
-    with pytest.raises(ValueError, match="matches empty text"):
+    with pytest.raises(ValueError, match="matches the empty string"):
         Redactor(KEY, own=[UserRule("shop", pattern)])
 
 

@@ -188,7 +188,7 @@ def test_a_kill_leaves_nothing(base: BaseSnapshot, tmp_path: Path) -> None:
 def test_where_nothing_can_be_mounted_it_says_so(tmp_path: Path) -> None:
     """Here, because the cache is no folder; machines that forbid it: tests/adversarial."""
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigError, match="overlay does not work here") as told:
+    with pytest.raises(ConfigError, match="overlay does not work on this machine") as told:
         require_driver("overlay", tmp_path / "file")
     assert "slot, which works everywhere" in told.value.hint
     require_driver("slot", tmp_path / "file")

@@ -62,7 +62,7 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
     own = RENDERERS[renderer].strategy
     if own and decoding != "auto":
         raise ConfigError(
-            f"model.decoding is {decoding}, but FunctionGemma has its own format for calls",
+            f"model.decoding is {decoding}, but FunctionGemma uses its own call format",
             hint="set model.decoding to auto",
         )
     wanted = own or decoding

@@ -133,7 +133,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             read=_read_rank,
             is_supported=lambda able: able.rank,
             needs_complete_candidates=True,
-            refusal="cannot rank candidates, or the agent has none",
+            refusal="cannot rank candidates, or the agent has no candidates",
         ),
         "grammar": DecisionStrategy(
             constrain=_constrain_grammar,
@@ -149,7 +149,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             constrain=_constrain_completion,
             read=_read_written(lambda response, tools: parse_functiongemma(response.text, tools)),
             is_supported=lambda able: able.completions,
-            refusal="has no plain completions, which the functiongemma renderer needs",
+            refusal="does not support plain completions, which the functiongemma renderer requires",
         ),
         WITHOUT_MODEL: DecisionStrategy(
             constrain=lambda base, _shown, _tools: base,

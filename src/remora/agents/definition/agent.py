@@ -167,8 +167,8 @@ def load_agents(
         if wanted and own_names & claimed:
             raise ConfigError(
                 f"{folder / 'agent.yaml'}: the name {definition.name} or the operation "
-                f"{definition.operation} is taken",
-                hint="choose another one; a project's agent cannot replace a built-in agent",
+                f"{definition.operation} is already in use",
+                hint="choose another name; a project agent cannot replace a built-in agent",
             )
         if wanted or builtin:
             claimed |= own_names
@@ -208,7 +208,7 @@ def no_agent(name: str, known: Iterable[str]) -> NotFound:
     meant = f"did you mean {near}? " if near else ""
     if "," in name and set(name.split(",")) <= set(names):
         meant = f"repeat the option: `{' '.join(f'-o {one}' for one in name.split(','))}`; "
-    return NotFound(f"no agent {name!r}", hint=f"{meant}agents: {', '.join(names)}")
+    return NotFound(f"no agent {name!r}", hint=f"{meant}available agents: {', '.join(names)}")
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:

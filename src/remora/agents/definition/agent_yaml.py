@@ -69,7 +69,7 @@ def is_script(value: str) -> bool:
 
 def _checks(value: Any) -> Any:
     if value == []:  # nothing would be checked, and the change would count as verified
-        raise ValueError("at least one check; without the key it is parses and own_lines_only")
+        raise ValueError("at least one check (default: parses and own_lines_only)")
     return value
 
 
@@ -78,13 +78,13 @@ def _goal(value: str) -> str:
     try:
         parts = list(string.Formatter().parse(value))
     except ValueError as error:
-        raise ValueError(f"a text with no fields but {fields}") from error
+        raise ValueError(f"a string with no fields other than {fields}") from error
     # field names only: a format such as {path:>999999999} would exhaust memory
     if any(
         name is not None and (name not in GOAL_FIELDS or form or conversion)
         for _, name, form, conversion in parts
     ):
-        raise ValueError(f"a text with no fields but {fields}")
+        raise ValueError(f"a string with no fields other than {fields}")
     return value
 
 
@@ -103,7 +103,9 @@ def _extension(value: dict[str, Any]) -> dict[str, Any]:
         try:
             resolver.lookup(reference)
         except Unresolvable as error:
-            raise ValueError(f"a JSON Schema whose reference {reference} resolves") from error
+            raise ValueError(
+                f"a JSON Schema without unresolved references, got {reference}"
+            ) from error
     return value
 
 
@@ -204,7 +206,8 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
     if not path.is_file():
         raise ConfigError(
             f"{path}: no such file",
-            hint="an agent is a folder with an agent.yaml; `remora agents new NAME` writes one",
+            hint="an agent is a folder with an agent.yaml; create one "
+            "with `remora agents new NAME`",
         )
     _check_place(path)
     marked = read_yaml_file(path)
@@ -217,7 +220,7 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
     for index, tool in enumerate(definition.tools):
         if tool.name in seen or tool.name in (RECALL, SUBMIT):
             place = marked.places[("tools", index, "name")]
-            why = "is built in" if tool.name in (RECALL, SUBMIT) else "is here twice"
+            why = "is built in" if tool.name in (RECALL, SUBMIT) else "is defined twice"
             raise ConfigError(f"{place}: the tool {tool.name} {why}", hint="choose another name")
         seen.add(tool.name)
     for use in script_uses(definition):
@@ -262,21 +265,24 @@ def _check_place(path: Path) -> None:
         outer = path.parents[3]  # the project's root
     for upto, what in ((path.parent, "its folder"), (outer, "the project")):
         if not Path(realpath(path)).is_relative_to(realpath(upto)):
-            raise ConfigError(f"{path} is a link out of {what}", hint="put the file there")
+            raise ConfigError(
+                f"{path} is a link to a file outside {what}", hint="replace the link with the file"
+            )
     if path.is_file() and path.stat().st_size > _SIZE_LIMIT:
         limit = _SIZE_LIMIT // 1024
-        raise ConfigError(f"{path}: larger than {limit} KiB", hint="agent definitions are small")
+        raise ConfigError(f"{path}: larger than {limit} KiB", hint="move code into .pym scripts")
 
 
 def _check_script(folder: Path, script: str, place: str) -> None:
     path = folder / script
     if not Path(realpath(path)).is_relative_to(realpath(folder)):
         raise ConfigError(
-            f"{place}: {script} is outside the agent's folder", hint="put scripts beside agent.yaml"
+            f"{place}: {script} is outside the agent's folder",
+            hint="put scripts next to agent.yaml",
         )
     if not path.is_file():
         raise ConfigError(
-            f"{place}: there is no file {script} beside agent.yaml", hint="correct its name"
+            f"{place}: no file {script} next to agent.yaml", hint="correct the path or add the file"
         )
 
 
@@ -289,7 +295,7 @@ def _check_grants(
             place = place_of(marked, (*where, "grants", index))[1]
             near = get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
-                f"{place}: no host function {name}; the nearest known one is {', '.join(near)}",
+                f"{place}: unknown host function {name} (did you mean {', '.join(near)}?)",
                 hint=f"host functions: {', '.join(sorted(known))}",
             )
 

@@ -63,7 +63,7 @@ def _check_names(root: Path, operations: Operations, name: str, operation: str) 
         if not re.fullmatch(NAME_PATTERN, word):
             raise UsageError(
                 f"{word!r} is not a valid agent {what}",
-                hint="at most 51 of a-z, 0-9, - and _, the first a letter or a digit",
+                hint="use up to 51 characters: a-z, 0-9, - and _, starting with a letter or digit",
             )
     if lexists(root / OWN_FOLDER / name):
         raise UsageError(
@@ -74,14 +74,17 @@ def _check_names(root: Path, operations: Operations, name: str, operation: str) 
         taken = {definition.name, definition.operation} & {name, operation}
         if taken:
             whose = "a built-in agent" if builtin else f"the agent in {folder}"
-            raise UsageError(f"{min(taken)!r} is taken by {whose}", hint="choose another one")
+            raise UsageError(
+                f"{min(taken)!r} is already used by {whose}", hint="choose another name"
+            )
 
 
 def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
     """Write the files to a temporary folder and rename it, so readers never see a partial agent."""
     if not Path(realpath(folder)).is_relative_to(realpath(root)):
         raise ConfigError(
-            f"{folder.parent} is a link out of the project", hint="replace it with a folder"
+            f"{folder.parent} is a link to a folder outside the project",
+            hint="replace the link with a folder",
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".new-", dir=root / OWN_FOLDER.parent))

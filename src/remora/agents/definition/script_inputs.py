@@ -52,12 +52,12 @@ def input_faults(script: Script, role: Role) -> Iterator[str]:
         if spec.name not in given:
             if role != "tool" and spec.required:
                 yield _input_fault(
-                    script, spec, f"it is not provided; a {role} script gets {_list(given)}"
+                    script, spec, f"not available; a {role} script receives {_list(given)}"
                 )
         elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
             given[spec.name]
         ):
-            why = f"Remora fills it with a {type(given[spec.name]).__name__}"
+            why = f"Remora passes a value of type {type(given[spec.name]).__name__}"
             other = ": declare that type, or choose another name" if role == "tool" else ""
             yield _input_fault(script, spec, why + other)
     if role == "summarizer" and all(spec.name != "raw" for spec in script.inputs):
@@ -71,7 +71,7 @@ def untyped_inputs(script: Script) -> Iterator[str]:
             yield _input_fault(
                 script,
                 spec,
-                "its type does not describe it to a model; use str, int, Literal or list",
+                "its type is too vague for a model; use str, int, Literal or list",
             )
 
 

@@ -9,7 +9,7 @@ from remora.config.yaml_positions import place_of, read_yaml_file
 from remora.errors import ConfigError
 from remora.pym import Script, ScriptChecks
 
-_HINT = "correct it; `remora agents validate` checks every script"
+_HINT = "correct the script; `remora agents validate` checks all scripts"
 
 
 def load_scripts(
@@ -49,7 +49,7 @@ def script_warnings(
         declared = {spec.name: spec for spec in script.externals}
         for name in declared.keys() - set(use.grants):
             where = f"{script.label}:{declared[name].line}"
-            yield f"{place}: {where}: `{name}` is declared, but not in the grants: it is denied"
+            yield f"{place}: {where}: `{name}` is declared but not granted; calls to it are denied"
         for index, name in enumerate(use.grants):
             if name not in declared:
                 at = place_of(marked, (*use.where[:-1], "grants", index))[1]

@@ -5,8 +5,11 @@ from remora.cli.app.lazy_group import LazyGroup
 _COMMANDS = {
     "list": ("remora.cli.agents.list_agents:list_", "List the agents, built-in ones first."),
     "show": ("remora.cli.agents.definitions:show", "Show an agent's goal, tools and checks."),
-    "validate": ("remora.cli.agents.definitions:validate", "Check definitions and their scripts."),
-    "new": ("remora.cli.agents.definitions:new", "Create a working agent to edit."),
+    "validate": (
+        "remora.cli.agents.definitions:validate",
+        "Check agent definitions and their scripts.",
+    ),
+    "new": ("remora.cli.agents.definitions:new", "Create a working example agent."),
 }
 
 agents = LazyGroup(

@@ -63,5 +63,5 @@ def _unknown(key: str, known: list[str]) -> NotFound:
     from difflib import get_close_matches
 
     near = get_close_matches(key, known, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else "`remora config show` lists all"
+    hint = f"did you mean {near[0]}?" if near else "`remora config show` lists all settings"
     return NotFound(f"no setting {key!r}", hint=hint)

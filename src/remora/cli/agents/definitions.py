@@ -97,7 +97,7 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     help="Node type to work on; repeatable. [default: all]",
 )
 def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
-    """Create a new agent in .remora/agents/NAME/.
+    """Create an example agent in .remora/agents/NAME/.
 
     The new agent is a working example that removes commented-out code. It includes a check and a
     test. Edit it to do something else. Existing files are never overwritten, and names and
@@ -127,7 +127,7 @@ def _agent_lines(agent: "Agent") -> Iterator[str]:
     yield escape_line(f"goal        {definition.goal}")
     yield f"works on    {', '.join(definition.node_types)} with: {definition.needs}"
     yield f"must pass   {', '.join(definition.verify)}"
-    yield f"max turns   {definition.max_turns or 'runner.max_turns of the configuration'}"
+    yield f"max turns   {definition.max_turns or 'runner.max_turns (from the configuration)'}"
     yield escape_line(f"file        {agent.folder / 'agent.yaml'}")
     grants = {tool.name: ", ".join(tool.grants) for tool in definition.tools}
     rows = [

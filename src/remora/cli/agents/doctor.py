@@ -76,7 +76,7 @@ def _configured(invocation: "Invocation") -> "list[Check]":
         python = interpreter_for(invocation, root, config)
         invocation.operations.check_interpreter(python)
 
-    known = Check(name="config", ok=True, detail="every key is known")
+    known = Check(name="config", ok=True, detail="all keys are valid")
     return [
         known,
         check_overlay(config.workspace.driver, invocation.folders),
@@ -92,7 +92,7 @@ def _key(withheld: str) -> "list[Check]":
 
     if not withheld:
         return []
-    hint = "to send it, set the address with REMORA_MODEL__BASE_URL or in your own config.yaml"
+    hint = "to send it, set the address in REMORA_MODEL__BASE_URL or in your own config.yaml"
     return [Check(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)]
 
 

@@ -69,7 +69,7 @@ _HEAD = (
     type=STREAM,
     multiple=True,
     metavar="RUN|AGENT",
-    help="Only this run or agent; repeatable. [default: all]",
+    help="Use only this run or agent; repeatable. [default: all]",
 )
 def memory(
     options: Options,
@@ -94,7 +94,7 @@ def memory(
         folder, folder.root, invocation_of(options).operations, select_agents(folder, names), asked
     )
     for name, why in report.skipped:
-        note(options, f"{name} skipped: {why}")
+        note(options, f"skipped {name}: {why}")
     for text in report.notes:
         note(options, text)
     emit(options, report.as_json(), _lines(report))
@@ -106,7 +106,7 @@ eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
 
 def _lines(report: "EvalReport") -> Iterator[str]:
     if not report.arms[0].tools:
-        yield "no calls recorded yet; `remora analyze` records them"
+        yield "no calls recorded yet; run `remora analyze` to record some"
         return
     columns = len(_HEAD) - (not any(arm.total().too_large for arm in report.arms))
     for arm in report.arms:

@@ -34,7 +34,7 @@ def init(options: Options) -> int:
         _write_schema(path.parent / _SCHEMA, operations)
     except FileExistsError:
         raise UsageError(
-            f"{path} already exists", hint="`remora schema config` lists every key"
+            f"{path} already exists", hint="edit this file; `remora schema config` lists every key"
         ) from None
     except OSError as error:
         raise DiskError(

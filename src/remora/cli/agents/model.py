@@ -54,10 +54,10 @@ def pull(options: Options, source: Path | None) -> int:
 
 model = group(
     "model",
-    """Show the model, or fetch the weights of the embedded one.
+    """Show the model, or download the weights of the embedded model.
 
-    Remora uses model.base_url if it is set, else the embedded SmolLM2. It never falls back to
-    another model.
+    Remora uses the server at model.base_url if it is set, and the embedded SmolLM2 otherwise. It
+    never falls back to another model.
     """,
     (status, pull),
 )
@@ -66,7 +66,7 @@ model = group(
 def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
     document: dict[str, Any] = found.document
     if found.is_optional:
-        yield click.style("no model: only rules decide", bold=True)
+        yield click.style("no model: using rules only", bold=True)
     else:
         yield from _model_lines(document, no_key)
     files = document["weights"]
@@ -82,7 +82,7 @@ def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
     from remora.models.configured_model import find_local_servers  # loads the HTTP client
 
     for address in find_local_servers():
-        yield f"  a server answers at {address}: to use it, set model.base_url"
+        yield f"  found a server at {address}: set model.base_url to use it"
 
 
 def _model_lines(document: dict[str, Any], no_key: str) -> Iterator[str]:
@@ -93,4 +93,4 @@ def _model_lines(document: dict[str, Any], no_key: str) -> Iterator[str]:
         yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'unknown'}"
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
-    yield f"can       {able or 'unknown'}"
+    yield f"supports  {able or 'unknown'}"

@@ -89,14 +89,14 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     "inputs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Set an input, as JSON or text; repeatable.",
+    help="Set an input to JSON or plain text; repeatable.",
 )
 @click.option(
     "--grant",
     "grants",
     metavar="FUNCTION",
     multiple=True,
-    help="Also grant this host function; repeatable.",
+    help="Grant this host function as well; repeatable.",
 )
 def run(
     options: Options,
@@ -130,7 +130,7 @@ def run(
 
 tools = group(
     "tools",
-    """List, check and run the tools of agents: .pym scripts that run in a sandbox.
+    """List, check and run agent tools: .pym scripts that run in a sandbox.
 
     docs/reference/tools.md explains how to write a tool.
     """,
@@ -232,7 +232,7 @@ def _run_lines(tried: "ToolTrial") -> Iterator[str]:
     if document["host_calls"]:
         yield from _section("host calls", [_call(call) for call in document["host_calls"]])
     if tried.diffs:
-        yield from _section("changes, in the private copy only", [])
+        yield from _section("changes (in the private copy only)", [])
         for diff in tried.diffs:
             yield from plain_lines(diff.rstrip("\n"))
 

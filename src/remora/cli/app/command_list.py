@@ -2,9 +2,9 @@
 
 COMMANDS = {
     "init": ("remora.cli.agents.init:init", "Write a commented remora.yaml."),
-    "analyze": ("remora.cli.run.analyze:analyze", "Plan and run jobs: the main command."),
+    "analyze": ("remora.cli.run.analyze:analyze", "Plan and run jobs; this is the main command."),
     "retry": ("remora.cli.run.retry:retry", "Run a node's job again with feedback."),
-    "clean": ("remora.cli.run.clean:clean", "Show and free unused disk space."),
+    "clean": ("remora.cli.run.clean:clean", "Show and free disk space that is no longer needed."),
     "runs": ("remora.cli.run.runs:runs", "List the runs of this project."),
     "show": ("remora.cli.run.runs:show", "Show the results of a run's jobs."),
     "diff": ("remora.cli.run.runs:diff", "Show what a run would change."),
@@ -16,14 +16,14 @@ COMMANDS = {
     "trace": ("remora.cli.trace.trace_group:trace", "Read, verify and export recorded traces."),
     "hub": ("remora.cli.hub.hub_group:hub", "Query callers, callees and tests of your code."),
     "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings on recorded traces."),
-    "model": ("remora.cli.agents.model:model", "Show the model, or fetch its weights."),
+    "model": ("remora.cli.agents.model:model", "Show the model, or download its weights."),
     "config": ("remora.cli.agents.config_show:config", "Show settings and where they come from."),
     "doctor": (
         "remora.cli.agents.doctor:doctor",
         "Check that this machine meets the requirements.",
     ),
     "agents": ("remora.cli.agents.agents_group:agents", "List, check and create agents."),
-    "tools": ("remora.cli.agents.tools:tools", "List, check and run the tools of agents."),
+    "tools": ("remora.cli.agents.tools:tools", "List, check and run agent tools."),
     "schema": ("remora.cli.agents.schema:schema", "Print JSON Schemas of Remora's formats."),
     "completion": ("remora.cli.app.completion:completion", "Print a shell completion script."),
     "help": ("remora.cli.app.help_command:help_", "Show the help of a command."),
@@ -60,7 +60,7 @@ SUGGESTIONS = {
 GLOBAL_OPTIONS = {
     "--root DIR": "Project root. [default: search upwards from the current directory]",
     "--config FILE": "Configuration file. [default: ROOT/remora.yaml]",
-    "--json": "Print a single JSON document to stdout, nothing else.",
+    "--json": "Print only a single JSON document to stdout.",
     "-q, --quiet": "Suppress progress and notes on stderr.",
     "-v, --verbose": "Print more details, and tracebacks for internal errors.",
     "--color WHEN": "When to use color: auto, always or never. [default: auto]",

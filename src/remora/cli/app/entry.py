@@ -13,8 +13,8 @@ from remora.cli.app.root_group import TopGroup
 from remora.errors import RemoraError
 
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
-_REINSTALL_HINT = "a required package cannot be loaded: reinstall Remora with its dependencies"
-_BUG_HINT = "this is a bug in Remora; please report it with the traceback that -v prints"
+_REINSTALL_HINT = "a required package cannot be imported: reinstall Remora with its dependencies"
+_BUG_HINT = "this is a bug in Remora; please report it, with the traceback from -v"
 
 
 def start(args: Sequence[str]) -> int:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--http",
     metavar="[HOST:]PORT",
-    help="Also serve HTTP on a loopback address; port 0: any free port.",
+    help="Also serve HTTP on a loopback address; port 0 picks a free port.",
 )
 @click.option("--foreground", is_flag=True, help="Run in the foreground and log to stderr.")
 @click.option("--detached", is_flag=True, hidden=True)
@@ -42,7 +42,7 @@ def start(
     foreground: bool,
     detached: bool,
 ) -> int:
-    """Start the project's daemon in the background and wait until it answers.
+    """Start the project's daemon in the background and wait until it is ready.
 
     If a daemon is already running, print its status. The daemon reads all files once and then
     follows changes. Until its initial scan is finished, queries read the files directly. Exit with
@@ -135,7 +135,7 @@ def _print_running(
     if http is not None and status.http is None:
         note(
             options,
-            "note: the daemon was already running, without HTTP: "
+            "note: the daemon was already running without HTTP: "
             f"run `remora hub stop`, then `remora hub start --http {http}`",
         )
 
@@ -163,15 +163,15 @@ def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
     if status.running:
         yield escape_line(f"socket      {status.socket}")
         yield f"watcher     {_WATCHERS[status.watcher]}"
-        yield f"last sweep  {status.last_sweep or 'not yet'}"
+        yield f"last sweep  {status.last_sweep or 'none yet'}"
     if status.http is not None:
         yield escape_line(f"http        {status.http}")
         yield escape_line(f"token       {status.token_file}")
     if status.generation is None:
-        yield "contents    nothing yet"
+        yield "contents    none yet"
     else:
         nodes, files = count(status.nodes or 0, "node"), count(status.files or 0, "file")
-        yield f"contents    {nodes} of {files}"
+        yield f"contents    {nodes} in {files}"
         yield f"links       {_link_progress(places, status)}"
         yield f"generation  {status.generation}"
 
@@ -181,19 +181,19 @@ def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
 
     links = linked(places)
     if links is None:
-        return "not known"
+        return "unknown"
     if links.complete:
         return "stored for all nodes"
     far = f"stored for {links.found:,} of {count(links.nodes, 'node')}"
     if links.found == links.nodes:
-        far = "stored for all nodes, but files have changed since"
+        far = "stored for all nodes, but some files have changed"
     finds = "the daemon" if status.running else "`remora hub index --links`"
-    return f"{far}; {finds} finds the rest"
+    return f"{far}; {finds} will compute the rest"
 
 
 _WATCHERS = {
     "inotify": "inotify: the kernel reports every change",
-    "watchfiles": "watchfiles: each request sweeps all files",  # of an older daemon
-    "sweep": "none: each request sweeps all files",
+    "watchfiles": "watchfiles: all files are checked on each request",  # of an older daemon
+    "sweep": "none: all files are checked on each request",
     "off": "off",
 }

@@ -21,7 +21,7 @@ def place_options(function: _Command) -> _Command:
     Their values are passed as the keyword arguments `db` and `socket`.
     """
     for name, about in (
-        ("--db", "Database file. [default: per project, in your cache]"),
+        ("--db", "Database file. [default: one per project, in the cache folder]"),
         ("--socket", "Socket file. [default: one per database, in the runtime folder]"),
     ):
         function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
@@ -36,6 +36,6 @@ def note_root_above(options: Options, invocation: "Invocation", places: "HubPath
     if above is not None:
         note(
             options,
-            f"the root is {places.root}: no git repository or remora.yaml found; "
-            f"use `--root {above}` for the project above it",
+            f"no git repository or remora.yaml found, so the root is {places.root}; "
+            f"use `--root {above}` to select the enclosing project",
         )

@@ -36,7 +36,7 @@ _VALUE_WIDTH = 60
     ),
 )
 @place_options
-@click.option("--links", is_flag=True, help="Also find all links now, about 1 ms per node.")
+@click.option("--links", is_flag=True, help="Also compute all links now (about 1 ms per node).")
 def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
     """Update the index: check all files, and read those that have changed.
 
@@ -93,7 +93,7 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
     done = collect_hub(invocation_of(options), HubTarget(db=db, socket=socket))
     text = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
-        text = f"nothing to remove: the daemon (process {done.by}) removes entries itself"
+        text = f"nothing to remove: the daemon (process {done.by}) removes entries automatically"
     emit(options, {"removed": done.removed}, [text])
     return 0
 
@@ -152,7 +152,8 @@ def _summary(made: "Indexed") -> Iterator[str]:
     for error in made.errors[:_MAX_SHOWN]:
         yield fit_line(escape_line(f"{error.path}: {error.detail}"))
     if len(made.errors) > _MAX_SHOWN:
-        yield f"and {count(len(made.errors) - _MAX_SHOWN, 'file')} more that could not be read completely"
+        more = count(len(made.errors) - _MAX_SHOWN, "more file")
+        yield f"and {more} that could not be read completely"
     by = "" if made.by is None else f", by the daemon (process {made.by})"
     size = f"{count(made.files, 'file')}, {count(made.nodes, 'node')}"
     changed = f"{made.changed:,} changed" if made.changed else "nothing changed"
@@ -163,14 +164,16 @@ def _summary(made: "Indexed") -> Iterator[str]:
 
 def _about_links(made: "Indexed", links: "Links") -> Iterator[str]:
     for failed in links.failed[:_MAX_SHOWN]:
-        yield fit_line(escape_line(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
+        yield fit_line(
+            escape_line(f"{failed.key.removeprefix('node:')}: links not computed: {failed.why}")
+        )
     if links.failed:
         nodes = count(len(links.failed), "node")
-        yield f"links: not found for {nodes}; this is a bug, please report it"
+        yield f"links: not computed for {nodes}; this is a bug, please report it"
     elif links.complete:
         yield "links: complete"
     elif made.by is not None:
-        yield f"links: the daemon (process {made.by}) finds them while idle"
+        yield f"links: the daemon (process {made.by}) computes them when it is idle"
     else:
         yield "links: incomplete, because files changed; run `remora hub index --links`"
 
@@ -182,7 +185,7 @@ def _differences(found: "IndexCheck") -> Iterator[str]:
         yield fit_line(f"    files   {_short(each.cold)}")
     more = len(found.differences) - _MAX_SHOWN
     if more > 0:
-        yield f"and {count(more, 'difference')} more"
+        yield f"and {count(more, 'more difference')}"
     nodes = count(found.checked, "node")
     if found.ok:
         yield click.style(f"{nodes}: the index matches the files", fg="green")

@@ -167,7 +167,7 @@ def _links(options: Options, hub: "HubQuery", kind: str, name: str, depth: int) 
     for line in _lines(hub, kind, meant.key, depth, answer[kind], verbose=options.verbose):
         click.echo(line)
     if not answer["fresh"]:
-        note(options, "not fresh: some changed files have not been read yet")
+        note(options, "not up to date: some changed files have not been read yet")
     if kind == "callers":
         _note_constructor(options, hub, meant)
     return 0
@@ -177,7 +177,7 @@ def _unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any
     """Print an error that explains why links are unknown, and return the exit code."""
     name = escape_line(answer["node"].removeprefix("node:"))
     because = escape_line(hub.unknown_because())
-    print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
+    print_error("unknown_links", f"the {kind} of {name} are unknown", because, as_json=False)
     if options.json:
         emit(options, answer, ())
     return OutsideError.exit_code
@@ -245,7 +245,7 @@ def _shown(
     )
     number = sum(map(len, found))
     if not number:
-        yield f"{name}: no {kind} known"
+        yield f"{name}: no known {kind}"
         return
     yield click.style(f"{name}: {count(number, kind.removesuffix('s'))}", bold=True)
     for step, links in enumerate(found, 1):
@@ -258,9 +258,9 @@ def _shown(
 
 def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
     if not nodes:
-        yield "no node matches"
+        yield "no matching nodes"
         return
     rows = [[node["key"].removeprefix("node:"), node["signature"] or "module"] for node in nodes]
     yield from map(fit_line, table(("NODE", "SIGNATURE"), rows))
     if len(nodes) == limit:
-        yield f"showing the best {count(limit, 'node')}; use --limit for more"
+        yield f"showing {count(limit, 'match', 'matches')}; use --limit to see more"

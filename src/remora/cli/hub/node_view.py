@@ -69,7 +69,7 @@ def node_page(
     yield from _section("TESTS", node.related_tests, width, many)
     if notes.unknown:
         yield ""
-        yield from wrap_text(f"not known: {notes.unknown}", width)
+        yield from wrap_text(f"unknown: {notes.unknown}", width)
     yield from _footer(node, width, verbose=verbose)
 
 
@@ -184,11 +184,11 @@ def _warnings(node: AnsweredNode) -> Iterator[str]:
         yield "the docstring is out of date"
     if node.partial:
         yield (
-            "the file has a syntax error or undecodable bytes: facts are incomplete "
+            "the file has a syntax error or undecodable bytes, so facts are incomplete "
             "(see `remora hub index`)"
         )
     if not node.fresh:
-        yield "not fresh: some changed files have not been read yet"
+        yield "not up to date: some changed files have not been read yet"
 
 
 def _section(
@@ -196,7 +196,7 @@ def _section(
 ) -> Iterator[str]:
     yield ""
     if links is None:
-        yield click.style(title, bold=True) + "  not known"
+        yield click.style(title, bold=True) + "  unknown"
     else:
         yield click.style(title, bold=True) + (f"  {len(links):,}" if links else "  none known")
         yield from link_lines(links, width, most, verbose=most is None)
@@ -219,9 +219,9 @@ def _footer(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator
 
 def _fresh(node: AnsweredNode) -> str:
     if not node.fresh:
-        return "not fresh"
+        return "not up to date"
     lacks = None in (node.callers, node.callees, node.related_tests)
-    return "fresh, but incomplete" if lacks else "fresh"
+    return "up to date, but incomplete" if lacks else "up to date"
 
 
 def _shorten(name: str, width: int) -> str:

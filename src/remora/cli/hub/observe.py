@@ -30,7 +30,9 @@ _MAX_SHOWN = 5
     ),
 )
 @click.argument("words", nargs=-1, metavar="-- pytest …", required=True)
-@click.option("--allow-unsandboxed", is_flag=True, help="Run even below isolation level 2.")
+@click.option(
+    "--allow-unsandboxed", is_flag=True, help="Run the tests even below isolation level 2."
+)
 @click.option(
     "--max-time",
     type=click.FloatRange(min=1),
@@ -97,14 +99,14 @@ def _document(done: "Observed") -> dict[str, object]:
 def _summary(done: "Observed") -> Iterator[str]:
     read = done.ran.read
     if done.ran.timed_out:
-        yield "the tests were stopped: time limit reached"
+        yield "the tests were stopped at the time limit"
     tests = count(len(read.observation.ran), "test")
     yield f"recorded: {count(len(read.observation.calls), 'link')} in {tests}"
     if not read.complete:
-        yield "incomplete: too much was recorded, or the record is damaged"
+        yield "incomplete: the recording is too large or damaged"
     if read.left_out:
         shown = ", ".join(read.left_out[:_MAX_SHOWN])
         more = "" if len(read.left_out) <= _MAX_SHOWN else " …"
-        yield escape_line(f"left out, because the files changed: {shown}{more}")
+        yield escape_line(f"skipped files that changed: {shown}{more}")
     if done.waits:
-        yield "the daemon will store it"
+        yield "the daemon will store the result"

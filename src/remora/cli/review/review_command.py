@@ -36,8 +36,8 @@ def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "review needs a terminal",
-            hint=f"use `remora diff {run}`, then `remora accept {run} --all` or name nodes",
+            "review requires a terminal",
+            hint=f"use `remora diff {run}`, then `remora accept {run}` with --all or with nodes",
         )
     from remora.cli.review.review_session import review_run
 

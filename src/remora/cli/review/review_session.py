@@ -126,7 +126,7 @@ class _Review:
         for told in (*done.notes, *([kept] if kept else [])):
             self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
         for met in done.conflicts:
-            text = escape_line(f"  conflict, nothing was written: {met['path']}: {met['detail']}")
+            text = escape_line(f"  conflict; nothing was written: {met['path']}: {met['detail']}")
             self._show(wrap_text(text, terminal_width(), "  "))
         if done.conflicts:  # still pending: the file may change
             self.passed.add(job.agent_id)
@@ -136,7 +136,7 @@ class _Review:
         return True
 
     def reject(self, job: JobView) -> bool:
-        why = click.prompt("  reason (Enter: none)", default="", show_default=False)
+        why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
         done = reviews.reject(
             self.project, self.view, [job.agent_id], feedback=why or None, trusted=self.trusted
         )
@@ -230,7 +230,7 @@ _HELP = {
     "e": "accept it and open the files in $VISUAL or $EDITOR",
     "w": "show all actions and who decided them",
     "p": "show the model's packet and the tool's output",
-    "d": "show the whole diff, in $PAGER if it is long",
+    "d": "show the whole diff (in $PAGER if it is long)",
     "s": "skip it for now",
     "q": "quit; verdicts so far are kept",
 }

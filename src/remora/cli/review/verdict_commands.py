@@ -13,14 +13,14 @@ _rules = click.option(
     "rules",
     multiple=True,
     metavar="CODE",
-    help="Select change sets that fix only this rule; repeatable.",
+    help="Select change sets that fix only the given rules; repeatable.",
 )
 _conditions = click.option(
     "--if",
     "conditions",
     multiple=True,
     metavar="WORDS",
-    help="Select change sets: verified, docstring-only, or both (comma-separated).",
+    help="Select change sets that are verified, docstring-only, or both (comma-separated).",
 )
 _trust = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."

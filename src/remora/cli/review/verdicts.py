@@ -43,7 +43,10 @@ def accept(
         note(options, text)
     if any(": new finding " in text for text in done.notes):
         redo = next_command(options, project.root, "analyze")
-        note(options, f"independent change sets together left these findings; run `{redo}`")
+        note(
+            options,
+            f"applying the change sets together caused these findings; to fix them, run `{redo}`",
+        )
     document = {
         "run_id": done.run_id,
         "accepted": done.accepted,
@@ -128,7 +131,7 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
             with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_nodes(project, view, job):
                     name = other.removeprefix("node:")
-                    yield from _indented(f"it conflicts with the accepted change set of {name}")
+                    yield from _indented(f"it conflicts with the accepted change set for {name}")
             yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == "stale":
             words = "retry", done.run_id, escape_line(node.removeprefix("node:"))
@@ -142,7 +145,7 @@ def _indented(text: str) -> Iterator[str]:
 
 def _reverted(done: Reverted) -> Iterator[str]:
     if not done.reverted and not done.conflicts:
-        yield "no change set of this run is accepted"
+        yield "no change set of this run has been accepted"
     yield from _named("reverted", "yellow", done.reverted)
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
@@ -175,6 +178,6 @@ def _head(done: Verdicts | Reverted) -> Iterator[str]:
     """Yield the head of the run, which can later prove that no line was removed."""
     told = f"recorded as line {done.head.count} of run {done.run_id}"
     yield from wrap_text(
-        f"{told}; keep its hash to prove later that nothing was removed:", terminal_width()
+        f"{told}; keep the hash to prove later that no line was removed:", terminal_width()
     )
     yield f"head {done.head.count} {done.head.hash}"

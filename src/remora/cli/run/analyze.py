@@ -41,9 +41,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     help="Select nodes that differ from REV (HEAD if omitted).",
 )  # fmt: skip
 @click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Maximum number of nodes.")
-@click.option(
-    "-y", "--yes", is_flag=True, help="Run without asking, even if there are more than 200 jobs."
-)
+@click.option("-y", "--yes", is_flag=True, help="Run even if there are more than 200 jobs.")
 @click.option(
     "--model", "model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
 )
@@ -52,7 +50,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "--engine", type=click.Choice(["local"]), default="local", show_default=True,
     help="Where to run jobs.",
 )  # fmt: skip
-@click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff calls unsafe.")
+@click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe.")
 @click.option(
     "--allow-unsandboxed", is_flag=True,
     help="Run the project's code even below isolation level 2.",
@@ -60,10 +58,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job.")
 @click.option(
     "--max-time", type=click.FloatRange(min=0, min_open=True), callback=_number, metavar="S",
-    help="Stop after S seconds; interrupt running jobs.",
+    help="Stop after S seconds and interrupt running jobs.",
 )  # fmt: skip
 @click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools.")
-@click.option("--dry-run", is_flag=True, help="Print the plan without running anything.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and exit.")
 @click.option(
     "--resume", type=RUN, metavar="RUN",
     help="Resume an interrupted run.",

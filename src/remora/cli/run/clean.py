@@ -27,22 +27,23 @@ _KINDS = {
     "workspace": ("private copy", "private copies"),
     "base": ("frozen copy", "frozen copies"),
     "ref": ("kept commit", "kept commits"),
-    "contents": ("set of contents", "sets of contents"),
-    "conflict": ("file left by a conflict", "files left by conflicts"),
+    "contents": ("set of unreferenced data", "sets of unreferenced data"),
+    "conflict": ("file left over from a conflict", "files left over from conflicts"),
     "hub": ("Hub database", "Hub databases"),
 }
 
 
 @command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
-@click.option("--dry-run", is_flag=True, help="Print what would be removed; remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed without removing it.")
 @click.option("--observed", is_flag=True, help="Also remove links recorded by `hub observe`.")
 @click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
 def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
-    """Show and free unused disk space: private copies, kept commits, unreferenced data, hub.db.
+    """Show and free disk space that is no longer needed.
 
-    Nothing is removed that a running, resumable or unreviewed run needs. Links recorded by `remora
-    hub observe` are kept in hub.db, without any source code. Records and model weights are also
-    kept. Use `remora trace compact` to remove old records.
+    This covers private copies, kept commits, unreferenced data and hub.db. Nothing is removed that
+    a running, resumable or unreviewed run needs. Links recorded by `remora hub observe` are kept in
+    hub.db, without any source code. Records and model weights are also kept. Use `remora trace
+    compact` to remove old records.
     """
     import msgspec
 
@@ -94,7 +95,7 @@ def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
         found = list(group)
         text = count(len(found), *_KINDS[kind])
         if kind == "contents":
-            text = f"contents: {found[0].name}"
+            text = found[0].name
         yield f"{size_text(sum(one.bytes for one in found)):>10}  {text}"
         if options.verbose or kind == "conflict":  # a conflict file may be the only copy
             yield from (escape_line(f"{'':12}{one.name}") for one in found)

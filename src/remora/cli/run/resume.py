@@ -30,14 +30,14 @@ def resume(options: Options, run: str, asked: AnalyzeOptions) -> int:
     wanted = prepare_resume(invocation, project, record)
     _refuse_other_model(wanted, asked.model)
     if wanted.nothing_to_do:
-        note(options, f"nothing to do: run {run_id} has ended")
+        note(options, f"nothing to resume: run {run_id} has already ended")
         view = read_run(project, record)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0
     models = connect_models(invocation, wanted.run.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
-    note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
+    note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
     stopped = run_to_end(options, wanted, models, asked.max_time)
     return print_run_results(options, project, run_id, stopped)
 
@@ -48,6 +48,6 @@ def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
         return
     raise UsageError(
         f"the run uses the model {', '.join(wanted.models)}, not {model}",
-        hint="omit --model, or pass the address of a server with that model; "
+        hint="omit --model, or pass the address of a server that has this model; "
         "`remora trace fork` can use another model",
     )

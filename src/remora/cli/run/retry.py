@@ -14,7 +14,7 @@ from remora.text import count
 @click.argument("run", type=RUN)
 @click.argument("node", type=NODE)
 @click.option(
-    "--feedback", metavar="TEXT", help="What to do differently; shown to the agent in every turn."
+    "--feedback", metavar="TEXT", help="Tell the agent what to do differently; shown in every turn."
 )
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."

@@ -83,7 +83,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
         for path, number in files_created_twice(document["diffs"]):
             note(
                 options,
-                f"{number} change sets create {path}: `git apply` keeps only one of them, "
+                f"{number} change sets create {path}: `git apply` would keep only one of them; "
                 "`remora accept` merges them",
             )
     asked = select_jobs(view, nodes) if nodes else view.jobs
@@ -120,7 +120,7 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
     older = [run for run in found[:-1] if run.pending]
     if older:
         show = next_command(options, project.root, "show", older[-1].run_id)
-        yield f"older runs have pending changes: `{show}`"
+        yield f"older runs have pending changes; to see them, run `{show}`"
 
 
 def _age(run: "RunLine", now: datetime) -> str:

@@ -70,11 +70,14 @@ def _announce(
     note(options, f"{plan_size(prepared.plan)}: {_estimate(invocation, prepared)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):
-        why = f"no model is installed: only rules decide; {model.hint}"
-        note(options, why if model.hint else "no model is configured: only rules decide")
+        why = f"no model is installed: using rules only; {model.hint}"
+        note(options, why if model.hint else "no model is configured: using rules only")
     root = prepared.project.root
     if outside_git(root):
-        note(options, f"no git repository: the project is {root}, records are in .agentfs/")
+        note(
+            options,
+            f"no git repository found: using {root} as the project, with records in .agentfs/",
+        )
     print_isolation(options)
 
 

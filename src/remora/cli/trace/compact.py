@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
-@click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done without changing anything.")
 def compact(options: Options, *, dry_run: bool) -> int:
     """Compress the streams of old runs, and remove very old runs and unused data.
 
@@ -49,7 +49,7 @@ def _lines(done: "Compaction", *, verbose: bool) -> Iterator[str]:
     collected = done.collected
     if collected.blobs or collected.objects:
         what = f"{count(collected.blobs, 'blob')} and {count(collected.objects, 'object')}"
-        yield f"{would}removed  {what} that no stream uses, {size_text(collected.bytes)}"
+        yield f"{would}removed  {what} that no stream references, {size_text(collected.bytes)}"
     for kept in done.kept:
         yield from wrap_text(
             escape_line(f"kept  {kept.run_id}: {kept.reason}"), terminal_width(), " " * 6

@@ -102,9 +102,11 @@ def _check(options: Options, form: str, how: dict[str, Any]) -> None:
     if output is not None and endpoint is not None:
         raise click.UsageError("use either -o FILE or --endpoint URL")
     if output is None and form == "inspect":
-        raise click.UsageError("an Inspect log is binary: use -o FILE")
+        raise click.UsageError("an Inspect log is binary; write it to a file with -o FILE")
     if output is None and endpoint is None and options.json:
-        raise click.UsageError("--json prints only a summary: use -o FILE for the export")
+        raise click.UsageError(
+            "--json prints only a summary; write the export to a file with -o FILE"
+        )
 
 
 def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":

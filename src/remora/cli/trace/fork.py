@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 @click.argument("agent", type=STREAM)
 @click.option(
     "--turn", type=click.IntRange(min=0), required=True, metavar="N",
-    help="Start before this turn's decision; 0: before the first.",
+    help="Start just before this turn's decision (0: before the first turn).",
 )  # fmt: skip
 @click.option("--model", metavar="M", help="Use another model: a name or a server address.")
 @click.option("--continue", "go_on", is_flag=True, help="Run the new agent now.")
 @click.option(
     "--files", type=PATH, metavar="DIR",
-    help="Write the files of that turn into this empty folder.",
+    help="Also write the files of that turn to this empty folder.",
 )  # fmt: skip
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
@@ -120,4 +120,4 @@ def _lines(
     if files is not None:
         yield escape_line(f"the files of that turn are in {files}")
     resume = next_command(options, project.root, "analyze", "--resume", made.job.run_id)
-    yield f"nothing was run; `{resume}` runs it"
+    yield f"nothing was run; to run the fork, use `{resume}`"

@@ -40,22 +40,26 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
         "remora trace list --text 'No such file' --json",
     ),
 )
-@click.option("--run", type=RUN, metavar="RUN", help="Only streams of this run.")
-@click.option("--node", metavar="GLOB", help="Only streams of nodes that match.")
+@click.option("--run", type=RUN, metavar="RUN", help="Show only streams of this run.")
+@click.option("--node", metavar="GLOB", help="Show only streams of matching nodes.")
 @click.option(
-    "-o", "--operation", type=OPERATION, metavar="NAME", help="Only streams of this operation."
+    "-o",
+    "--operation",
+    type=OPERATION,
+    metavar="NAME",
+    help="Show only streams of this operation.",
 )
 @click.option(
     "--status",
     type=click.Choice((*_STATUSES, *_SHOWN_AS)),
-    help="Only agents with this status; verified means submitted.",
+    help="Show only agents with this status; verified means submitted.",
 )
 @click.option(
     "--outcome",
     type=click.Choice(("success", "partial", "error")),
-    help="Only turns with this outcome.",
+    help="Show only turns with this outcome.",
 )
-@click.option("--tool", metavar="NAME", help="Only turns that called this tool.")
+@click.option("--tool", metavar="NAME", help="Show only turns that called this tool.")
 @click.option(
     "--decided-by",
     type=click.Choice(("rule", "model", "fallback", "escalation")),
@@ -64,12 +68,12 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 @click.option(
     "--since",
     metavar="TIME",
-    help="Only turns since a date, RFC 3339 time or age (15m, 2h, 3d).",
+    help="Show only turns since this date, RFC 3339 time or age (15m, 2h, 3d).",
 )
 @click.option(
-    "--until", metavar="TIME", help="Only turns until this time; same formats as --since."
+    "--until", metavar="TIME", help="Show only turns up to this time; same formats as --since."
 )
-@click.option("--text", metavar="TEXT", help="Only turns whose record contains this text.")
+@click.option("--text", metavar="TEXT", help="Show only turns whose record contains this text.")
 def list_(options: Options, **asked: str | None) -> int:
     """List the streams of agents, sorted by run and node, with the newest run last.
 
@@ -119,13 +123,13 @@ def _turns(found: "Sequence[StreamMatch]", *, verbose: bool) -> Iterator[str]:
             where = (turn.key or "") if verbose else one.stream.node_id.removeprefix("node:")
             rows.append([*what, *numbers, where])
     if not rows:
-        yield "no turn matches"
+        yield "no matching turns"
         return
     heads = [*_TURN_HEADS, "KEY" if verbose else "NODE"]
     if not verbose and _fit_column(heads, rows, len(_TURN_HEADS)) < _MIN_NODE_WIDTH:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     yield from table(heads, rows)
-    yield f"{count(len(rows), 'turn')} of {count(len(found), 'stream')}"
+    yield f"{count(len(rows), 'turn')} in {count(len(found), 'stream')}"
 
 
 def _streams(
@@ -136,7 +140,9 @@ def _streams(
 
     if not streams:
         fits = query == StreamQuery()
-        yield "no streams yet; `remora analyze` writes them" if fits else "no stream matches"
+        yield (
+            "no streams yet; run `remora analyze` to create some" if fits else "no matching streams"
+        )
         return
     names = ["status", "agent_id", "run_id", "node_id", "turns"]
     names += ["events", "bytes"] if verbose else []

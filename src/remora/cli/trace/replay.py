@@ -91,12 +91,15 @@ def _lines(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[st
         for script in one["scripts"]:
             totals[script["same"]] = totals.get(script["same"], 0) + 1
     if not documents:
-        yield "no agents yet; `remora analyze` runs them"
+        yield "no agents yet; run `remora analyze` to start some"
         return
     parts = [
         f"{totals[same]} {_RESULTS[same][0]}" for same in (True, False, None) if same in totals
     ]
-    yield f"{count(sum(totals.values()), 'script run')} repeated: {', '.join(parts) or 'none recorded'}"
+    yield (
+        f"replayed {count(sum(totals.values()), 'script run')}: "
+        f"{', '.join(parts) or 'none recorded'}"
+    )
 
 
 def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:

@@ -69,7 +69,7 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     if follow:
-        note(options, f"{name} is {stream_status(path_of(folder, name))}; no writer is active")
+        note(options, f"{name} is {stream_status(path_of(folder, name))}; nothing is writing to it")
     return 0
 
 
@@ -156,5 +156,5 @@ def _decode(line: bytes, path: Path) -> "Event":
         return decode_event(line)
     except (ValueError, RecursionError) as error:
         raise StreamDamaged(
-            f"{path.name}: a line is not an event", hint="see `remora trace verify`"
+            f"{path.name}: contains a line that is not an event", hint="see `remora trace verify`"
         ) from error

@@ -33,7 +33,7 @@ _MAX_CHARACTERS = 100_000_000
 @click.argument("agent", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="Verify all streams (default).")
 @click.option(
-    "--anchors", metavar="FILE", help="Compare with output of `trace anchor`; - is stdin."
+    "--anchors", metavar="FILE", help="Compare with the output of `trace anchor`; - is stdin."
 )
 def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
@@ -64,7 +64,7 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
         "remora trace anchor --run last | ssh vault 'cat >> anchors.txt'",
     ),
 )
-@click.option("--run", type=RUN, metavar="RUN", help="Only the streams of this run.")
+@click.option("--run", type=RUN, metavar="RUN", help="Print only the heads of this run.")
 def anchor(options: Options, run: str | None) -> int:
     """Print the head of every stream: agent|run ID COUNT HASH.
 
@@ -109,5 +109,5 @@ def _read(name: str) -> "list[SavedAnchor]":
         raise UsageError(f"{name} is not an anchor file", hint="see `trace anchor`") from error
     except OSError as error:
         raise UsageError(
-            f"{name}: {error.strerror}", hint="--anchors takes a file, or - for stdin"
+            f"{name}: {error.strerror}", hint="use --anchors with a file, or - for stdin"
         ) from error

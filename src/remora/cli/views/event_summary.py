@@ -129,7 +129,7 @@ _SUMMARIZERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "submit_result": lambda data: "verified" if data.get("verified") else "not verified",
     "agent_error": lambda data: f"{data.get('kind')}: {data.get('message')}",
     "agent_end": _agent_end,
-    "recovered": lambda d: f"{d.get('bytes')} bytes of a torn line in {d.get('quarantine')}",
+    "recovered": lambda d: f"{d.get('bytes')} bytes of a torn line moved to {d.get('quarantine')}",
     "run_start": _run_start,
     "job_start": _job,
     "job_end": _job,

@@ -19,7 +19,7 @@ from remora.runs.records.findings import (
 )
 from remora.text import count, escape_line
 
-SAME_CHANGE = "the same change as before: the retry made no difference"
+SAME_CHANGE = "the retry produced the same change as before"
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
 """Displayed words for statuses; JSON output has the status itself."""

@@ -62,7 +62,7 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
 def time_estimate(plan: Plan, provider: str) -> str:
     """Return an estimate of how long the plan takes with a model provider."""
     if provider not in _SECONDS_A_JOB:
-        return "the time depends on the model server"
+        return "duration depends on the model server"
     seconds = len(plan.jobs) * _SECONDS_A_JOB[provider]
     minutes, tens = round(seconds / 60), max(1, round(seconds / 10))
     about = count(minutes, "minute") if minutes > 1 else f"{tens * 10} seconds"
@@ -72,7 +72,7 @@ def time_estimate(plan: Plan, provider: str) -> str:
 def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
-        return f"{count(plan.nodes, 'node')} checked, none needs work"
+        return f"{count(plan.nodes, 'node')} checked, no work needed"
     if plan.unreadable:
         return f"no readable Python code in {escape_line(where)}"
     if prepared.project.config.exclude and any(

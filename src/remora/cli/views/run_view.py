@@ -38,7 +38,7 @@ def run_lines(
     yield from skipped_lines(document["totals"])
     if not options.verbose and any(job["why"] for job in jobs):
         why = next_command(options, project.root, "show", view.run_id, "-v")
-        yield from wrap_text(f"why some nodes are unchanged: `{why}`", width)
+        yield from wrap_text(f"to see why some nodes are unchanged, run `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
     for phrase in phrases_of(sums):
         yield from wrap_text(escape_line(phrase.whole), width)
@@ -161,4 +161,6 @@ def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
         pending = sum(run.pending for run in older)
         sets, are = count(pending, "change set"), "is" if pending == 1 else "are"
         listed = next_command(options, project.root, "runs")
-        yield f"{sets} of {count(len(older), 'older run')} {are} pending too; `{listed}` lists them"
+        yield (
+            f"{sets} in {count(len(older), 'older run')} {are} also pending; `{listed}` lists them"
+        )

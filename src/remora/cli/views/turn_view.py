@@ -43,8 +43,8 @@ def _packet(document: dict[str, Any]) -> list[str]:
     packet = {key: value for key, value in document["packet"].items() if value not in _EMPTY}
     tokens = document["prompt_tokens"]
     size = len(msgspec.json.encode(packet))
-    asked = f"{count(tokens, 'token')} as sent" if tokens else "no model was asked"
-    title = f"── the packet of this decision: {count(size, 'byte')} of JSON, {asked} ──"
+    asked = f"{count(tokens, 'token')} as sent" if tokens else "no model was used"
+    title = f"── packet of this turn: {count(size, 'byte')} of JSON, {asked} ──"
     text = yaml.safe_dump(packet, sort_keys=False, allow_unicode=True, width=100)
     return [title, *_text(text)]
 
@@ -53,7 +53,7 @@ def _raw(raw: Any) -> list[str]:
     if raw is None:
         return []
     text = raw if isinstance(raw, str) else msgspec.json.format(msgspec.json.encode(raw)).decode()
-    title = f"── the tool's raw output: {count(len(text.encode()), 'byte')} ──"
+    title = f"── raw output of the tool: {count(len(text.encode()), 'byte')} ──"
     return [title, *_text(text)]
 
 
@@ -71,7 +71,7 @@ def _text(text: str) -> Iterator[str]:
     lines = plain_lines(text.rstrip("\n"))
     yield from lines[:_LINES]
     if len(lines) > _LINES:
-        yield f"… {count(len(lines) - _LINES, 'more line')}; --json and --raw show all of it"
+        yield f"… {count(len(lines) - _LINES, 'more line')}; use --json or --raw to show them all"
 
 
 def _styled(lines: list[str]) -> Iterator[str]:

@@ -27,13 +27,13 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
             line = f"  line {problem.line}: {problem.kind}: {problem.detail}"
             yield from wrap_text(escape_line(line), terminal_width(), "    ")
     if not report.streams:
-        yield "no streams yet; `remora analyze` writes them"
+        yield "no streams yet; run `remora analyze` to create some"
         return
     lines = sum(stream.head.count for stream in report.streams)
     looked = f"{count(len(report.streams), 'stream')}, {count(lines, 'line')}"
     bad = sum(not stream.ok for stream in report.streams)
     if bad:
-        yield click.style(f"{count(bad, 'stream')} with problems, of {looked}", fg="red")
+        yield click.style(f"{count(bad, 'stream')} with problems among {looked}", fg="red")
     else:
         yield click.style("verified: ", fg="green") + looked + _unanchored(report)
     yield from _anchor_lines(report, saved if not bad else 0)
@@ -72,4 +72,4 @@ def _signature_line(counted: SignatureCounts) -> str:
 def _unanchored(report: VerifyReport) -> str:
     """Return a note about streams whose end is not anchored, or an empty string."""
     loose = sum(stream.anchored is False for stream in report.streams)
-    return f"; {loose:,} without an end (running or interrupted)" if loose else ""
+    return f"; {loose:,} not finished (running or interrupted)" if loose else ""

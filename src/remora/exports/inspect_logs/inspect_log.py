@@ -19,8 +19,8 @@ def check_inspect() -> None:
 
     if find_spec("inspect_ai") is None:
         raise UsageError(
-            "`--format inspect` needs the package inspect-ai, which is not installed",
-            hint="install Remora with the extra `inspect`",
+            "`--format inspect` requires the inspect-ai package, which is not installed",
+            hint="install Remora with the `inspect` extra",
         )
 
 

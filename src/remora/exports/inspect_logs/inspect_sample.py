@@ -224,7 +224,7 @@ def _letter(*, right: bool) -> str:
 
 
 def _failure(survey: AgentSummary) -> Json:
-    message = survey.error or survey.stop_reason or "the job broke"
+    message = survey.error or survey.stop_reason or "the job failed"
     return {"message": message, "traceback": "", "traceback_ansi": ""}
 
 

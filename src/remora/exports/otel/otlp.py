@@ -157,7 +157,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             yield tag >> 3, data[place : place + size]
             place += size
         else:
-            raise ValueError("not a response of an OTLP receiver")
+            raise ValueError("not a response from an OTLP receiver")
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
@@ -168,4 +168,4 @@ def _read_varint(data: bytes, place: int) -> tuple[int, int]:
         if data[place - 1] < 0x80:
             return value, place
         shift += 7
-    raise ValueError("not a response of an OTLP receiver")
+    raise ValueError("not a response from an OTLP receiver")

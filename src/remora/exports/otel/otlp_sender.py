@@ -36,7 +36,7 @@ def traces_url(endpoint: str) -> str:
     if parts.username or parts.password:
         raise UsageError(
             f"the OTLP endpoint at {parts.hostname} contains a user name or password",
-            hint="put `authorization=…` into OTEL_EXPORTER_OTLP_HEADERS",
+            hint="set `authorization=…` in OTEL_EXPORTER_OTLP_HEADERS",
         )
     if not parts.path.endswith(_PATH):
         parts = parts._replace(path=parts.path.rstrip("/") + _PATH)
@@ -72,8 +72,9 @@ def send_spans(
             answer = _post(client, url, protobuf(document))
             if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
-                    f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
-                    hint="check that it is an OTLP/HTTP receiver; set its key in OTEL_EXPORTER_OTLP_HEADERS",
+                    f"{url} returned status {answer.status_code}: {answer.text[:200]!r}",
+                    hint="check that this is an OTLP/HTTP receiver; set its key in "
+                    "OTEL_EXPORTER_OTLP_HEADERS",
                 )
             _check_all_taken(url, answer, count)
             yield count
@@ -122,7 +123,7 @@ def _check_all_taken(url: str, answer: Any, count: int) -> None:
         return
     if refused:
         raise OutsideError(
-            f"{url} rejected {refused} of {count} spans", hint="see the receiver's log"
+            f"{url} rejected {refused} of {count} spans", hint="check the log of the receiver"
         )
 
 

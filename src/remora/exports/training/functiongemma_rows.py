@@ -30,7 +30,7 @@ def functiongemma_rows(
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)
         if texts is None:
-            tally.leave_out("led to no call")
+            tally.leave_out("without a tool call")
             continue
         prompt, completion = texts
         recorded = _recorded_texts(one) is not None

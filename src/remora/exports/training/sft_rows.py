@@ -16,7 +16,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
-OTHER_KIND = "asked by plain prompt, which cannot be mixed with conversations"
+OTHER_KIND = "with a plain prompt, which cannot be mixed with conversations"
 
 
 def sft_rows(

@@ -292,7 +292,7 @@ class Daemon:
         idle = time.monotonic() - self._handler.last_asked
         limit = self._settings.idle_stop_minutes * 60
         if limit and idle > limit and not self._handler.subscribers:
-            _log.info("no request for %d minutes: stopping", self._settings.idle_stop_minutes)
+            _log.info("no request for %d min: stopping", self._settings.idle_stop_minutes)
             self._end("stopped")
 
     def _end(self, outcome: Outcome) -> None:
@@ -313,7 +313,7 @@ class Daemon:
     def _broken(self, task: asyncio.Task[None]) -> None:
         """Restart if `task` failed, which indicates a bug."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("a task of the daemon failed", exc_info=error)
+            _log.error("a daemon task failed", exc_info=error)
             self._end("restart")
 
     async def _shut_down(self, tasks: list[asyncio.Task[None]]) -> None:

@@ -47,8 +47,9 @@ class HealthCheck:
             self._over, self._memory_note = None, ""
             return None
         self._memory_note = (
-            f"the daemon uses {used} MiB of memory (hub.memory_mb is {self._limit}) and restarts if "
-            "this lasts; raise hub.memory_mb if the project always needs more"
+            f"the daemon uses {used} MiB of memory (hub.memory_mb is "
+            f"{self._limit}) and will restart if "
+            "it stays above the limit; if the project always needs more, raise hub.memory_mb"
         )
         recently = self._restarted is not None and now - self._restarted < REPLACE_AGAIN_S
         lasting = self._over is not None and now - self._over >= OVER_S

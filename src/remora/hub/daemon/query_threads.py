@@ -72,7 +72,7 @@ class QueryThreads:
         work: asyncio.Future[_T] = self._running.get(same) or await self._begin(question, same)
         done, _ = await asyncio.wait({work}, timeout=ANSWER_LIMIT_S)
         if not done:
-            raise Refused("busy", f"the answer takes more than {ANSWER_LIMIT_S:.0f} s")
+            raise Refused("busy", f"the query takes longer than {ANSWER_LIMIT_S:.0f} s")
         return work.result()
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ class NewestQueries:
             raise Refused("busy", "files keep changing") from None
         except OutOfTimeError:  # links may be incomplete, and other threads need the memory
             self.close()
-            raise Refused("busy", f"the answer takes more than {GIVE_UP_S:.0f} s") from None
+            raise Refused("busy", f"the query takes longer than {GIVE_UP_S:.0f} s") from None
         except (
             Exception
         ):  # the view or its links may be incomplete: the next question gets new ones

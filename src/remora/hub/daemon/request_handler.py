@@ -114,7 +114,7 @@ class RequestHandler:
             return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
         if not self._updater.ready:
-            raise Refused("busy", "the initial scan is not finished")
+            raise Refused("busy", "the initial scan is not complete")
         self._updater.see()
         ticket = self._updater.pending.ticket()
         line = self._answer_now(request) if self._updater.pending.reached(ticket) else None
@@ -194,7 +194,7 @@ class RequestHandler:
         raw = path if path.startswith("/") else unescape_path(path)
         place = self._root / raw
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
-            raise Refused("bad_request", f"{path[:200]} is not below the root")
+            raise Refused("bad_request", f"{path[:200]} is outside the root")
         try:
             is_folder = place.is_dir()
         except OSError as error:  # e.g. the path is too long

@@ -121,7 +121,7 @@ class Updater:
             if not self.pending:
                 if not self.ready:
                     self.ready, self._source = True, "file_change"
-                    _log.info("every file has been read")
+                    _log.info("all files have been read")
                 self._many = False
                 self._wake.clear()
                 await self._wake.wait()
@@ -250,7 +250,7 @@ class Updater:
         for error in done.errors:
             _log.info("%r: %s", error.path, error.detail)
         if done.rebuilt:
-            _log.warning("the database was rebuilt: reading every file again")
+            _log.warning("the database was rebuilt: reading all files again")
             self.pending.nothing_is_known()
             self._wake.set()
         self._report(done.generation, done.changed)

@@ -100,8 +100,9 @@ def no_answer_error() -> OutsideError:
     """Return the error to raise when no source answers a query."""
     return OutsideError(
         "no daemon is running and there is no index",
-        hint="a full `path:qualname` needs only its file; `remora hub status` shows where the index "
-        "should be, and `--db FILE` selects another path",
+        hint="a full `path:qualname` works without an index; `remora hub "
+        "status` shows the path of the "
+        "index, and `--db FILE` changes it",
     )
 
 

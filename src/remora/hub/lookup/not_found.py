@@ -33,7 +33,7 @@ def path_error(
         return _missing(path, places[0], root, paths)
     is_source = path.endswith(_PYTHON) and found.is_file() and found.is_relative_to(root)
     if is_source and found.stat().st_size > limit:
-        return NotFound(f"{path} is {too_large(limit)}", hint="raise this limit in remora.yaml")
+        return NotFound(f"{path} is {too_large(limit)}", hint="raise the limit in remora.yaml")
     return _path_problem(path, found, root, paths)
 
 
@@ -50,7 +50,7 @@ def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> Remo
     hint = (
         f"did you mean {', '.join(near)}?" if near else "use `remora hub search WORD` to find nodes"
     )
-    return NotFound(f"there is no file {path}", hint=hint)
+    return NotFound(f"no such file: {path}", hint=hint)
 
 
 def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) -> RemoraError | None:
@@ -61,7 +61,8 @@ def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) ->
     if place.is_dir():
         word = place.name or path
         return NotFound(
-            f"{path} is a folder", hint=f"`remora hub search {word}` finds nodes in its files"
+            f"{path} is a folder",
+            hint=f"to find nodes in its files, use `remora hub search {word}`",
         )
     if not path.endswith(_PYTHON):
         return NotFound(f"{path} is not a Python file", hint="only .py files have nodes")
@@ -74,15 +75,15 @@ def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) ->
     }
     if paths and not known & set(paths):
         return NotFound(
-            f"{path} does not belong to the project",
-            hint="it is a link, or is ignored by git or by `exclude` in remora.yaml",
+            f"{path} is not part of the project",
+            hint="it is a link, or is ignored by git or `exclude` in remora.yaml",
         )
     return None
 
 
 def _outside_error(path: str, root: Path) -> NotFound:
     return NotFound(
-        f"{path} is outside the root, {root}", hint="use `--root DIR` to choose another project"
+        f"{path} is outside the root, {root}", hint="use `--root DIR` to select another project"
     )
 
 

@@ -211,7 +211,7 @@ def _check_ignore_file(path: Path) -> None:
         return
     if not st.S_ISREG(about.st_mode) or about.st_size > _MAX_BYTES:
         raise OutsideError(
-            f"{path} is not a regular file: git would never finish reading it", hint="remove it"
+            f"{path} is not a regular file, so git would never finish reading it", hint="remove it"
         )
 
 

@@ -109,8 +109,8 @@ class Members:
             except RulesChanged:
                 self.forget()
         raise OutsideError(
-            f"the ignore files below {self._top} change faster than they can be read",
-            hint="retry when they no longer change",
+            f"the ignore files in {self._top} change faster than they can be read",
+            hint="retry when they have stopped changing",
         )
 
     def _survey(self, starts: list[str], before: Before | None) -> WalkResult:

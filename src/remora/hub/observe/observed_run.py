@@ -60,7 +60,7 @@ def check_consent(level: int, *, allowed: bool) -> None:
     """Raise UsageError if isolation is insufficient and the user has not allowed that."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
-            f"tests run the project's code, and this machine does not isolate it well enough "
+            f"this machine cannot isolate the project's code well enough to run its tests "
             f"(level L{level}, L{SAFE_LEVEL} required)",
             hint="`remora doctor` shows how to improve this; if you trust this project, add "
             "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
@@ -74,8 +74,8 @@ def check_home(root: Path, home: Path, *, allowed: bool) -> None:
     """
     if home.is_relative_to(root) and not allowed:
         raise UsageError(
-            f"{root} contains your home folder, and tests can read their whole project",
-            hint="run it in a smaller project, or add --allow-unsandboxed",
+            f"the project {root} contains your home folder, which the tests could read",
+            hint="run the tests in a smaller project, or add --allow-unsandboxed",
         )
 
 
@@ -91,7 +91,7 @@ def find_interpreter(root: Path, configured: str | None, active: str | None) -> 
         if not named.is_file():
             raise ConfigError(
                 f"python: {configured} does not exist",
-                hint="set an interpreter, or remove the setting",
+                hint="set it to an existing interpreter, or remove the setting",
             )
         return named
     folders = [root / ".venv", *([Path(active)] if active else [])]
@@ -117,7 +117,8 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
         return [str(python), "-m", "pytest", *words[3:]]
     command = " ".join(words) or "nothing"
     raise UsageError(
-        f"only pytest can be observed, not {command}", hint="remora hub observe -- pytest tests"
+        f"only pytest can be observed, not {command}",
+        hint="use e.g. `remora hub observe -- pytest tests`",
     )
 
 
@@ -168,5 +169,5 @@ def _check_ran(python: Path, result: ProcessExit, *, anything: bool) -> None:
         return
     hint = "install pytest in the project's environment"
     if result.returncode < 0:
-        hint = "a signal ended it before the first test; see its output above"
+        hint = "it was killed by a signal before the first test; see its output above"
     raise HostError(f"{python} did not run pytest: it exited with {result.returncode}", hint=hint)

@@ -73,7 +73,7 @@ def stop(places: HubPaths) -> int | None:
         if _end_process(places, pid, number, seconds):
             remove(places.addresses, places.token)
             return pid
-    raise OutsideError(f"the hub (process {pid}) does not exit", hint="kill the process")
+    raise OutsideError(f"the daemon (process {pid}) does not exit", hint="kill the process")
 
 
 def _end_process(places: HubPaths, pid: int, number: int, seconds: float) -> bool:
@@ -90,7 +90,7 @@ def _end_process(places: HubPaths, pid: int, number: int, seconds: float) -> boo
     except ProcessLookupError:
         return True
     except PermissionError as error:
-        raise OutsideError(f"the hub (process {pid}) belongs to another user") from error
+        raise OutsideError(f"the daemon (process {pid}) belongs to another user") from error
     finally:
         if handle is not None:
             os.close(handle)

@@ -24,11 +24,11 @@ def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
             line.settimeout(seconds)
             line.connect(os.fspath(place))
             if not is_ours(line):
-                raise OutsideError(f"{place} is served by another user's process")
+                raise OutsideError(f"a process of another user is listening on {place}")
             line.sendall(request_line(request))
             return decode_answer(_line_of(line))
     except (OSError, msgspec.DecodeError) as error:
-        raise OutsideError(f"no daemon answers at {place}: {error}") from error
+        raise OutsideError(f"no daemon is responding at {place}: {error}") from error
 
 
 def _line_of(line: socket.socket) -> bytes:

@@ -87,7 +87,7 @@ def _own_socket(folders: UserFolders, root: Path, db: Path) -> Path:
 def _check_socket(socket: Path) -> Path:
     if len(os.fsencode(socket)) > SOCKET_LIMIT:
         raise UsageError(
-            f"{socket} is too long for a socket (maximum {SOCKET_LIMIT} bytes)",
+            f"the socket path {socket} is too long (maximum {SOCKET_LIMIT} bytes)",
             hint="use a shorter path",
         )
     return socket

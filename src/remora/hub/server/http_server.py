@@ -179,7 +179,7 @@ class HttpConnection(asyncio.Protocol):
         if scheme.lower() != b"bearer" or not hmac.compare_digest(
             token.strip(), self._connections.token
         ):
-            message = "a token is required: `remora hub status` shows its file"
+            message = "a token is required; `remora hub status` shows the token file"
             raise _Rejected(401, message, ("WWW-Authenticate", "Bearer"))
         if not request.target.startswith(_PREFIX):
             raise _Rejected(404, "unknown path; use /v1/{type}")
@@ -269,7 +269,7 @@ def _is_ours(address: str, port: int) -> bool:
 
 
 def _too_large() -> _Rejected:
-    return _Rejected(413, f"a request is at most {MAX_BYTES} bytes")
+    return _Rejected(413, f"request too large (maximum {MAX_BYTES} bytes)")
 
 
 def _as_line(target: bytes, body: bytes) -> bytes:

@@ -104,7 +104,7 @@ def _lock_socket(path: Path) -> int:
         except BlockingIOError:
             os.close(lock)
             raise OutsideError(
-                f"another process serves {path}", hint="choose another path with --socket"
+                f"another process is listening on {path}", hint="choose another path with --socket"
             ) from None
         os.close(lock)
 
@@ -117,7 +117,7 @@ def _check_empty(lock: int, path: Path) -> None:
     if os.fstat(lock).st_size > 0:
         os.close(lock)
         raise OutsideError(
-            f"{_lock_path(path)} is not a Hub lock", hint="choose another path with --socket"
+            f"{_lock_path(path)} is not a Hub lock file", hint="choose another path with --socket"
         )
 
 
@@ -155,4 +155,6 @@ def _check_dead(path: Path) -> None:
             probe.connect(os.fspath(path))
         except (ConnectionRefusedError, FileNotFoundError):
             return
-    raise OutsideError(f"another process serves {path}", hint="choose another path with --socket")
+    raise OutsideError(
+        f"another process is listening on {path}", hint="choose another path with --socket"
+    )

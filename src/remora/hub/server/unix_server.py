@@ -195,7 +195,7 @@ class UnixConnection(asyncio.Protocol):
         Input must still be read, because a client may not read the error until it has sent
         everything.
         """
-        message = f"a request is at most {MAX_BYTES} bytes"
+        message = f"request too large (maximum {MAX_BYTES} bytes)"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()
         if complete or self._ended:

@@ -93,7 +93,7 @@ def reset(connection: sqlite3.Connection, generation: int) -> None:
 
     def still_trying(status: int, _remaining: int, _total: int) -> None:
         if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} and time.monotonic() > until:
-            raise TimeoutError(errno.ETIMEDOUT, "another program keeps the database locked")
+            raise TimeoutError(errno.ETIMEDOUT, "the database is locked by another program")
 
     # without this, a truncated file or one with invalid tables cannot be written
     connection.execute("PRAGMA writable_schema=ON")

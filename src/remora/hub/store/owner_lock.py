@@ -63,7 +63,7 @@ class OwnerLock:
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):
             raise OutsideError(
-                f"{self._path} is not a Hub lock", hint="choose another database with --db"
+                f"{self._path} is not a Hub lock file", hint="choose another database with --db"
             )
         os.fchmod(self._file, 0o600)
         os.ftruncate(self._file, 0)

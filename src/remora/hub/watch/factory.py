@@ -21,12 +21,12 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
         return SweepingWatcher("off" if kind == "off" else "sweep")
     if not has_inotify():
         return SweepingWatcher(
-            note="this system has no inotify, so every request sweeps all files first"
+            note="this system has no inotify, so each request first checks all files"
         )
     try:
         return InotifyWatcher(root, members, marker)
     except WatchesExhausted as error:
-        note = f"no more inotify watches: {error}"
+        note = f"the limit of inotify watches is reached: {error}"
     except ChangesHidden as error:
         note = str(error)
     except OSError as error:

@@ -80,7 +80,7 @@ class InotifyWatcher:
         try:
             self._update_watches()
         except WatchesExhausted as error:
-            self._give_up(f"no more inotify watches: {error}")
+            self._give_up(f"the limit of inotify watches is reached: {error}")
         except ChangesHidden as error:
             self._give_up(str(error))
         except OutsideError:  # ignore files keep changing

@@ -53,10 +53,10 @@ class MountTable:
             max(reversed(containing), key=lambda mount: len(mount.place)).kind if containing else ""
         )
         if containing and kind not in _LOCAL:
-            return f"{root} is on {kind}, a file system that may change without an event"
+            return f"{root} is on {kind}, a file system that may not report all changes"
         places = {f"{root}/{folder}" for folder in folders if folder}
         inner = next((mount for mount in mounts if mount.place in places), None)
-        return "" if inner is None else f"something else is mounted at {inner.place}"
+        return "" if inner is None else f"another file system is mounted at {inner.place}"
 
     def close(self) -> None:
         self._file.close()

@@ -16,13 +16,14 @@ _MAX_MESSAGE = 300
 _TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context length")
 _HINTS = {
     401: "set REMORA_API_KEY (or OPENAI_API_KEY) to a key that this server accepts",
-    403: "the key in REMORA_API_KEY (or OPENAI_API_KEY) may not use this model",
+    403: "the key in REMORA_API_KEY (or OPENAI_API_KEY) is not allowed to use this model",
     404: "check model.base_url and model.name: `remora model status` shows what the server has",
-    429: "the server limits requests: wait, or lower model.max_concurrency",
+    429: "the server limits the request rate: wait, or lower model.max_concurrency",
 }
 _NO_KEY = (
     "no key was sent: set REMORA_API_KEY (or OPENAI_API_KEY), and set the address with --model, "
-    "REMORA_MODEL__BASE_URL or your user config.yaml (no key is sent to a project's address)"
+    "REMORA_MODEL__BASE_URL or your user config.yaml (keys are never sent "
+    "to an address set by a project)"
 )
 
 
@@ -41,7 +42,7 @@ def server_failure(
 def unusable_answer(shown: str, why: str) -> ModelError:
     """Return the error for a 2xx response that cannot be used."""
     return ModelError(
-        f"the model server at {shown} sent an unusable answer: {why}",
+        f"the model server at {shown} sent an unusable response: {why}",
         hint="check that model.base_url is the address of an OpenAI-compatible server",
     )
 
@@ -58,21 +59,23 @@ def _refused(reply: Reply, shown: str, key: str | None) -> ModelError:
         )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
     hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
-    return ModelError(f"the model server at {shown} answered {reply.status}: {message}", hint=hint)
+    return ModelError(
+        f"the model server at {shown} returned status {reply.status}: {message}", hint=hint
+    )
 
 
 def _unreachable(error: httpx2.TransportError, shown: str, timeout_s: float) -> ModelError:
     if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
         return ModelError(
-            f"the model server at {shown} did not answer within {timeout_s:g} s",
+            f"the model server at {shown} did not respond within {timeout_s:g} s",
             hint="raise model.timeout_s, or lower model.max_concurrency",
         )
     why = "the connection timed out"
     if not isinstance(error, httpx2.TimeoutException):
-        why = " ".join(str(error).split())[:200] or "the connection broke"
+        why = " ".join(str(error).split())[:200] or "the connection was lost"
     return ModelError(
         f"cannot reach the model server at {shown}: {why}",
-        hint="start the server, or correct or remove model.base_url (default: the embedded model)",
+        hint="start the server, correct model.base_url, or remove it to use the embedded model",
     )
 
 

@@ -110,7 +110,7 @@ class OpenAIClient:
             messages = {"messages": msgspec.to_builtins(list(request.messages or ()))}
             prompt = (await self._post(f"{self._root}/apply-template", messages)).get("prompt")
         if not isinstance(prompt, str):
-            raise wire_format.UnusableAnswer("no prompt in the answer to /apply-template")
+            raise wire_format.UnusableAnswer("no prompt in the response to /apply-template")
         body = wire_format.rank_body(prompt, request.decoding)
         answer = await self._post(f"{self._root}/completion", body)
         return wire_format.read_rank(answer, request.decoding.labels)
@@ -132,8 +132,8 @@ class OpenAIClient:
         wanted = 1 if ranks else request.decoding.max_tokens
         if counted + wanted > self.context:
             raise ContextTooLarge(
-                f"a request of {counted} tokens and an answer of up to {wanted} do not fit "
-                f"the {self.context} tokens of {self.name}",
+                f"a request of {counted} tokens and a response of up to {wanted} do not fit in "
+                f"the context of {self.name} ({self.context} tokens)",
                 hint="lower runner.memory.packet_size_limit, "
                 "or serve the model with a larger context",
             )
@@ -171,7 +171,7 @@ class OpenAIClient:
                         raise wire_format.UnusableAnswer(f"more than {LARGEST_BODY} bytes")
                 return Reply(response.status_code, response.headers.get("Retry-After"), bytes(body))
         except TimeoutError as error:
-            raise httpx2.ReadTimeout("no answer in time") from error
+            raise httpx2.ReadTimeout("timed out") from error
         except httpx2.DecodingError as error:
             raise wire_format.UnusableAnswer("a body that cannot be decompressed") from error
 

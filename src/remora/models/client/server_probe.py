@@ -67,10 +67,11 @@ def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
     names = [str(m["id"]) for m in listed]
     if len(names) == 1:
         return names[0]
-    status = f" (/models answered {found})" if isinstance(found, int) else ""
+    status = f" (/models returned status {found})" if isinstance(found, int) else ""
     has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no models{status}"
     raise ModelError(
-        f"the server at {shown} needs a model name: {has}", hint="set model.name (or --model NAME)"
+        f"the server at {shown} requires a model name: {has}",
+        hint="set model.name (or --model NAME)",
     )
 
 

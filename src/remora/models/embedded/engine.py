@@ -17,6 +17,6 @@ def require_engine() -> None:
     """Raise ModelError if the package that runs the embedded model is not installed."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise ModelError(
-            "the embedded model needs a package that is not installed: xllamacpp",
-            hint="install Remora with its extra `embedded`, or set model.base_url to a server",
+            "the embedded model requires the xllamacpp package, which is not installed",
+            hint="install Remora with the `embedded` extra, or set model.base_url to a server",
         )

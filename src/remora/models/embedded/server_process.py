@@ -154,8 +154,8 @@ class ServerProcess:
         if not self._max_starts:
             return ModelError("the embedded model is closed")
         return ModelError(
-            f"the embedded model's server ended {self._starts} times{self._last_line()}",
-            hint="check the free memory; `remora model pull` checks the weights",
+            f"the embedded model's server exited {self._starts} times{self._last_line()}",
+            hint="check the free memory, and run `remora model pull` to check the weights",
         )
 
     def _collect_lines(self, stderr: IO[bytes]) -> None:

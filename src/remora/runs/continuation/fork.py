@@ -49,7 +49,10 @@ def run_of_agent(project: Project, agent_id: str) -> tuple[str, str]:
     """
     last = last_event(project.trace.existing_agent(agent_id))
     if last is None:
-        raise NotFound(f"the stream of {agent_id} is empty", hint="it was killed at its start")
+        raise NotFound(
+            f"the stream of {agent_id} is empty",
+            hint="the agent was killed before it wrote anything",
+        )
     return last.run_id, last.operation
 
 
@@ -89,7 +92,7 @@ def _job_of(attempts: Attempts, agent_id: str) -> Job:
     for attempt in attempts.begun:
         if attempt.job.agent_id == agent_id:
             return attempt.job
-    raise NotFound(f"the run has no agent {agent_id}", hint="remora trace verify")
+    raise NotFound(f"the run has no agent {agent_id}", hint="run `remora trace verify`")
 
 
 def _check_contents(project: Project, point: ForkPoint) -> None:
@@ -98,7 +101,8 @@ def _check_contents(project: Project, point: ForkPoint) -> None:
         problem = change.after and project.trace.objects.problem(change.after)
         if problem:
             raise NotFound(
-                f"the content of {change.path} at that turn {problem}", hint="remora trace verify"
+                f"the content of {change.path} at this turn {problem}",
+                hint="run `remora trace verify`",
             )
 
 
@@ -129,4 +133,4 @@ def _make_empty(folder: Path) -> None:
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}", hint="use an empty folder") from error
     if not is_empty:
-        raise UsageError(f"{folder} is not empty", hint="use an empty or new folder")
+        raise UsageError(f"{folder} is not empty", hint="use a new or empty folder")

@@ -34,7 +34,7 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
     changed = sorted(key for key in known if now[key] != start.definition[key])
     if changed:
         raise UsageError(
-            f"the agent {agent.definition.name} changed since {start.packet.agent_id} began: "
+            f"the agent {agent.definition.name} has changed since {start.packet.agent_id} started: "
             f"{', '.join(changed)}",
             hint="restore the agent, or start a new run; a fork uses the current agent",
         )

@@ -33,7 +33,7 @@ def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
         if job.damaged:
             raise StreamDamaged(str(job.error))
         if job.status in (INTERRUPTED, RUNNING) or not job.head.count:
-            ends = f"`remora analyze --resume {view.run_id}` finishes it first"
+            ends = f"finish it first with `remora analyze --resume {view.run_id}`"
             raise UsageError(
                 f"{job.operation} {job.node_id.removeprefix('node:')} is {job.status}",
                 hint="wait until the run ends" if job.status == RUNNING else ends,

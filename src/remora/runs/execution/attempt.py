@@ -135,5 +135,5 @@ def recorded_query_settings(start: AgentStart) -> QuerySettings:
     except msgspec.ValidationError as error:
         raise StreamDamaged(
             f"{start.packet.agent_id}: its agent_start has invalid query settings: {error}",
-            hint="remora trace verify",
+            hint="run `remora trace verify`",
         ) from error

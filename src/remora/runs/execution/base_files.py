@@ -127,7 +127,7 @@ def _commit(commit: object) -> str | None:
     """
     if commit is None or (isinstance(commit, str) and _COMMIT.fullmatch(commit)):
         return commit
-    raise StreamDamaged("the run's base has an invalid commit", hint="remora trace verify")
+    raise StreamDamaged("the run's base has an invalid commit", hint="run `remora trace verify`")
 
 
 def _files(recorded: _Rebased) -> dict[str, BaseFile | None]:
@@ -135,7 +135,7 @@ def _files(recorded: _Rebased) -> dict[str, BaseFile | None]:
         found = msgspec.convert(recorded, dict[str, BaseFile | None])
     except msgspec.ValidationError as error:
         raise StreamDamaged(
-            f"the run's base is invalid: {error}", hint="remora trace verify"
+            f"the run's base is invalid: {error}", hint="run `remora trace verify`"
         ) from error
     return {unescape_path(path): file for path, file in found.items()}
 

@@ -20,7 +20,7 @@ def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> froz
         commit = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
     except OutsideError as error:
         raise UsageError(
-            f"git has no revision {revision!r} here", hint="use a commit, branch or tag"
+            f"unknown git revision {revision!r}", hint="use a commit, branch or tag"
         ) from error
     rev = commit.decode().strip()
     found: set[str] = set()

@@ -80,7 +80,7 @@ def read_attempts(events: Iterable[Event]) -> Attempts:
         elif isinstance(data, RunEnd):
             ended = True
     if start is None:
-        raise StreamDamaged("no run_start in the run's stream", hint="remora trace verify")
+        raise StreamDamaged("no run_start in the run's stream", hint="run `remora trace verify`")
     return Attempts(
         start=start, jobs=tuple(jobs.values()), begun=tuple(begun.values()), ended=ended
     )
@@ -91,7 +91,7 @@ def _planned(start: RunStart) -> dict[tuple[str, str], Job]:
         jobs = msgspec.convert(start.plan.get("jobs", []), list[Job])
     except msgspec.ValidationError as error:
         raise StreamDamaged(
-            f"run_start has no plan: {error}", hint="remora trace verify"
+            f"run_start has no valid plan: {error}", hint="run `remora trace verify`"
         ) from error
     return {_key(job): job for job in jobs}
 
@@ -99,7 +99,8 @@ def _planned(start: RunStart) -> dict[tuple[str, str], Job]:
 def _job(start: JobStart, planned: Job | None, run_id: str) -> Job:
     if planned is None:
         raise StreamDamaged(
-            f"{start.agent_id} began, but {run_id} has no such job", hint="remora trace verify"
+            f"{start.agent_id} was started, but {run_id} has no such job",
+            hint="run `remora trace verify`",
         )
     return msgspec.structs.replace(planned, agent_id=start.agent_id, attempt=start.attempt)
 

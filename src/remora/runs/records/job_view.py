@@ -161,7 +161,7 @@ def check_anchored(job: JobView) -> None:
     if job.head.count == 0 or job.sound != job.head:
         raise StreamDamaged(
             f"the stream of {job.agent_id} differs from its run's record",
-            hint="run `remora trace verify`; the stream was not used",
+            hint="run `remora trace verify`; the stream was ignored",
         )
 
 

@@ -71,7 +71,10 @@ def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = 
     record = run if isinstance(run, RunRecord) else read_record(project, run)
     run_id, events = record.run_id, record.events
     if not events:
-        raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed at its start")
+        raise NotFound(
+            f"the run {run_id} has an empty stream",
+            hint="the run was killed before it wrote anything",
+        )
     start = typed_payload(events[0])
     if not isinstance(start, RunStart):
         raise NotFound(f"{run_id} is not a run: its stream begins with {events[0].type}")

@@ -60,7 +60,10 @@ def read_own_record(project: Project, run_id: str, *, trusted: bool = False) -> 
     events, damage = _sound_events(path)
     known = known_head(project.state, run_id)
     if not events and damage is None and (trusted or not known.count):
-        raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed at its start")
+        raise NotFound(
+            f"the run {run_id} has an empty stream",
+            hint="the run was killed before it wrote anything",
+        )
     if not trusted:
         check_own_run(run_id, events, known, project.install_key)
     if damage is not None:

@@ -81,11 +81,11 @@ def asked_text(asked: int, differed: int) -> str:
     Also describe how often it chose a candidate other than the first.
     """
     times = "once" if asked == 1 else f"{asked:,} times"
-    text = f"the model was asked {times}, "
+    text = f"the model was queried {times}, "
     if not differed:
-        return text + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
+        return text + f"and the first candidate was chosen{'' if asked == 1 else ' each time'}"
     others = "once" if differed == 1 else f"{differed:,} times"
-    return text + f"and a candidate other than the first was taken {others}"
+    return text + f"and a candidate other than the first was chosen {others}"
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:

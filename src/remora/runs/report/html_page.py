@@ -43,7 +43,7 @@ def _lines(report: Report, parts: Layout) -> Iterator[str]:
     yield from map(_job, parts.jobs)
     yield from _remaining(parts)
     yield "<footer><p>Verify this record with <code>remora trace verify</code>. "
-    yield f"It ends with <code>{_text(parts.head)}</code>. "
+    yield f"Its head is <code>{_text(parts.head)}</code>. "
     yield f"Remora {_text(report.version)}.</p></footer>\n</body>\n</html>"
 
 

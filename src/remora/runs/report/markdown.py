@@ -36,7 +36,7 @@ def _lines(report: Report, parts: Layout) -> Iterator[str]:
         header = "| node | result | done | left | decided by |\n|---|---|---|---|---|"
         yield from _folded(count(len(parts.jobs), "job"), [header, *map(_row, parts.jobs)])
     yield from _diffs(report.run_id, parts)
-    yield "\n<sub>Verify this record with `remora trace verify`; it ends with"
+    yield "\n<sub>Verify this record with `remora trace verify`; its head is"
     yield f"{_text(parts.head)}. Remora {_text(report.version)}</sub>"
 
 
@@ -63,7 +63,7 @@ def _remaining(parts: Layout) -> Iterator[str]:
         f"- {_code(row.place)} {_text(f'{row.rule} {row.text}'.strip())}" for row in parts.findings
     ]
     folded = len(rows) > _MAX_UNFOLDED
-    title = f"{len(rows)} findings in the nodes that were worked on"
+    title = f"{len(rows)} findings in the processed nodes"
     yield from _folded(title, rows) if folded else ["", *rows]
     yield from ["", *(f"- {_code(row.place)} {_text(row.text)}" for row in parts.unreadable)]
 
@@ -84,7 +84,7 @@ def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
         yield from _folded(title, [f"{fence}diff", *lines, fence])
     if left_out:
         diffs = "diff is" if left_out == 1 else "diffs are"
-        yield f"\n{left_out} more {diffs} too long for here: {_code(f'remora diff {run_id}')}"
+        yield f"\n{left_out} more {diffs} too long to show here: {_code(f'remora diff {run_id}')}"
 
 
 def _code(text: str) -> str:

@@ -39,7 +39,7 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
 def _unnamed(missing: Counter[str]) -> Iterator[Finding]:
     for code, number in sorted(missing.items()):
         for _ in range(number):
-            where = "the record does not say where" if is_lint_code(code) else ""
+            where = "the location was not recorded" if is_lint_code(code) else ""
             yield Finding(code=code, message=where)
 
 

@@ -155,5 +155,5 @@ def reasons(job: JobReport) -> list[str]:
     if job.review == "conflict":
         return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
     if job.review == "stale":
-        return ["the node changed while the agent worked on it"]
+        return ["the node changed while the agent was working on it"]
     return [escape_line(job.error)] if job.error and not job.review else []

@@ -70,9 +70,9 @@ def _results(job: JobReport) -> Iterator[dict[str, Any]]:
 
 
 def _proposed(job: JobReport) -> dict[str, Any]:
-    text = f"{job.operation}: a verified change of {job.name}"
+    text = f"{job.operation}: a verified change to {job.name}"
     text += f": {fixes_of(job)}" if job.fixed else ""
-    text += f"; {left_codes(job.left)} stay" if job.left else ""
+    text += f"; {left_codes(job.left)} remaining" if job.left else ""
     changes = [_artifact_change(file) for file in job.files if file.edits is not None]
     edits = job.files[0].edits
     result = _result(job, f"remora/{job.operation}", "; ".join([text, *reasons(job)]), "note")

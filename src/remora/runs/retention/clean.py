@@ -98,7 +98,7 @@ def _workspaces(project: Project) -> Iterator[Removal]:
 def _remove_workspace(place: Path) -> None:
     with try_lock(place.with_suffix(".lock")) as free:
         if not free:
-            raise DiskError("a run is using it")
+            raise DiskError("in use by a run")
         remove_tree(place)
         place.with_suffix(".index").unlink(missing_ok=True)
 
@@ -141,7 +141,7 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
                 remove_contents(place, digests, (now - GRACE).timestamp())
 
     size = sum(content.bytes for content in going)
-    many = f"{len(going):,} that no stream references"
+    many = f"{len(going):,} blobs and objects that no stream references"
     yield Removable(kind="contents", name=many, bytes=size), remove
 
 

@@ -109,7 +109,7 @@ class _RealActions:
         *agents, own = run.streams
         with locked_stream(own.path) as size:
             if size != own.bytes:
-                raise StreamError("its stream was just written to")
+                raise StreamError("its stream was modified a moment ago")
             log_expired(self._project.trace, anchors, self._now)
             with suppress(OutsideError):  # without git or the ref, no commit is kept
                 unpin_commit(self._project.root, run.run_id)

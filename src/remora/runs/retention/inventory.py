@@ -29,7 +29,7 @@ from remora.trace.retention.unused_contents import (
 )
 from remora.trace.trace_folder import TraceFolder, is_compressed, stream_id
 
-DAMAGE = "it is damaged: see `remora trace verify`"
+DAMAGE = "it is damaged; see `remora trace verify`"
 _LOST = "the stream of its run is missing"
 _NO_RUN = "its stream does not begin with run_start"
 _FIRST = datetime.min.replace(tzinfo=UTC)
@@ -160,11 +160,11 @@ def _unfinished_reason(line: RunLine | None, history: History) -> str:
     if line is None or history.last is None:
         return DAMAGE
     if line.status == INTERRUPTED or history.started - history.heads.keys():
-        return f"it was interrupted: `remora analyze --resume {line.run_id}` resumes it"
+        return f"it was interrupted; resume it with `remora analyze --resume {line.run_id}`"
     waiting = line.pending + line.conflicts
     if waiting:
         sets = "change set" if waiting == 1 else "change sets"
-        return f"{waiting} {sets} pending review: `remora show {line.run_id}`"
+        return f"{waiting} {sets} pending review; see `remora show {line.run_id}`"
     return ""
 
 

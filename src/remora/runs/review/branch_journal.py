@@ -107,13 +107,13 @@ def complete_branch(project: Project) -> str:
         if pending is None:
             return ""
         last = last_review(project, pending.note)
-        told = f"{_what(pending)} before it was recorded: nothing was committed; run it again"
+        told = f"{_what(pending)} before it was recorded; nothing was committed, so run it again"
         if last is not None and last[0].branch == pending.name:
             found = finish_commit(project.root, pending, last[1])
-            told = f"{_what(pending)}; its commit has now been made"
+            told = f"{_what(pending)}; its commit has now been created"
             if found:
                 told = (
-                    f"{_what(pending)}, and the branch has moved: nothing was committed, and "
+                    f"{_what(pending)} and the branch has moved; nothing was committed, and "
                     f"{pending.note['node_id'].removeprefix('node:')} has a conflict; accept again"
                 )
                 conflict = msgspec.structs.replace(
@@ -138,7 +138,7 @@ def _read(project: Project) -> PendingCommit | None:
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        hint = "check the branch that you accepted to, then remove this file"
+        hint = "check the branch, then remove this file"
         raise DiskError(f"{_path(project)} is damaged: {error}", hint=hint) from error
 
 

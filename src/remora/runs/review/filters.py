@@ -63,7 +63,7 @@ def apply_filter(
     for job in jobs:
         why = _objection(project, job, narrow)
         if why:
-            left.append(f"{job.node_id.removeprefix('node:')}: skipped, {why}")
+            left.append(f"{job.node_id.removeprefix('node:')}: skipped because {why}")
         else:
             kept.append(job)
     return kept, left

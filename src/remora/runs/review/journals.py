@@ -76,11 +76,11 @@ def recovery_text(left: Recovery) -> str:
             return f"`{what}` was interrupted; its changes are now complete: {paths}"
         case "conflict":
             return (
-                f"`{what}` was interrupted, and files have changed since: nothing was written to "
+                f"`{what}` was interrupted and files changed afterwards; nothing was written to "
                 f"{paths}; `remora show {note.get('run_id', 'last')}` shows the conflict"
             )
     return (
-        f"`{what}` was interrupted before it was recorded: nothing was written to {paths}; "
+        f"`{what}` was interrupted before it was recorded; nothing was written to {paths}, so "
         f"run it again"
     )
 

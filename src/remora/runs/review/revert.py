@@ -94,7 +94,7 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
         known = ", ".join(job.node_id.removeprefix("node:") for job in there)
         raise NotFound(
             f"{name} has no accepted change set ({states})",
-            hint=f"accepted: {known}" if known else "no change set of this run is accepted",
+            hint=f"accepted: {known}" if known else "no change set of this run has been accepted",
         )
     return found
 

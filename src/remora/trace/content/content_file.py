@@ -52,7 +52,8 @@ def _decompressed(source: ByteSource, digest: str) -> ByteSource:
     content = FramesSource(source, digest)
     if content.size() > MAX_COMPRESSED_CONTENT:
         raise StreamDamaged(
-            f"{digest} declares {content.size()} decompressed bytes, more than the store accepts",
+            f"{digest} declares {content.size()} decompressed bytes, which "
+            "is more than the store accepts",
             hint="`remora trace verify` shows which streams refer to it",
         )
     return content

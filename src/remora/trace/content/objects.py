@@ -67,7 +67,7 @@ class ObjectStore:
         deleted by age. Raises DiskError, or StreamError if `data` is too large.
         """
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
-            raise StreamError(f"a text of {len(data)} bytes is too large to record")
+            raise StreamError(f"content of {len(data)} bytes is too large to record")
         digest = sha256(data).hexdigest()
         with disk_errors(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)

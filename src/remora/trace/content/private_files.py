@@ -22,7 +22,7 @@ def disk_errors(path: Path | str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _LINKED:
-            what, hint = "is a link or has the wrong file type", "move it away and try again"
+            what, hint = "is a link or the wrong type of file", "move it away and try again"
         else:
             what, hint = error.strerror or str(error), "check its permissions and the disk"
         raise DiskError(f"{os.fspath(path)}: {what}", hint=hint) from error

@@ -84,7 +84,9 @@ class FramesSource:
         try:
             # checked first: zstd trusts the frame header
             if zstandard.frame_content_size(raw) != after - start:
-                raise self._damage_error(f"frame {number + 1} does not have the size in the table")
+                raise self._damage_error(
+                    f"frame {number + 1} does not have the size given in the table"
+                )
             content = zstandard.ZstdDecompressor().decompress(raw, allow_extra_data=False)
         except zstandard.ZstdError as error:
             raise self._damage_error(f"frame {number + 1}: {error}") from error
@@ -95,7 +97,7 @@ class FramesSource:
         size = self._file.size()
         footer = self._file.pread(_FOOTER.size, max(0, size - _FOOTER.size))
         if len(footer) < _FOOTER.size:
-            raise self._damage_error("it is cut short")
+            raise self._damage_error("it is truncated")
         count, descriptor, magic = _FOOTER.unpack(footer)
         length = _HEADER.size + count * _ENTRY.size + _FOOTER.size
         if magic != _SEEKABLE or descriptor != 0 or length > size:

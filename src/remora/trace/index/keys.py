@@ -64,6 +64,6 @@ def parse_key(text: str) -> TraceKey | IndexKey:
     if head == "index" and kind in KINDS and colon:
         return IndexKey(kind=kind, value=value)
     raise UsageError(
-        f"{text!r} is not a key",
-        hint="keys are trace:RUN:OPERATION:NODE:TURN and index:node|run|operation:NAME",
+        f"{text!r} is not a valid key",
+        hint="use trace:RUN:OPERATION:NODE:TURN or index:node|run|operation:NAME",
     )

@@ -79,7 +79,7 @@ class IndexQueries:
         if isinstance(parsed, IndexKey):
             if parsed.kind not in self._indexing:
                 raise NotFound(
-                    f"{key}: nothing is indexed by {parsed.kind}",
+                    f"{key}: entries are not indexed by {parsed.kind}",
                     hint="add it to runner.memory.trace_indexing in remora.yaml",
                 )
             return self._backend.ask(lambda rows: entry_keys(rows, parsed))
@@ -89,7 +89,9 @@ class IndexQueries:
     def line(self, key: str) -> bytes:
         parsed = parse_key(key)
         if isinstance(parsed, IndexKey):
-            raise UsageError(f"{key} matches many entries", hint="use the key of one entry")
+            raise UsageError(
+                f"{key} matches more than one entry", hint="use the key of a single entry"
+            )
         return self._line(parsed)
 
     def find(self, query: StreamQuery) -> list[StreamMatch]:

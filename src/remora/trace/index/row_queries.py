@@ -46,7 +46,7 @@ def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
                 with open_stream(folder.existing_agent(stream.agent_id)) as source:
                     raw = line_at(source, row.place)
                 if raw is None or not _is_entry(raw, stream, key):
-                    raise IndexCorrupted("another line is in the entry's place")
+                    raise IndexCorrupted("the entry's position contains a different line")
                 return raw
     raise NotFound(f"nothing is recorded under {key}", hint=_similar_keys(rows, key))
 
@@ -177,7 +177,7 @@ def _similar_keys(rows: RowSource, key: TraceKey) -> str:
     agents = _newest_first(streams, key)
     turns = [row.turn for s in agents for row in rows.turns(s.agent_id) if row.place is not None]
     if turns:
-        return f"its turns with a result are {min(turns)} to {max(turns)}"
+        return f"turns {min(turns)} to {max(turns)} have results"
     jobs = {job_key(s.run_id, s.operation, s.node_id): s for s in streams}
     prefix = job_key(key.run_id, key.operation, key.node_id)
     if prefix in jobs and not agents:

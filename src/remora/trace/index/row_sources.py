@@ -36,7 +36,7 @@ class ScanBackend:
             return question(_Scanned(self._folder))
         except IndexCorrupted as error:
             raise StreamDamaged(
-                "a stream was rewritten while it was read", hint="run `remora trace verify`"
+                "a stream was rewritten while it was being read", hint="run `remora trace verify`"
             ) from error
 
 

@@ -130,6 +130,6 @@ def parse_time(text: str, now: datetime) -> str:
         return format_timestamp(when)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is not a time",
-            hint="use 2026-01-31T09:30:00Z, 2026-01-31, or an age such as 90s 15m 2h 3d 1w",
+            f"{text!r} is not a valid time",
+            hint="use 2026-01-31T09:30:00Z, 2026-01-31, or an age such as 90s, 15m, 2h, 3d or 1w",
         ) from error

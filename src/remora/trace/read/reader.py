@@ -235,7 +235,8 @@ def _damaged(path: Path, number: int | None, version: int | None = VERSION) -> S
     if version is not None and version != VERSION:
         return StreamDamaged(
             f"{path.name}: {place} has format version {version}, which this version of Remora cannot read",
-            hint=f"it reads version {VERSION}; use the version of Remora that wrote the stream",
+            hint=f"this version reads format {VERSION}; use the version of "
+            "Remora that wrote the stream",
         )
     return StreamDamaged(
         f"{path.name}: {place} is not an event", hint="run `remora trace verify` for details"

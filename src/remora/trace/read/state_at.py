@@ -103,7 +103,7 @@ def turn_not_found(turn: int, turns: list[int]) -> NotFound:
     `turns` contains the turn numbers in the stream. They do not have to start at 1.
     """
     there = [number for number in turns if number > 0]
-    hint = f"its turns are {min(there)} to {max(there)}" if there else "it has no turns yet"
+    hint = f"the stream has turns {min(there)} to {max(there)}" if there else "it has no turns yet"
     return NotFound(f"no turn {turn} in the stream", hint=hint)
 
 
@@ -115,7 +115,9 @@ def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
     """
     begun = packet.turn if packet is not None else 0
     if 0 < turn < begun:
-        hint = f"it is a fork and begins with turn {begun}; see its parent for earlier turns"
+        hint = (
+            f"this agent is a fork that begins with turn {begun}; see its parent for earlier turns"
+        )
         raise NotFound(f"no turn {turn} in the stream", hint=hint)
     return begun
 
@@ -133,7 +135,8 @@ def start_packet(event: Event) -> DecisionPacket | None:
     if unknown is not None:
         raise StreamError(
             f"{event.agent_id}: {unknown}",
-            hint="a newer Remora wrote this stream; read it with that version",
+            hint="this stream was written by a newer version of Remora; "
+            "use that version to read it",
         )
     return start.packet
 

@@ -108,7 +108,7 @@ def compile_user_rule(rule: UserRule) -> tuple[Matcher, int]:
     except (ValueError, UnicodeEncodeError) as error:
         raise ValueError(f"redaction rule {rule.name!r}: {error} in {rule.pattern!r}") from error
     if matcher.search(b"") is not None:
-        raise ValueError(f"redaction rule {rule.name!r}: {rule.pattern!r} matches empty text")
+        raise ValueError(f"redaction rule {rule.name!r}: {rule.pattern!r} matches the empty string")
     return matcher, matcher.groupindex.get(b"secret", min(matcher.groups, 1))
 
 

@@ -89,7 +89,8 @@ def _checked_lines(file: int) -> Iterator[tuple[Line, str]]:
         if digest is None:
             raise StreamDamaged(
                 f"{EXPIRED_LOG}: line {line.number} does not match its hash",
-                hint="no stream expires while this file is damaged; move it away if you know the cause",
+                hint="no streams are removed while this file is damaged; move it "
+                "away if you know the cause",
             )
         yield line, digest
 

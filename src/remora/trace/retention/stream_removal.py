@@ -29,7 +29,7 @@ def compaction_lock(folder: TraceFolder) -> Iterator[None]:
     except BlockingIOError as error:
         raise StreamLocked(
             f"another `remora trace compact` is running (process {stream_lock.lock_owner(file)})",
-            hint="wait until it ends",
+            hint="wait until it finishes",
         ) from error
     else:
         yield

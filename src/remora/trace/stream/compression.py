@@ -42,7 +42,7 @@ def compress_stream(path: Path) -> int:
     with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
         stream_lock.lock_stream(file, path)
         if not os.fstat(file).st_size:
-            raise StreamError(f"{path.name} is empty: there is nothing to compress")
+            raise StreamError(f"{path.name} is empty, so there is nothing to compress")
         with _temporary_file(f".{sealed}", folder) as (name, target):
             digest = sha256()
             for piece in compressed_frames(
@@ -55,7 +55,7 @@ def compress_stream(path: Path) -> int:
                 != digest.hexdigest()
             ):
                 raise StreamDamaged(
-                    "decompressing does not restore the same bytes; the stream was not changed"
+                    "decompression does not restore the same bytes; the stream was not changed"
                 )
             if not _is_at(file, path.name, folder):
                 raise StreamError(f"{path.name} was moved or replaced while it was compressed")

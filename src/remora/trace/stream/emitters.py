@@ -57,7 +57,7 @@ class NullEventEmitter:
         """Create an event and return it. Raises StreamError if `agent_end` was already emitted."""
         if self._ended:
             agent_id = self._template.identity.agent_id
-            raise StreamError(f"{agent_id} has ended: no event may follow its agent_end")
+            raise StreamError(f"{agent_id} has ended; no events are allowed after agent_end")
         _, event = build_line(self._template, self._head, payload, turn=turn, delta=delta)
         self._head = head_after(event)
         self._ended = event.type == AgentEnd.type

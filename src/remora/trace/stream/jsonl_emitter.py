@@ -129,7 +129,9 @@ class JsonlEventEmitter:
         """
         with self._lock:
             if self._ended:
-                raise StreamError(f"{self.path.name} has ended: no event may follow its agent_end")
+                raise StreamError(
+                    f"{self.path.name} has ended; no events are allowed after agent_end"
+                )
             event = self._append(payload, turn, delta)
         if self._durability == "event":
             self._commit.run()

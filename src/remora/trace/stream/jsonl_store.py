@@ -72,7 +72,7 @@ class JsonlTraceStore:
     def _claimed_file(self, stream: str, epoch: int) -> LineFile:
         claimed = self._claimed.get(stream)
         if claimed is None or claimed[0] != epoch:
-            raise WriterReplaced(f"{stream} is no longer written by this writer")
+            raise WriterReplaced(f"{stream} is no longer open in this writer")
         return claimed[1]
 
     def _path(self, stream: str) -> Path:

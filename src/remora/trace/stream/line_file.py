@@ -127,7 +127,7 @@ class LineFile:
                 f"{reason}; truncating the file failed too: {error.strerror}"
             ) from error
         raise StreamWriteFailed(
-            f"{self._path}: {reason}", hint="free some space; the stream is unchanged"
+            f"{self._path}: {reason}", hint="free some disk space; the stream is unchanged"
         )
 
     def _check(self) -> None:

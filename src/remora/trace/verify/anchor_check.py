@@ -84,9 +84,9 @@ def _saved_problem(anchor: SavedAnchor, end: StreamEnd, signer: Signer | None) -
     if signature and signer and not signer.is_right(anchor.kind, anchor.id, anchor.head, signature):
         return f"the saved anchor of {anchor.count} lines is not signed with this key"
     if anchor.count > end.head.count:
-        return f"the stream ends after {end.head.count} lines; {anchor.count} were anchored"
+        return f"the stream ends after {end.head.count} lines, but {anchor.count} were anchored"
     if end.hashes.get(anchor.count, GENESIS) != anchor.hash:
-        return f"line {anchor.count} is not the anchored line"
+        return f"line {anchor.count} does not match the anchored line"
     return None
 
 
@@ -94,12 +94,16 @@ def _check_head(anchor: Anchor, end: StreamEnd, found: Problems) -> None:
     lines, expected = end.head.count, anchor.head
     where = f"line {anchor.line} of the run's stream"
     if expected.count > lines:
-        detail = f"the stream ends after {lines} lines; {where} anchors {expected.count}"
+        detail = (
+            f"the stream ends after {lines} lines; the anchor in {where} covers {expected.count}"
+        )
         found.add(max(1, lines), "anchor", detail)
     elif end.hashes.get(expected.count) != expected.hash:
-        found.add(max(1, expected.count), "anchor", f"this is not the line that {where} anchors")
+        found.add(
+            max(1, expected.count), "anchor", f"this line does not match the anchor in {where}"
+        )
     elif anchor.ends_job and expected.count < lines:
-        detail = f"{lines - expected.count} lines follow the end that {where} anchors"
+        detail = f"{lines - expected.count} lines follow the end anchored in {where}"
         found.add(expected.count + 1, "anchor", detail)
 
 
@@ -107,7 +111,7 @@ def _missing(agent_id: str, run: RunAnchors | None) -> str | None:
     if run is None:
         return "the stream of this agent's run is missing"
     if agent_id not in run.started:
-        return "the run's stream has no job_start of this agent"
+        return "the run's stream has no job_start for this agent"
     if run.ended and not run.live:
-        return "the run ended without a job_end of this agent; `analyze --resume` writes it"
+        return "the run ended without a job_end for this agent; `remora analyze --resume` adds it"
     return None

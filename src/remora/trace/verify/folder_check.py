@@ -181,7 +181,7 @@ class _RunRead(NamedTuple):
 
 def _report_missing(anchor: SavedAnchor) -> StreamReport:
     of_run = anchor.kind == "run"
-    detail = f"the stream is missing; {anchor.count} lines of it were anchored"
+    detail = f"the stream is missing, but {anchor.count} lines of it were anchored"
     return StreamReport(
         name=anchor.id,
         of_run=of_run,

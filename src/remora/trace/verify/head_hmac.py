@@ -94,7 +94,7 @@ def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | No
     path = Path(home, key_file[2:]) if home and key_file.startswith("~/") else Path(key_file)
     if not path.is_absolute():  # a relative path could be a file in a cloned repository
         raise ConfigError(
-            f"{key_file}: the path of the signing key must be absolute", hint=_SETTING
+            f"{key_file}: the path to the signing key must be absolute", hint=_SETTING
         )
     return _signer(_read(path).strip(), str(path))
 
@@ -113,7 +113,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _READABLE_BY_OTHERS:
                 raise ConfigError(
-                    f"{path}: other users can read this signing key", hint=f"chmod 600 {path}"
+                    f"{path}: other users can read this signing key", hint=f"run `chmod 600 {path}`"
                 )
             return file.read(_MAX_KEY_FILE)
     except OSError as error:

@@ -57,8 +57,12 @@ class ParentStreams:
             return None
         where = f"line {parent.seq + 1} of its parent {parent.agent_id}"
         if found is None:
-            return f"{where} is missing: the stream ends before it"
-        return None if found == parent.hash else f"{where} is not the line that it continues from"
+            return f"{where} is missing; the stream ends before it"
+        return (
+            None
+            if found == parent.hash
+            else f"{where} does not match the line that this stream continues from"
+        )
 
     def _hash(self, parent: Parent) -> str | None:
         with open_stream(self._folder.existing_agent(parent.agent_id)) as source:

@@ -72,7 +72,7 @@ class SchemaCheck:
         if _TIMESTAMP.fullmatch(event.timestamp) is None:
             return f"timestamp {event.timestamp[:40]!r} is not RFC 3339 in UTC with microseconds"
         if event.turn < 0 or (self._of_run and event.turn):
-            return f"turn is {event.turn}"
+            return f"invalid turn {event.turn}"
         return None
 
     def _identity_problem(self, event: Event) -> str | None:
@@ -83,7 +83,7 @@ class SchemaCheck:
             if expected != self._name:
                 return f"the file is named {self._name!r}, but its events belong to {expected!r}"
             if self._of_run and any(identity[1:]):
-                return "agent_id, operation and node_id are not empty in a run's stream"
+                return "agent_id, operation and node_id must be empty in a run's stream"
         return None if identity == self._identity else f"the event belongs to {identity}"
 
     def _position_problem(self, event: Event) -> str | None:

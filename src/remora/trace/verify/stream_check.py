@@ -125,7 +125,8 @@ class _Pass:
             self._see(line)
         elif line.ended or not self._still_written(line):
             detail = (
-                f"the last {line.size} bytes are not a complete line; no acknowledged event is lost"
+                f"the last {line.size} bytes are not a complete line; no "
+                "acknowledged event was lost"
             )
             self._found.add(line.number, "torn_tail", detail)
 

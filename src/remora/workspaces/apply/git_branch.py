@@ -179,7 +179,7 @@ def _head(root: Path) -> str:
     """Return the commit that is checked out. Raises UsageError if there are no commits."""
     if (head := _commit(root, "HEAD")) is None:
         raise UsageError(
-            "the repository has no commits yet", hint="create a commit, then repeat the command"
+            "the repository has no commits yet", hint="create a commit, then run this command again"
         )
     return head
 

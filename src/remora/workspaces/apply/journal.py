@@ -78,7 +78,7 @@ class JournalFolder:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                hint = "wait for the other command to end, then repeat this one"
+                hint = "wait for the other command to finish, then run this one again"
                 raise Conflict("another command is changing this project", hint=hint) from error
             yield
         finally:

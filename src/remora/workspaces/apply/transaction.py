@@ -89,7 +89,7 @@ def write_changes(
         if store.read() is not None:
             raise Conflict(
                 "an earlier accept or revert was interrupted",
-                hint="run `remora show` to complete or undo it, then repeat this command",
+                hint="run `remora show` to complete or undo it, then run this command again",
             )
         journal = _journal(prepared, note or {})
         try:
@@ -151,8 +151,11 @@ def _interruptions_as_disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "free disk space, or make the file writable; the next command completes or undoes it"
-        raise DiskError(f"a change was only partly written: {error}", hint=hint) from error
+        hint = (
+            "free disk space or make the file writable; the next command "
+            "completes or undoes the change"
+        )
+        raise DiskError(f"a change was only partially written: {error}", hint=hint) from error
 
 
 def _contents(prepared: PreparedChanges) -> dict[str, bytes]:

@@ -50,9 +50,9 @@ def require_driver(name: str, cache: Path) -> None:
     problem = overlay_problem(cache) if name == OVERLAY else ""
     if problem:
         raise ConfigError(
-            f"workspace.driver: overlay does not work here: {problem}",
+            f"workspace.driver: overlay does not work on this machine: {problem}",
             hint="use workspace.driver: slot, which works everywhere; see `remora doctor`, and "
-            "docs/explanation/security.md for the requirements of layers",
+            "docs/explanation/security.md for the requirements of overlay",
         )
 
 

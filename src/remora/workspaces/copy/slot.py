@@ -168,7 +168,7 @@ def _reset(slot: SlotCopy, place: Path) -> None:
         _clear(place)
         slot.reset()
     except (HostError, OSError) as error:
-        raise DiskError(f"cannot make a private copy in {place}: {error}") from error
+        raise DiskError(f"cannot create a private copy in {place}: {error}") from error
 
 
 def _clear(place: Path) -> None:

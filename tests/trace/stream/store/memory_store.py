@@ -71,4 +71,4 @@ class MemoryStore:
     def _check(self, stream: str, epoch: int) -> None:
         current = self._storage.epochs.get(stream)
         if current != epoch or stream not in self._storage.properties:
-            raise WriterReplaced(f"{stream} is no longer written by this writer")
+            raise WriterReplaced(f"{stream} is no longer open in this writer")
