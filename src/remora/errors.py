@@ -27,7 +27,10 @@ Expected outcomes, such as a failed tool or a remaining finding, are values and 
 
 
 class RemoraError(Exception):
-    """Base class. `hint` suggests what the user can do. `code` identifies the class in JSON output."""
+    """Base class.
+
+    `hint` suggests what the user can do. `code` identifies the class in JSON output.
+    """
 
     exit_code = 1
     default_hint = ""
@@ -97,7 +100,9 @@ class StreamWriteFailed(StreamError):
 
 
 class InvalidEvent(RemoraError, ValueError):
-    """An event passed by the caller has an unknown type, or is a tool result without a tool name."""
+    """An event passed by the caller has an unknown type, or is a tool result without a tool
+    name.
+    """
 
 
 class ScriptError(RemoraError):

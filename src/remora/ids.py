@@ -30,12 +30,18 @@ def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId
 
 
 def node_key(path: str, qualname: str = MODULE) -> NodeKey:
-    """Return the key `node:{path}:{qualname}`. `path` must already be escaped with `escape_path`."""
+    """Return the key `node:{path}:{qualname}`.
+
+    `path` must already be escaped with `escape_path`.
+    """
     return NodeKey(f"node:{path}:{qualname}")
 
 
 def split_node_key(key: str) -> tuple[str, str]:
-    """Split a node key at its last `:`. Return the path, which is still escaped, and the qualname."""
+    """Split a node key at its last `:`.
+
+    Return the path, which is still escaped, and the qualname.
+    """
     path, _, qualname = key.removeprefix("node:").rpartition(":")
     return path, qualname
 

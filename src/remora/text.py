@@ -13,7 +13,9 @@ _ESCAPES = {
 
 
 def escape_line(text: str) -> str:
-    """Return `text` as a single line, with control, bidirectional and invisible characters escaped."""
+    """Return `text` as a single line, with control, bidirectional and invisible characters
+    escaped.
+    """
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 
 
@@ -33,7 +35,9 @@ def count(number: int, noun: str, plural_noun: str = "") -> str:
 
 
 def exception_summary(error: BaseException) -> str:
-    """Return an exception's type, message and position, such as `OSError: disk full (files.py:47)`."""
+    """Return an exception's type, message and position, such as `OSError: disk full
+    (files.py:47)`.
+    """
     import traceback
 
     summary = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].rstrip(": ")

@@ -73,7 +73,9 @@ def load_with_places(
     operations: OperationModels,
     project_table: ParsedYaml | None = None,
 ) -> tuple[Config, dict[KeyPath, str]]:
-    """Return the result of `load_config`, and the place of each setting that overrides a default."""
+    """Return the result of `load_config`, and the place of each setting that overrides a
+    default.
+    """
     defaults = default_config(operations)
     layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:

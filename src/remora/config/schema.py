@@ -231,7 +231,10 @@ class RedactionConfig(Section):
 
 
 class OperationConfig(Section):
-    """Settings that every operation has. An operation with additional settings defines a subclass."""
+    """Settings that every operation has.
+
+    An operation with additional settings defines a subclass.
+    """
 
     max_turns: Positive | None = None
     """Maximum number of turns for an agent of this operation. null means runner.max_turns."""
@@ -304,7 +307,10 @@ class Config(Section):
         return self._set_by
 
     def record_layers(self, set_by: Mapping[tuple[str | int, ...], str]) -> "Config":
-        """Record the layer that set each value of this new configuration. Return the configuration."""
+        """Record the layer that set each value of this new configuration.
+
+        Return the configuration.
+        """
         self._set_by = set_by
         return self
 

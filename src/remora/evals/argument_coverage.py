@@ -68,7 +68,9 @@ class VisibleText:
 
 
 def _packet_values(shown: dict[str, Any]) -> Iterator[Any]:
-    """Yield the parts of the packet that change between turns, excluding counters and turn numbers."""
+    """Yield the parts of the packet that change between turns, excluding counters and turn
+    numbers.
+    """
     yield from (shown[key] for key in _MEMORY)
     for action in shown["recent_actions"]:
         yield [action[key] for key in ("tool", "args", "summary")]

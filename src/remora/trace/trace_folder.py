@@ -57,7 +57,10 @@ class TraceFolder:
                 _write_gitignore(top)
 
     def check(self) -> None:
-        """Raise DiskError if `.agentfs` or a folder in it is a link. Missing folders are accepted."""
+        """Raise DiskError if `.agentfs` or a folder in it is a link.
+
+        Missing folders are accepted.
+        """
         for path in (self.path, *(self.path / name for name in _PARTS)):
             with disk_errors(path), suppress(FileNotFoundError):
                 os.close(open_folder(path))

@@ -49,7 +49,9 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
 
 
 def committed_mode(mode: int) -> int:
-    """Return the mode that git stores for a file: 0755 if the owner may execute it, otherwise 0644."""
+    """Return the mode that git stores for a file: 0755 if the owner may execute it,
+    otherwise 0644.
+    """
     return 0o755 if mode & 0o100 else 0o644
 
 

@@ -38,7 +38,10 @@ class RootedFiles:
         self.root = root
 
     def read_bytes(self, rel: str, *, limit: int = READ_LIMIT) -> bytes:
-        """Return the content of a file. Raises HostError if the file is larger than `limit` bytes."""
+        """Return the content of a file.
+
+        Raises HostError if the file is larger than `limit` bytes.
+        """
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             handle = os.open(name, _READ, dir_fd=folder)
             with os.fdopen(handle, "rb") as file:

@@ -82,6 +82,7 @@ class AnalyzeOptions:
         ]
         if given:
             raise UsageError(
-                f"{', '.join(given)} cannot be combined with --resume: a resumed run keeps its settings",
+                f"{', '.join(given)} cannot be combined with --resume: "
+                "a resumed run keeps its settings",
                 hint="omit it, or start a new run without --resume",
             )

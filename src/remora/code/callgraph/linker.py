@@ -90,7 +90,10 @@ class Linker:
         return self._aliases.alias_dependent
 
     def alias_digest(self, key: str) -> AliasDigest:
-        """Return the digest of the names that may refer to a node. It is empty for an unknown node."""
+        """Return the digest of the names that may refer to a node.
+
+        It is empty for an unknown node.
+        """
         self._ctx.inputs = 0
         file, qualname = self._node(key)
         names = b"" if file is None else self._aliases.digest(file, file.nodes[qualname])
@@ -173,7 +176,9 @@ class Linker:
         return _edges(found)
 
     def _is_caller_site(self, target: str, site: Site) -> bool:
-        """Return True if `callers` would consider the site when searching for callers of `target`."""
+        """Return True if `callers` would consider the site when searching for callers of
+        `target`.
+        """
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True

@@ -138,7 +138,10 @@ class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A list, tuple, set or dict literal, or a comprehension. `keys` is None unless it is a dict."""
+    """A list, tuple, set or dict literal, or a comprehension.
+
+    `keys` is None unless it is a dict.
+    """
 
     scope: int
     at: int

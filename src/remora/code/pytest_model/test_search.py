@@ -193,7 +193,9 @@ class CallerSearch:
             pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Push the nodes that `maker` decorates, and return the classes whose bodies call `maker`."""
+        """Push the nodes that `maker` decorates, and return the classes whose bodies call
+        `maker`.
+        """
         found = []
         for edge in self._reverse_links.callers(maker):
             if self._runs_later(edge):

@@ -8,7 +8,9 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def only_docstrings_changed(before: bytes, after: bytes) -> bool:
-    """Return True if both sources parse and their syntax trees are the same except for docstrings."""
+    """Return True if both sources parse and their syntax trees are the same except for
+    docstrings.
+    """
     old, new = _without_docstrings(before), _without_docstrings(after)
     return old is not None and old == new
 

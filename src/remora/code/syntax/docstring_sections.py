@@ -102,7 +102,9 @@ def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
 
 
 def _section_starts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, first matched character) for each line that may start a section or field."""
+    """Yield (line number, first matched character) for each line that may start a section
+    or field.
+    """
     number = start = 0
     for mark in _SECTION_START.finditer(text):
         number += text.count("\n", start, mark.start())

@@ -54,7 +54,9 @@ def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
 
 
 def may_propagate(body: Sequence[ast.stmt]) -> bool:
-    """Return True if the body contains a call, `await`, `with` or similar operation that may raise."""
+    """Return True if the body contains a call, `await`, `with` or similar operation that
+    may raise.
+    """
     raised: set[int] = set()  # calls that only construct the exception of a `raise`
     for node in own_nodes(body):
         if isinstance(node, ast.Raise):
@@ -85,7 +87,10 @@ def returns_or_yields(body: Sequence[ast.stmt]) -> bool:
 
 
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
-    """Return True if a definition is abstract, an overload or empty. `body` excludes the docstring."""
+    """Return True if a definition is abstract, an overload or empty.
+
+    `body` excludes the docstring.
+    """
     if any(
         "abstract" in name or "overload" in name
         for name in map(unqualified_name, node.decorator_list)

@@ -116,7 +116,9 @@ class _Recovery:
         return False
 
     def _definition_row(self, piece: _Piece) -> int | None:
-        """Return the row of the `def` or `class` keyword, or None if the piece is not a definition."""
+        """Return the row of the `def` or `class` keyword, or None if the piece is not a
+        definition.
+        """
         rows, first = self.rows, piece.first
         if rows.header(first):
             return first

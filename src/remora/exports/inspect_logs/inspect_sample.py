@@ -209,7 +209,9 @@ class _SampleBuilder:
 
 
 def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]]:
-    """Yield the scores `verified` (from the checks) and `review` (from a person's verdict), if any."""
+    """Yield the scores `verified` (from the checks) and `review` (from a person's verdict),
+    if any.
+    """
     if survey.verified is not None:
         why = ", ".join(survey.failed_checks)
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}

@@ -71,7 +71,8 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
         packet = trim(self.packet, self.request.trim)
         if canonical_sha256(packet) != self.request.packet_sha256:
             raise StreamDamaged(
-                f"{self.event.agent_id}: the packet of event {self.event.seq} does not match its recorded hash",
+                f"{self.event.agent_id}: the packet of event {self.event.seq} "
+                "does not match its recorded hash",
                 hint=HINT,
             )
         return packet

@@ -1,1 +1,3 @@
-"""Observation of test runs, which records calls between nodes and the nodes that each test enters."""
+"""Observation of test runs, which records calls between nodes and the nodes that each
+test enters.
+"""

@@ -46,7 +46,10 @@ class Listener:
             return True
 
     def close(self) -> None:
-        """Close the socket and release the lock. The socket file is removed unless it was replaced."""
+        """Close the socket and release the lock.
+
+        The socket file is removed unless it was replaced.
+        """
         with suppress(OSError):
             if not self.lost():
                 self.path.unlink()

@@ -31,7 +31,9 @@ class LinkRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CarriedRow(msgspec.Struct, frozen=True, array_like=True):
-    """Hash of the names that may reach a node, and the encoded inputs from which it was computed."""
+    """Hash of the names that may reach a node, and the encoded inputs from which it was
+    computed.
+    """
 
     key: str
     names: bytes

@@ -147,7 +147,10 @@ class ObjectStore:
             yield source
 
     def _refresh(self, folder: int, digest: str) -> bool:
-        """Update the object's modification time. Return False if the object is missing or damaged."""
+        """Update the object's modification time.
+
+        Return False if the object is missing or damaged.
+        """
         with suppress(FileNotFoundError, StreamDamaged):
             file = open_file(digest, os.O_RDONLY, folder=folder)
             try:

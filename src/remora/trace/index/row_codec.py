@@ -140,7 +140,9 @@ def store_snapshots(db: sqlite3.Connection, number: int, snapshots: Iterable[Sna
 def snapshot_before(
     db: sqlite3.Connection, known: IndexedStream, turn: int
 ) -> tuple[Snapshot, DecisionPacket] | None:
-    """Return the newest packet snapshot at or before the start of `turn`, or None if there is none."""
+    """Return the newest packet snapshot at or before the start of `turn`, or None if there
+    is none.
+    """
     row = db.execute(
         "SELECT * FROM packets WHERE stream = ? AND turn <= ? ORDER BY turn DESC LIMIT 1",
         (known.id, turn),

@@ -116,7 +116,10 @@ def _search_turns(
 
 
 def matching_streams(infos: list[StreamInfo], query: StreamQuery) -> list[StreamInfo]:
-    """Return the streams that match the query's conditions on streams. This does not read any rows."""
+    """Return the streams that match the query's conditions on streams.
+
+    This does not read any rows.
+    """
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if query.node is None else set(match_nodes(nodes, query.node))
     return [

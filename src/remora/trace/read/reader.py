@@ -102,7 +102,10 @@ def read_events(path: Path) -> Iterator[Event]:
 
 
 def event_data(event: Event) -> dict[str, Any]:
-    """Return the data of an event as a dict. Raises StreamDamaged if the data is not a JSON object."""
+    """Return the data of an event as a dict.
+
+    Raises StreamDamaged if the data is not a JSON object.
+    """
     return decode_part(event, dict[str, Any])
 
 
@@ -234,7 +237,8 @@ def _damaged(path: Path, number: int | None, version: int | None = VERSION) -> S
     place = "the last line" if number is None else f"line {number}"
     if version is not None and version != VERSION:
         return StreamDamaged(
-            f"{path.name}: {place} has format version {version}, which this version of Remora cannot read",
+            f"{path.name}: {place} has format version {version}, "
+            "which this version of Remora cannot read",
             hint=f"this version reads format {VERSION}; use the version of "
             "Remora that wrote the stream",
         )

@@ -81,4 +81,7 @@ class TraceQueries(Protocol):
         raises."""
 
     def find(self, query: StreamQuery) -> list[StreamMatch]:
-        """Return the matching streams, sorted by agent ID. Raises UsageError if a time is invalid."""
+        """Return the matching streams, sorted by agent ID.
+
+        Raises UsageError if a time is invalid.
+        """

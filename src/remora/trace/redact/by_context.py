@@ -18,7 +18,10 @@ _STAND_IN = re.compile(
 
 
 def _is_password(value: bytes) -> bool:
-    """Return True if a value looks like a password. Must not be used where the value may be code."""
+    """Return True if a value looks like a password.
+
+    Must not be used where the value may be code.
+    """
     return looks_secret(value, password=True, quoted=True)
 
 

@@ -41,7 +41,10 @@ def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
 
 
 def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
-    """Return True if there is nothing to redact. All plain strings are checked at once, for speed."""
+    """Return True if there is nothing to redact.
+
+    All plain strings are checked at once, for speed.
+    """
     waiting: _Children = [(value, "")]
     plain: list[str] = []
     while waiting:
@@ -142,7 +145,9 @@ def _elements(value: Sequence[Any], under: str) -> _Children:
 
 
 def _copy_with(value: Any, parts: list[Any]) -> Any:
-    """Return a copy of a container with the given items, or `value` itself if no item has changed."""
+    """Return a copy of a container with the given items, or `value` itself if no item has
+    changed.
+    """
     if isinstance(value, dict):
         keys, items = parts[: len(value)], parts[len(value) :]
         old = chain(value.keys(), value.values())

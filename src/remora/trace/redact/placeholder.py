@@ -11,7 +11,10 @@ _START = "<secret:"
 
 
 def placeholder(key: bytes, rule: str, secret: bytes) -> bytes:
-    """Return `<secret:RULE:FINGERPRINT>`. The fingerprint depends only on the secret and the key."""
+    """Return `<secret:RULE:FINGERPRINT>`.
+
+    The fingerprint depends only on the secret and the key.
+    """
     fingerprint = hmac.digest(key, secret, "sha256").hex()[:12]
     return f"<secret:{rule}:{fingerprint}>".encode()
 

@@ -1,4 +1,6 @@
-"""Functions to list stored objects and blobs, find those that are referenced, and remove the rest."""
+"""Functions to list stored objects and blobs, find those that are referenced, and
+remove the rest.
+"""
 
 import fcntl
 import os

@@ -1,4 +1,7 @@
-"""Construction of stream lines from payloads. The hash of each line also covers the line before it."""
+"""Construction of stream lines from payloads.
+
+The hash of each line also covers the line before it.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,7 +49,10 @@ class LineTemplate(NamedTuple):
 
 
 def line_template(identity: Identity, blobs: BlobSink, clock: Clock = utc_now) -> LineTemplate:
-    """Return the template for a stream's lines. Strings of more than 64 KiB are stored in `blobs`."""
+    """Return the template for a stream's lines.
+
+    Strings of more than 64 KiB are stored in `blobs`.
+    """
     members = _JSON.encode(identity)[1:-1].replace(b"%", b"%%")
     start = b'{"v":%d,"seq":%%d,"timestamp":"%%b",' % VERSION
     end = b',"turn":%d,"type":"%b","data":%b,"packet_delta":%b'

@@ -1,4 +1,6 @@
-"""Comparison of agent streams with the heads recorded in their run's stream and with saved heads."""
+"""Comparison of agent streams with the heads recorded in their run's stream and with
+saved heads.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""Content check: all blobs and objects that a stream refers to must exist and match their hashes."""
+"""Content check: all blobs and objects that a stream refers to must exist and match
+their hashes.
+"""
 
 from collections.abc import Iterable
 from typing import Any

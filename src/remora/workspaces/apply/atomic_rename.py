@@ -17,7 +17,9 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def digest_at(folder: int, name: bytes) -> str | None:
-    """Return a file's SHA-256, `NOT_REGULAR` if it is not a regular file, or None if it is missing."""
+    """Return a file's SHA-256, `NOT_REGULAR` if it is not a regular file, or None if it is
+    missing.
+    """
     try:
         if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return NOT_REGULAR

@@ -133,7 +133,10 @@ def commit_tree(branch: Branch, tree: str, message: str) -> str:
 
 
 def move_branch(branch: Branch, commit: str) -> None:
-    """Move the branch to the commit. Raises OutsideError if the branch has moved since it was read."""
+    """Move the branch to the commit.
+
+    Raises OutsideError if the branch has moved since it was read.
+    """
     words = "update-ref", "--no-deref", "-m", "remora: accept", branch.ref, commit, branch.old
     git_output(branch.root, *words)
 

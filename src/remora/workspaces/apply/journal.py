@@ -1,4 +1,7 @@
-"""Journal of a change set that is being written to the user's tree. It is kept in the state folder."""
+"""Journal of a change set that is being written to the user's tree.
+
+It is kept in the state folder.
+"""
 
 import fcntl
 import os

@@ -26,7 +26,10 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    r"""Split content into lines that end with `\n`. The last line does not have to end with `\n`."""
+    r"""Split content into lines that end with `\n`.
+
+    The last line does not have to end with `\n`.
+    """
     lines = [line + b"\n" for line in content.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines

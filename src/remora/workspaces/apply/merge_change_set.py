@@ -60,7 +60,10 @@ class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of merging a change set with the current tree. Files that need no change are omitted."""
+    """Result of merging a change set with the current tree.
+
+    Files that need no change are omitted.
+    """
 
     root: Path
     writes: tuple[FileWrite, ...]

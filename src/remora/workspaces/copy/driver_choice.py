@@ -57,7 +57,9 @@ def require_driver(name: str, cache: Path) -> None:
 
 
 def overlay_problem(cache: Path) -> str:
-    """Return the reason why overlay layers do not work in `cache`, or an empty string if they work."""
+    """Return the reason why overlay layers do not work in `cache`, or an empty string if
+    they work.
+    """
     with _ONCE:  # only one thread runs the probe
         return _overlay_problem(cache)
 

@@ -54,7 +54,10 @@ class OverlayDriver:
 
 
 class OverlayCopy:
-    """A job's copy, stored in a layer. Only the upper folder of the layer is scanned for changes."""
+    """A job's copy, stored in a layer.
+
+    Only the upper folder of the layer is scanned for changes.
+    """
 
     def __init__(
         self, base: BaseSnapshot, layers: OverlayMounts, home: Path, names: _Names

@@ -96,7 +96,9 @@ class Workspace:
         self._copy.reset()
 
     def _prune(self, path: str) -> None:
-        """Remove empty folders above a path, so that a new file can have the same name as a folder."""
+        """Remove empty folders above a path, so that a new file can have the same name as a
+        folder.
+        """
         parent = path.rpartition("/")[0]
         while parent:
             try:

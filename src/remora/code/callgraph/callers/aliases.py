@@ -209,7 +209,9 @@ class AliasSearch:
     def _argument_parameters(
         self, file: IndexedFile, number: int, name: str
     ) -> Iterator[tuple[str, str, Any]]:
-        """Yield (path, parameter, term) for each parameter that receives the value from the call."""
+        """Yield (path, parameter, term) for each parameter that receives the value from the
+        call.
+        """
         call = file.lowered.calls[number]
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in arguments if name in file.flows.names_in(term)]
@@ -248,7 +250,10 @@ class AliasSearch:
 
 
 def _is_passed_as_value(file: IndexedFile, scope: int) -> bool:
-    """Return True if the node may be passed as a value. This is impossible for a property getter."""
+    """Return True if the node may be passed as a value.
+
+    This is impossible for a property getter.
+    """
     found = file.scopes[scope]
     in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
     is_getter = in_class and bool(file.decorator_names(scope) & GETTERS)

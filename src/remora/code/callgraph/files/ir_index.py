@@ -57,7 +57,9 @@ class IndexedFile:
 
     @cached_property
     def nodes(self) -> dict[str, int]:
-        """Maps the qualnames of the module, its classes and its functions to their scope numbers."""
+        """Maps the qualnames of the module, its classes and its functions to their scope
+        numbers.
+        """
         return {
             scope.qualname: number
             for number, scope in enumerate(self.scopes)
@@ -69,7 +71,9 @@ class IndexedFile:
         return frozenset(self.lowered.names)
 
     def is_module_level(self, number: int) -> bool:
-        """Return True for the module, its parent (-1), and any class that is not inside a function."""
+        """Return True for the module, its parent (-1), and any class that is not inside a
+        function.
+        """
         return number < 0 or number in self._module_level_scopes
 
     @cached_property

@@ -45,7 +45,10 @@ class SearchScope:
         return self._files(name, self._limit(name, own=own))
 
     def is_caller_file(self, path: str, name: str, *, own: bool) -> bool:
-        """Return True if `caller_files` contains `path`. The file at `path` must mention the name."""
+        """Return True if `caller_files` contains `path`.
+
+        The file at `path` must mention the name.
+        """
         if not (mentioned := mentioned_name(name)):
             return path == lambda_file(name)
         return not self._ctx.is_common(mentioned, self._limit(name, own=own)) or path in self.near

@@ -42,7 +42,10 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
 
 
 def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> Values:
-    """Return the getter or setter of property `name`. The result is empty if it is not a property."""
+    """Return the getter or setter of property `name`.
+
+    The result is empty if it is not a property.
+    """
     for file, number in project_mro(ctx, (CLASS, path, scope)):
         if not (binds := file.scopes[number].binds.get(name, ())):
             continue
