@@ -36,7 +36,7 @@ def describe_errors(
 ) -> list[str]:
     """Return one line per error, in the format `FILE:LINE:COLUMN: key: what is wrong`.
 
-    The errors are in file order. `entries` maps the entries of mappings with arbitrary keys to
+    `entries` maps the entries of mappings with arbitrary keys to
     their models.
     """
     found: dict[KeyPath, list[ErrorDetails]] = {}
@@ -127,7 +127,7 @@ def _expected(detail: ErrorDetails) -> str:
     known = _EXPECTED.get(detail["type"])
     if known:
         return known
-    message = detail["msg"].removeprefix("Value error, ")
+    message = detail["msg"].removeprefix("Value error, ").removeprefix("expected ")
     return re.sub(r"^(Input|String|Value) should (be|match|have) ?", "", message)
 
 

@@ -36,17 +36,17 @@ def _address(value: str) -> str:
     except ValueError:
         valid = False
     if not valid or not value.isprintable() or " " in value:
-        raise ValueError("an address such as http://127.0.0.1:8080/v1")
+        raise ValueError("expected an address such as http://127.0.0.1:8080/v1")
     if "@" in value:
-        raise ValueError("an address without a user name or password")
+        raise ValueError("expected an address without a user name or password")
     return value
 
 
 def _model_name(value: str) -> str:
     if "://" in value:
-        raise ValueError("a model name (set an address in base_url instead)")
+        raise ValueError("expected a model name (set an address in base_url instead)")
     if not value.isprintable():
-        raise ValueError("a model name of printable characters")
+        raise ValueError("expected a model name of printable characters")
     return value
 
 

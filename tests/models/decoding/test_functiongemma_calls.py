@@ -80,7 +80,7 @@ STRICT = [
 ]
 INNER = [
     ("room:hall", "expected a value at 'hall"),
-    ("room:<escape>hall", "a string does not end"),
+    ("room:<escape>hall", "unterminated string"),
     ("level:042", "expected }"),
     ("level:4.", "expected }"),
     ("level:1 ", "expected }"),

@@ -42,13 +42,13 @@ _MOST_PARTS = 20
 
 def _script_path(value: str) -> str:
     if not value.endswith(".pym"):
-        raise ValueError("the path of a .pym script")
+        raise ValueError("expected the path of a .pym script")
     return value
 
 
 def _summarizer(value: str) -> str:
     if value not in SUMMARIZERS and not value.endswith(".pym"):
-        raise ValueError(f"one of {', '.join(SUMMARIZERS)}, or the path of a .pym script")
+        raise ValueError(f"expected one of {', '.join(SUMMARIZERS)}, or the path of a .pym script")
     return value
 
 
@@ -58,7 +58,7 @@ def _check(value: str, info: ValidationInfo[Operations]) -> str:
 
 def _known(value: str, names: Collection[str]) -> str:
     if value not in names and not is_script(value):
-        raise ValueError(f"one of {', '.join(names)}, or the path of a .pym script")
+        raise ValueError(f"expected one of {', '.join(names)}, or the path of a .pym script")
     return value
 
 
@@ -69,7 +69,7 @@ def is_script(value: str) -> bool:
 
 def _checks(value: Any) -> Any:
     if value == []:  # nothing would be checked, and the change would count as verified
-        raise ValueError("at least one check (default: parses and own_lines_only)")
+        raise ValueError("expected at least one check (default: parses and own_lines_only)")
     return value
 
 
@@ -78,13 +78,13 @@ def _goal(value: str) -> str:
     try:
         parts = list(string.Formatter().parse(value))
     except ValueError as error:
-        raise ValueError(f"a string with no fields other than {fields}") from error
+        raise ValueError(f"expected a string with no fields other than {fields}") from error
     # field names only: a format such as {path:>999999999} would exhaust memory
     if any(
         name is not None and (name not in GOAL_FIELDS or form or conversion)
         for _, name, form, conversion in parts
     ):
-        raise ValueError(f"a string with no fields other than {fields}")
+        raise ValueError(f"expected a string with no fields other than {fields}")
     return value
 
 
@@ -92,19 +92,19 @@ def _extension(value: dict[str, Any]) -> dict[str, Any]:
     try:
         Draft202012Validator.check_schema(value)
     except SchemaError as error:
-        raise ValueError(f"a JSON Schema (2020-12): {error.message}") from error
+        raise ValueError(f"expected a JSON Schema (2020-12): {error.message}") from error
     if len(canonical(value)) > _EXTENSION_LIMIT:
-        raise ValueError("a JSON Schema of at most 2 KB")
+        raise ValueError("expected a JSON Schema of at most 2 KB")
     resource = DRAFT202012.create_resource(value)
     resolver = Registry().with_resource("", resource).resolver()
     for reference in _references(value):
         if not reference.startswith("#"):
-            raise ValueError("a JSON Schema without references to other documents")
+            raise ValueError("expected a JSON Schema without references to other documents")
         try:
             resolver.lookup(reference)
         except Unresolvable as error:
             raise ValueError(
-                f"a JSON Schema without unresolved references, got {reference}"
+                f"expected a JSON Schema without unresolved references, got {reference}"
             ) from error
     return value
 

@@ -84,5 +84,5 @@ class AnalyzeOptions:
             raise UsageError(
                 f"{', '.join(given)} cannot be combined with --resume: "
                 "a resumed run keeps its settings",
-                hint="omit it, or start a new run without --resume",
+                hint="omit these options, or start a new run without --resume",
             )

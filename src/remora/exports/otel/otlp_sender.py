@@ -104,7 +104,7 @@ def _post(client: Any, url: str, body: bytes) -> Any:
         if answer.status_code not in _AGAIN or attempt == _TRIES:
             return answer
         time.sleep(_wait_s(answer.headers.get("Retry-After"), attempt))
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("unreachable")
 
 
 def _wait_s(retry_after: str | None, attempt: int) -> float:

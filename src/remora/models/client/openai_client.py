@@ -154,7 +154,7 @@ class OpenAIClient:
             if pause is None:
                 raise self._failed(failure)
             await asyncio.sleep(pause)
-        raise AssertionError("count() does not end")
+        raise AssertionError("unreachable")
 
     async def _send(self, url: str, content: bytes) -> Reply:
         headers = {"Content-Type": "application/json"}

@@ -51,7 +51,7 @@ class ServerConnection:
             if pause is None:
                 raise self._failed(failure)
             time.sleep(pause)
-        raise AssertionError("count() does not end")
+        raise AssertionError("unreachable")
 
     def request_once(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
         """Send a request without retries.

@@ -104,7 +104,7 @@ def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
     weights = [max(found.get(label, 0.0), _SMALLEST) for label in labels]
     total = sum(weights)
     if total < 0.5:
-        raise UnusableAnswer("the response to a ranking request has probabilities for other tokens")
+        raise UnusableAnswer("most of the probability belongs to tokens that are not labels")
     scores = {
         label: math.log(weight / total) for label, weight in zip(labels, weights, strict=True)
     }

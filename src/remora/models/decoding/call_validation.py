@@ -36,7 +36,7 @@ def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
     except RecursionError as too_deep:
         raise BadCall(f"{tool.name}: the arguments are nested too deeply") from too_deep
     except UnicodeEncodeError as error:
-        raise BadCall(f"{tool.name}: half a surrogate pair in the arguments") from error
+        raise BadCall(f"{tool.name}: the arguments contain an unpaired surrogate") from error
     if error is not None:
         raise BadCall(f"{tool.name}: {_reason(error)}")
     return call

@@ -99,7 +99,7 @@ class _Parser:
         if self._accept(ESCAPE):
             text, escape, _ = self._text[self._at :].partition(ESCAPE)
             if not escape:
-                raise BadCall(f"a string does not end: {short_repr(text)}")
+                raise BadCall(f"unterminated string: {short_repr(text)}")
             self._at += len(text) + len(ESCAPE)
             return text
         if self._is_next("{"):

@@ -70,7 +70,7 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
             if os.fstat(file).st_size or not os.path.lexists(compressed_path(place)):
                 yield FileSource(file)
                 return
-        raise NotFound(f"no stream {path}", hint="list the streams with `remora trace list`")
+        raise NotFound(f"{path} does not exist", hint="list the streams with `remora trace list`")
 
 
 def _places(path: Path) -> tuple[Path, ...]:

@@ -49,7 +49,7 @@ def locked_stream(path: Path) -> Iterator[int]:
             file = open_read_only(path)
     except DiskError as error:
         if isinstance(error.__cause__, FileNotFoundError):
-            raise NotFound(f"no stream {path}") from error
+            raise NotFound(f"{path} does not exist") from error
         raise
     try:
         stream_lock.lock_stream(file, path)
