@@ -11,7 +11,7 @@ from pathlib import Path
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import execute_plan
+from remora.bootstrap.execute_plan import execute_plan
 from remora.memory.budget import trim
 from remora.memory.events import AgentStart, Event, ModelRequest, payload
 from remora.memory.projection import apply
@@ -70,7 +70,7 @@ def main() -> dict[str, float]:
 
 async def _measured(prepared: PreparedRun, model: Model) -> list[tuple[int, int, int]]:
     try:
-        await execute_plan(prepared, model, WISH, Silent(), utc_now)
+        await execute_plan(prepared, model, Silent(), utc_now)
         return list(_counts(prepared.project.trace, model))
     finally:
         await model.aclose()

@@ -17,11 +17,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from remora.bootstrap.execute_plan import execute_plan
+from remora.bootstrap.fork_and_retry import retry_jobs
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import execute_plan
-from remora.bootstrap.start_fork import retry_jobs
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
@@ -72,12 +72,12 @@ class Watching:
 
 
 def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
-    prepared = prepare(caller, RunRequest(operations=("lint",)))
+    prepared = prepare(caller, RunRequest(operations=("lint",), concurrency=2))
     fuse.armed = True
 
     async def run(model: Model) -> None:
         try:
-            await execute_plan(prepared, model, RunRequest(concurrency=2), Watching(fuse), utc_now)
+            await execute_plan(prepared, model, Watching(fuse), utc_now)
         finally:
             await model.aclose()
 

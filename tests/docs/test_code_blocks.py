@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import pytest
 
 from remora.agents.definition.agent_yaml import AgentDefinition
+from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import execute_plan
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
@@ -127,7 +127,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     wish = RunRequest(operations=("noprint",))
     prepared = prepare(caller, wish)
     model = ScriptedModel([{"A": -3.0, "B": -0.05}])  # sure of the second print call
-    asyncio.run(execute_plan(prepared, model, wish, Quiet(), utc_now))
+    asyncio.run(execute_plan(prepared, model, Quiet(), utc_now))
     prepared.close()
 
     run = read_run(prepared.project, prepared.run_id)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import execute_plan
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
@@ -53,7 +53,7 @@ def _findings(root: Path) -> int:
 async def _run(caller: Invocation, prepared: PreparedRun) -> None:
     model = connect_model(caller, prepared.project.config)
     try:
-        await execute_plan(prepared, model, WISH, Quiet(), utc_now)
+        await execute_plan(prepared, model, Quiet(), utc_now)
     finally:
         await model.aclose()
 

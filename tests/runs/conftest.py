@@ -16,11 +16,11 @@ import pytest
 from msgspec.structs import replace
 
 from remora.agents.job import AgentResult, Job
+from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import Resumable, prepare_resume, run_remaining
-from remora.bootstrap.run_factory import execute_plan
 from remora.chat import ToolCall
 from remora.errors import ModelError
 from remora.ids import agent_id
@@ -179,7 +179,7 @@ class Desk:
             prepared = renamed(prepared, run_id)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
         try:
-            asyncio.run(execute_plan(prepared, model, request, self.watching, clock))
+            asyncio.run(execute_plan(prepared, model, self.watching, clock))
         finally:
             prepared.close()
         assert self.tree() == before, "nothing is touched before it is accepted"

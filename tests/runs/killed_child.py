@@ -13,11 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import connect_models, prepare_resume, run_remaining
-from remora.bootstrap.run_factory import execute_plan
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
@@ -51,7 +51,7 @@ async def analyze(caller: Invocation, watching: Killing, *, embedded: bool) -> N
     if embedded:
         model = connect_model(caller, prepared.project.config)
     try:
-        await execute_plan(prepared, model, request, watching, utc_now)
+        await execute_plan(prepared, model, watching, utc_now)
     finally:
         await model.aclose()
         prepared.close()

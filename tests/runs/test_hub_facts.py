@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remora.agents.job import Job
-from remora.bootstrap.run_factory import execute_plan
+from remora.bootstrap.execute_plan import execute_plan
 from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.models.scripted import ScriptedModel
@@ -99,7 +99,7 @@ def meddled(desk: Desk, *edits: dict[str, str | bytes | None]) -> str:
     desk.write(FILES)
     request = RunRequest(concurrency=1, node="load")
     prepared = desk.prepare(request)
-    work = execute_plan(prepared, ScriptedModel(first), request, Meddling(desk, [*edits]), utc_now)
+    work = execute_plan(prepared, ScriptedModel(first), Meddling(desk, [*edits]), utc_now)
     try:
         asyncio.run(work)
     finally:

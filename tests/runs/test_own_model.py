@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
+from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import execute_plan
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
@@ -34,8 +34,8 @@ def test_each_operation_asks_its_own_model(tmp_path: Path) -> None:
     prepared = prepare(caller, request)
     configured = ScriptedModel([], name="small")
     larger = ScriptedModel(['{"tool":"submit_result","args":{}}'], name="larger")
-    own = {"wordy": larger}
-    asyncio.run(execute_plan(prepared, configured, request, Quiet(), utc_now, own))
+    own = {"larger": larger}
+    asyncio.run(execute_plan(prepared, configured, Quiet(), utc_now, own))
     prepared.close()
     assert (len(configured.requests), len(larger.requests)) == (0, 1)
     job = read_run(prepared.project, prepared.run_id).jobs[0]

@@ -5,7 +5,6 @@ then used. By default, the project is found from the current directory. `run` is
 prefix of an ID, or `last`. Every function raises RemoraError with a message and a hint.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -21,15 +20,15 @@ from remora.bootstrap.api_arguments import (
     positive,
     run_flags,
 )
+from remora.bootstrap.execute_plan import connect_own_models, execute_plan
+from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.open_project import connect_model, model_flags
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.project_interpreter import check_interpreter
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
-from remora.bootstrap.run_factory import connect_own_models, execute_plan
-from remora.bootstrap.run_limits import planned_within, run_to_end
-from remora.bootstrap.start_fork import ForkRequest, fork_agent, retry_jobs, retry_models
+from remora.bootstrap.run_limits import close_models, planned_within, run_to_end
 from remora.errors import DiskError, UsageError
 from remora.ids import LAST
 from remora.models.protocol import Model
@@ -168,14 +167,18 @@ def execute(
     """
     check_interpreter(run.project, run.python, run.agents.values())
     model = connect_model(invocation, run.project.config)
-    own = connect_own_models(invocation, run, model)
-    _create_records(run.project)
-    connected(model)
+    models = [model]
+    try:
+        own = connect_own_models(invocation, run, model)
+        models += own.values()
+        _create_records(run.project)
+        connected(model)
+    except BaseException:
+        close_models(models)
+        raise
     with watching() if watching is not None else nullcontext(observer) as seeing:
         stopped = run_to_end(
-            lambda: execute_plan(run, model, run.request, seeing, utc_now, own),
-            (model, *own.values()),
-            max_time,
+            lambda: execute_plan(run, model, seeing, utc_now, own), models, max_time
         )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
 
@@ -199,6 +202,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed, concurrency))
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
     wanted = prepare_resume(invocation, project, record)
+    wanted.check_model(model)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
     models = connect_models(invocation, wanted.run.project, wanted.models)
@@ -223,8 +227,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     """
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
-    models = retry_models(invocation, project, view, node)
-    wanted = retry_jobs(invocation, project, view, node, feedback=feedback)
+    wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
     return continue_run(wanted, models, observer, max_time)
 
 
@@ -249,16 +252,11 @@ def fork(
         files=None if files is None else Path(files),
         trusted=trust_run,
     )
-    other = connect_model(invocation, project.config) if model else None
-    try:
-        return fork_agent(invocation, project, request, other)
-    finally:
-        if other is not None:
-            asyncio.run(other.aclose())
+    return fork_with_model(invocation, project, request, configured=model is not None)
 
 
 def accept(  # noqa: PLR0913 (one keyword for each option of the command)
-    run: str = LAST,
+    run: str | RunView = LAST,
     *nodes: str,
     every: bool = False,
     rules: Iterable[str] = (),
@@ -273,24 +271,25 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     Each change set is applied completely or not at all. Pass `nodes` (`path:qualname`, a qualname,
     or a glob) to select changes, or set `every` to select all of them. `rules` and `only_if`
     (`verified`, `docstring-only`) narrow the selection. If `git_branch` is given, each change set
-    becomes a commit on that branch instead.
+    becomes a commit on that branch instead. `run` can also be a RunView that was read before.
     """
     _, project = open_with(root)
-    run_id, narrow = run_named(project.trace, run), parse_filter(as_texts(rules), as_texts(only_if))
+    wanted, narrow = _named(project, run), parse_filter(as_texts(rules), as_texts(only_if))
     if git_branch is not None:
-        wanted = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
+        run_id = wanted if isinstance(wanted, str) else wanted.run_id
+        choice = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
         return accept_onto_branch(
-            project, run_id, git_branch, wanted, trusted=trust_run, progress=progress
+            project, run_id, git_branch, choice, trusted=trust_run, progress=progress
         )
     done = review.accept(
-        project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
+        project, wanted, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
     )
     kept = store_observed(invocation_for(project), project, done.observed)
     return replace(done, notes=[*done.notes, *([kept] if kept else [])])
 
 
 def reject(  # noqa: PLR0913 (one keyword for each option of the command)
-    run: str = LAST,
+    run: str | RunView = LAST,
     *nodes: str,
     every: bool = False,
     rules: Iterable[str] = (),
@@ -306,7 +305,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     _, project = open_with(root)
     return review.reject(
         project,
-        run_named(project.trace, run),
+        _named(project, run),
         nodes,
         every=every,
         narrow=parse_filter(as_texts(rules), as_texts(only_if)),
@@ -356,6 +355,10 @@ def continue_run(
     )
     run = wanted.run
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
+
+
+def _named(project: Project, run: str | RunView) -> str | RunView:
+    return run_named(project.trace, run) if isinstance(run, str) else run
 
 
 def _create_records(project: Project) -> None:

@@ -7,11 +7,11 @@ from os.path import realpath
 from pathlib import Path
 
 from remora.agents.definition.agent import Agent, agent_named, load_agents
+from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub_facts import fact_source
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for
-from remora.bootstrap.run_factory import listeners_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files

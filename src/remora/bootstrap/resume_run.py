@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from remora.agents.definition.agent import Agent
+from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub_facts import fact_source
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_key
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
-from remora.bootstrap.run_factory import listeners_for
-from remora.errors import ModelError, StreamDamaged
+from remora.errors import ModelError, StreamDamaged, UsageError
 from remora.models.protocol import Model
 from remora.models.provider import open_model
 from remora.runs.continuation.resume import check_definition, finish_run
@@ -46,6 +46,16 @@ class Resumable:
         """Return True if the run and all of its attempts have ended."""
         attempts = self.attempts
         return attempts.ended and not attempts.unended and not attempts.unbegun
+
+    def check_model(self, model: str | None) -> None:
+        """Raise UsageError if `model` is a different model. A server address is allowed."""
+        if model is None or "://" in model or not self.models or model in self.models:
+            return
+        raise UsageError(
+            f"the run uses the model {', '.join(self.models)}, not {model}",
+            hint="omit --model, or pass the address of a server that has this model; "
+            "`remora trace fork` can use another model",
+        )
 
 
 def prepare_resume(

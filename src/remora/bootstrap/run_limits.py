@@ -45,6 +45,16 @@ def planned_within(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def close_models(models: Iterable[Model]) -> None:
+    """Close models outside an event loop."""
+
+    async def close() -> None:
+        for each in models:
+            await each.aclose()
+
+    asyncio.run(close())
+
+
 def run_to_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
 ) -> str:

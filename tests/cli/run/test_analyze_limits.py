@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from remora.bootstrap import run_limits
+from remora.bootstrap.operations import BUILT_IN
 from remora.errors import UsageError
 from tests.cli.conftest import Remora
 
@@ -45,3 +46,8 @@ def _plan_for(seconds: float, *, limit: float | None) -> None:
 def test_a_short_limit_stops_the_run_and_not_its_plan(poor: Remora, project: Path) -> None:
     words = ("analyze", "--max-time", "0.001", "--dry-run", "--json")
     assert poor(*words, cwd=project).code == 0
+
+
+def test_help_names_the_operations_that_run_by_default(remora: Remora, tmp_path: Path) -> None:
+    text = " ".join(remora("analyze", "--help", cwd=tmp_path).out.split())
+    assert f"[default: {', '.join(BUILT_IN.defaults)}]" in text

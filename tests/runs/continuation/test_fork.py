@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from remora.agents.definition.agent import load_agent
 from remora.agents.fork import with_agent
 from remora.agents.fork_point import fork_point_at
+from remora.bootstrap.fork_and_retry import ForkRequest, fork_agent, retry_jobs
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.start_fork import ForkRequest, fork_agent, retry_jobs
 from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageError
 from remora.ids import agent_id
 from remora.memory.canonical import canonical_sha256

@@ -13,7 +13,7 @@ import pytest
 from remora.agents.job import Job
 from remora.agents.loop.agent_start import first_context
 from remora.agents.loop.dependencies import AgentDependencies
-from remora.bootstrap.run_factory import execute_plan
+from remora.bootstrap.execute_plan import execute_plan
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import UserFolders
 from remora.errors import DiskError, ModelError, StreamError
@@ -238,9 +238,7 @@ class TestBase:
         shop.project.trace.create()
         (shop.project.trace.run_stream(prepared.run_id)).mkdir()
         with pytest.raises((DiskError, StreamError)):
-            asyncio.run(
-                execute_plan(prepared, ScriptedModel(first), RunRequest(), shop.watching, utc_now)
-            )
+            asyncio.run(execute_plan(prepared, ScriptedModel(first), shop.watching, utc_now))
         prepared.close()
         kept = hashlib.sha256(UNUSED.encode()).hexdigest()
         assert shop.project.trace.objects.get(kept) == UNUSED.encode()
@@ -289,7 +287,7 @@ class TestFaults:
         run_id = shop.analyze(breaks)
         broken = shop.job(run_id, "guarded")
         assert (broken.status, broken.stop_reason) == ("error", "tool_error")
-        assert "Too many links: 'b.py'; check the free space" in (broken.error or "")
+        assert "Too many links: 'b.py'; check the free disk space" in (broken.error or "")
         assert shop.view(run_id).status == "ended"
 
     @pytest.mark.parametrize("concurrency", [1, 2])
@@ -341,7 +339,7 @@ class TestCancelled:
     def test_a_run_that_is_stopped_is_interrupted_and_sound(self, desk: Desk) -> None:
         desk.write({f"m{n}.py": CHOICE for n in range(4)} | {"ruff.toml": RULES})
         before = desk.tree()
-        prepared = desk.prepare()
+        prepared = desk.prepare(RunRequest(concurrency=1))
 
         async def stopped() -> None:
             asked = asyncio.Event()
@@ -353,11 +351,7 @@ class TestCancelled:
                         await asyncio.sleep(60)
                     return await super().ask(request)
 
-            run = asyncio.create_task(
-                execute_plan(
-                    prepared, Waiting(last), RunRequest(concurrency=1), desk.watching, utc_now
-                )
-            )
+            run = asyncio.create_task(execute_plan(prepared, Waiting(last), desk.watching, utc_now))
             await asked.wait()
             run.cancel()
             await run
@@ -395,11 +389,11 @@ def test_a_run_with_the_real_model(shop: Desk) -> None:
     config = ModelConfig()
     model = open_model(config, cache=UserFolders.from_environ(os.environ).cache, api_key=None)
     before = shop.tree()
-    prepared = shop.prepare()
+    prepared = shop.prepare(RunRequest(concurrency=2))
 
     async def carried_out() -> None:
         try:
-            await execute_plan(prepared, model, RunRequest(concurrency=2), shop.watching, utc_now)
+            await execute_plan(prepared, model, shop.watching, utc_now)
         finally:
             await model.aclose()
 

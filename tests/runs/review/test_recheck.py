@@ -158,7 +158,9 @@ def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> Non
     documents.write({"mod.py": MODULE.replace("return 1", "return 2")})
     agent(documents, "parses", "mod.py", 4, DOCUMENTED)
     told = said(documents, run_id)
-    assert told.startswith("after the merge, it cannot be verified again: the agent own changed")
+    assert told.startswith(
+        "after the merge, it cannot be verified again: the agent own has changed"
+    )
 
 
 def test_an_unmerged_change_is_not_checked_again(documents: Desk) -> None:

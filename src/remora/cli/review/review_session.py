@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import click
 
-from remora.bootstrap.observe_tests import store_observed
-from remora.bootstrap.start_fork import retry_jobs, retry_models
+from remora.bootstrap import api
+from remora.bootstrap.fork_and_retry import prepare_retry
 from remora.cli.app.editor import open_in_editor
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -30,7 +30,6 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, own_run, read_run
 from remora.runs.records.run_record import read_own_record
-from remora.runs.review import review as reviews
 from remora.runs.review.pending import GroupBy, pending_changes
 from remora.text import count, escape_line
 
@@ -120,10 +119,9 @@ class _Review:
         self.view = read_run(self.project, record, self.view.jobs)
 
     def accept(self, job: JobView) -> bool:
-        done = reviews.accept(self.project, self.view, [job.agent_id], trusted=self.trusted)
+        done = api.accept(self.view, job.agent_id, root=self.project, trust_run=self.trusted)
         self.view = done.view
-        kept = store_observed(invocation_of(self.options), self.project, done.observed)
-        for told in (*done.notes, *([kept] if kept else [])):
+        for told in done.notes:
             self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
         for met in done.conflicts:
             text = escape_line(f"  conflict; nothing was written: {met['path']}: {met['detail']}")
@@ -137,8 +135,12 @@ class _Review:
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
-        done = reviews.reject(
-            self.project, self.view, [job.agent_id], feedback=why or None, trusted=self.trusted
+        done = api.reject(
+            self.view,
+            job.agent_id,
+            feedback=why or None,
+            root=self.project,
+            trust_run=self.trusted,
         )
         self.view = done.view
         self.done["rejected"] += 1
@@ -147,9 +149,9 @@ class _Review:
     def retry(self, job: JobView) -> bool:
         told = click.prompt("  what to do differently", default="", show_default=False)
         invocation = invocation_of(self.options)
-        asked = self.project, self.view, job.agent_id
-        models = retry_models(invocation, *asked)
-        wanted = retry_jobs(invocation, *asked, feedback=told or None)
+        wanted, models = prepare_retry(
+            invocation, self.project, self.view, job.agent_id, feedback=told or None
+        )
         stopped = run_to_end(self.options, wanted, models)
         self._refresh()
         if stopped:

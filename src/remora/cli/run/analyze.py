@@ -7,6 +7,7 @@ import click
 
 from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import PATH, Options, command
+from remora.errors import UsageError
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
@@ -48,7 +49,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs.")
 @click.option(
     "--engine", type=click.Choice(["local"]), default="local", show_default=True,
-    help="Where to run jobs.",
+    expose_value=False, help="Where to run jobs.",
 )  # fmt: skip
 @click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe.")
 @click.option(
@@ -70,7 +71,17 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "--trust-run", is_flag=True,
     help="With --resume: accept a run that this installation did not start.",
 )  # fmt: skip
-def analyze(options: Options, **asked: Any) -> int:
+def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the request)
+    options: Options,
+    *,
+    model: str | None,
+    allow_unsandboxed: bool,
+    max_time: float | None,
+    dry_run: bool,
+    resume: str | None,
+    trust_run: bool,
+    **asked: Any,
+) -> int:
     """Plan and run jobs, and show what they would change.
 
     Each function, class and module under PATH (default: the whole project) that needs work becomes
@@ -78,7 +89,17 @@ def analyze(options: Options, **asked: Any) -> int:
     It is safe to press Ctrl-C at any time. --resume RUN continues the run with the same settings,
     except --model, --concurrency and --max-time. Write --changed=REV, or put --changed last.
     """
-    from remora.cli.run.analyze_options import AnalyzeOptions
+    from remora.bootstrap.api_arguments import run_flags
+    from remora.cli.run.resume import check_options, resume_run
     from remora.cli.run.start_run import start_run
+    from remora.runs.planning.run_request import RunRequest
 
-    return start_run(options, AnalyzeOptions(**asked))
+    flags = run_flags(model, allow_unsandboxed, asked["concurrency"])
+    if resume is not None:
+        check_options({**asked, "dry_run": dry_run})
+        return resume_run(options, resume, flags, model=model, trusted=trust_run, max_time=max_time)
+    if trust_run:
+        raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
+    return start_run(
+        options, RunRequest(**asked), flags, model=model, max_time=max_time, dry_run=dry_run
+    )

@@ -1,15 +1,14 @@
 """Implements `analyze --resume`, which completes an interrupted run."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
+from remora.bootstrap.resume_run import connect_models, prepare_resume
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import (
-    emit,
-    note,
-)
+from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of
-from remora.cli.run.analyze_options import AnalyzeOptions
 from remora.cli.run.foreground_run import print_run_results, run_to_end
 from remora.cli.views.run_view import run_lines
 from remora.errors import UsageError
@@ -18,17 +17,56 @@ from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_record import read_own_record
 from remora.text import count
 
+_NEW_RUN_OPTIONS = {
+    "paths": "PATH",
+    "operations": "--operation",
+    "node": "--node",
+    "changed": "--changed",
+    "max_nodes": "--max-nodes",
+    "yes": "--yes",
+    "unsafe_fixes": "--unsafe-fixes",
+    "max_turns": "--max-turns",
+    "seed": "--seed",
+    "dry_run": "--dry-run",
+}
+"""Options that only a new run accepts, as they are written."""
 
-def resume(options: Options, run: str, asked: AnalyzeOptions) -> int:
-    """Run the remaining jobs of a run; return the exit code."""
-    asked.check_for_resume()
-    invocation = invocation_of(options, asked.flags())
+
+def check_options(asked: Mapping[str, Any]) -> None:
+    """Raise UsageError if `asked` contains an option that a resumed run cannot change."""
+    given = [
+        written
+        for name, written in _NEW_RUN_OPTIONS.items()
+        if asked[name] not in (None, False, ())
+    ]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} cannot be combined with --resume: "
+            "a resumed run keeps its settings",
+            hint="omit these options, or start a new run without --resume",
+        )
+
+
+def resume_run(
+    options: Options,
+    run: str,
+    flags: Mapping[str, Any],
+    *,
+    model: str | None,
+    trusted: bool,
+    max_time: float | None,
+) -> int:
+    """Run the remaining jobs of a run; return the exit code.
+
+    `flags` contains the settings that options override.
+    """
+    invocation = invocation_of(options, flags)
     project = open_project(invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
-    record = read_own_record(project, run_id, trusted=asked.trust_run)
+    record = read_own_record(project, run_id, trusted=trusted)
     wanted = prepare_resume(invocation, project, record)
-    _refuse_other_model(wanted, asked.model)
+    wanted.check_model(model)
     if wanted.nothing_to_do:
         note(options, f"nothing to resume: run {run_id} has already ended")
         view = read_run(project, record)
@@ -38,16 +76,5 @@ def resume(options: Options, run: str, asked: AnalyzeOptions) -> int:
     models = connect_models(invocation, wanted.run.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
-    stopped = run_to_end(options, wanted, models, asked.max_time)
+    stopped = run_to_end(options, wanted, models, max_time)
     return print_run_results(options, project, run_id, stopped)
-
-
-def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
-    """Raise UsageError if `model` is a different model. A server address is allowed."""
-    if model is None or "://" in model or not wanted.models or model in wanted.models:
-        return
-    raise UsageError(
-        f"the run uses the model {', '.join(wanted.models)}, not {model}",
-        hint="omit --model, or pass the address of a server that has this model; "
-        "`remora trace fork` can use another model",
-    )

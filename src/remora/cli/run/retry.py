@@ -25,8 +25,8 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     The previous attempt is kept in the records with the verdict `retried`. Its change set is
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
+    from remora.bootstrap.fork_and_retry import prepare_retry
     from remora.bootstrap.open_project import open_project
-    from remora.bootstrap.start_fork import retry_jobs, retry_models
     from remora.cli.run.foreground_run import print_run_results, run_to_end
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
@@ -36,8 +36,7 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
-    models = retry_models(invocation, project, view, node)
-    wanted = retry_jobs(invocation, project, view, node, feedback=feedback)
+    wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
     note(options, f"run {run_id}: retrying {count(len(wanted.only or ()), 'job')}")
     stopped = run_to_end(options, wanted, models)
     return print_run_results(options, project, view, stopped, only=wanted.only)

@@ -1,5 +1,9 @@
 """Plans and runs the jobs of `analyze`, and prints the results."""
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
 from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
@@ -9,9 +13,7 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
-from remora.cli.run.analyze_options import AnalyzeOptions
 from remora.cli.run.foreground_run import print_isolation, print_run_results
-from remora.cli.run.resume import resume
 from remora.cli.views.plan_view import jobs_by_file, plan_lines, plan_size, time_estimate
 from remora.cli.views.progress import run_progress
 from remora.errors import UsageError
@@ -20,34 +22,51 @@ from remora.models.protocol import Model
 from remora.models.provider import used_provider
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.json_documents import plan_document
 
 
-def start_run(options: Options, asked: AnalyzeOptions) -> int:
-    """Start or resume a run with the options of `analyze`, and return the exit code."""
-    if asked.resume is not None:
-        return resume(options, asked.resume, asked)
-    if asked.trust_run:
-        raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
-    request, invocation = asked.request(), invocation_of(options, asked.flags())
+def start_run(
+    options: Options,
+    request: RunRequest,
+    flags: Mapping[str, Any],
+    *,
+    model: str | None,
+    max_time: float | None,
+    dry_run: bool,
+) -> int:
+    """Plan a run and start it, and print the results. Return the exit code.
+
+    `flags` contains the settings that options override. With `dry_run`, only the plan is printed.
+    """
+    _refuse_other_files(request.paths)
+    invocation = invocation_of(options, flags)
     project = open_project(invocation, request.paths)
     complete_journals_of(options, project)
-    with planned_within(asked.max_time):
+    with planned_within(max_time):
         prepared = prepare(invocation, request, project)
     try:
-        if asked.dry_run or not prepared.plan.jobs:
-            return _print_plan(options, prepared, asked.model)
+        if dry_run or not prepared.plan.jobs:
+            return _print_plan(options, prepared, model)
         _refuse_too_many(options, invocation, prepared)
         done = execute(
             invocation,
             prepared,
             watching=lambda: run_progress(options),
             connected=lambda model: _announce(options, invocation, prepared, model),
-            max_time=asked.max_time,
+            max_time=max_time,
         )
     finally:
         prepared.close()
     return print_run_results(options, done.project, done.run_id, done.stopped, announced=True)
+
+
+def _refuse_other_files(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.is_file() and path.suffix != ".py":
+            raise UsageError(
+                f"{path} is not a Python file", hint="use .py files, or folders with .py files"
+            )
 
 
 def _refuse_too_many(options: Options, invocation: Invocation, prepared: PreparedRun) -> None:

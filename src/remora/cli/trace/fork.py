@@ -48,10 +48,8 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     given. Use `remora analyze --resume RUN` to run the agent later. `remora trace --help` explains
     AGENT.
     """
-    import asyncio
-
-    from remora.bootstrap.open_project import connect_model, model_flags, open_project
-    from remora.bootstrap.start_fork import ForkRequest, fork_agent
+    from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model
+    from remora.bootstrap.open_project import model_flags, open_project
     from remora.runs.records.name_lookup import stream_named
 
     invocation = invocation_of(options, model_flags(asked["model"]))
@@ -63,12 +61,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
         files=asked["files"],
         trusted=asked["trust_run"],
     )
-    other = connect_model(invocation, project.config) if asked["model"] else None
-    try:
-        made = fork_agent(invocation, project, request, other)
-    finally:
-        if other is not None:
-            asyncio.run(other.aclose())
+    made = fork_with_model(invocation, project, request, configured=bool(asked["model"]))
     if asked["go_on"]:
         return _continue(options, invocation, project, made, trusted=request.trusted)
     emit(options, made.document(), _lines(options, project, made, request.files))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -23,50 +22,43 @@ from remora.workspaces.copy.driver_choice import make_driver
 def connect_own_models(
     invocation: Invocation, prepared: PreparedRun, model: Model
 ) -> dict[str, Model]:
-    """Return the models that agent definitions select instead of `model`, keyed by operation.
+    """Return the models that agent definitions select instead of `model`, keyed by name.
 
     All models use the configured server. Raises ModelError or ConfigError.
     """
-    own: dict[str, Model] = {}
-    for agent in prepared.agents.values():
-        name = agent.definition.model
-        if name is not None and name != model.name:
-            config = prepared.project.config
-            settings = config.model.model_copy(update={"name": name})
-            folder = invocation.folders.cache
-            own[agent.definition.operation] = open_model(
-                settings, cache=folder, api_key=model_key(invocation, config)
-            )
-    return own
+    config = prepared.project.config
+    names = {agent.definition.model for agent in prepared.agents.values()}
+    return {
+        name: open_model(
+            config.model.model_copy(update={"name": name}),
+            cache=invocation.folders.cache,
+            api_key=model_key(invocation, config),
+        )
+        for name in sorted(filter(None, names))
+        if name != model.name
+    }
 
 
 async def execute_plan(
     prepared: PreparedRun,
     model: Model,
-    request: RunRequest,
     observer: RunObserver,
     clock: Callable[[], datetime],
     own: Mapping[str, Model] | None = None,
 ) -> None:
     """Run the plan until all of its jobs have ended.
 
-    `own` maps operations to the models they use instead of `model`. Raises ModelError if a model
-    cannot answer as configured, and OutsideError if a required Hub is not running.
+    `own` contains the models from `connect_own_models`. Raises ModelError if a model cannot answer
+    as configured, and OutsideError if a required Hub is not running.
     """
-    project, base = prepared.project, prepared.base
+    project, base, request = prepared.project, prepared.base, prepared.request
     assert base is not None, "a new run has a base"
-    own = own or {}
-    names = {
-        agent.definition.model: own.get(operation, model)
-        for operation, agent in prepared.agents.items()
-        if agent.definition.model is not None
-    }
-    models = {**names, model.name: model}
+    models = {**(own or {}), model.name: model}
     for agent in prepared.agents.values():  # before anything is recorded
         used = models[agent.definition.model or model.name]
         query_settings_for(project.config, agent, used, request)
     async with prepared.source.opened() as facts:
-        run = replace(prepared, request=request).start(
+        run = prepared.start(
             models=models,
             settings={**project.config.model_dump(mode="json"), **_settings(model, request)},
             facts=facts,

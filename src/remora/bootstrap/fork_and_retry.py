@@ -6,10 +6,12 @@ from pathlib import Path
 from remora.agents.fork import with_agent, with_model
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
+from remora.bootstrap.run_limits import close_models
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.continuation import fork as forks
@@ -29,6 +31,22 @@ class ForkRequest:
     turn: int
     files: Path | None = None
     trusted: bool = False
+
+
+def fork_with_model(
+    invocation: Invocation, project: Project, request: ForkRequest, *, configured: bool
+) -> ForkResult:
+    """Start a fork of an agent with the configured model, or else with the agent's model.
+
+    Raises ModelError, and whatever `fork_agent` raises.
+    """
+    if not configured:
+        return fork_agent(invocation, project, request)
+    model = connect_model(invocation, project.config)
+    try:
+        return fork_agent(invocation, project, request, model)
+    finally:
+        close_models([model])
 
 
 def fork_agent(
@@ -58,17 +76,27 @@ def fork_agent(
     return forks.fork(project, record, request.agent_id, request.turn, as_now, files=request.files)
 
 
-def retry_models(
-    invocation: Invocation, project: Project, view: RunView, node: str
-) -> dict[str, Model]:
-    """Connect to the models needed to retry the node's jobs, and return them keyed by name.
+def prepare_retry(
+    invocation: Invocation,
+    project: Project,
+    view: RunView,
+    node: str,
+    *,
+    feedback: str | None = None,
+) -> tuple[Resumable, dict[str, Model]]:
+    """Create new attempts of a node's jobs, and return them with their connected models.
 
-    Call this function before recording anything. Raises ModelError, and whatever `jobs_to_retry`
-    raises.
+    `view` is the result of `own_run`. Nothing is recorded if a model is not available. Raises
+    ModelError, and whatever `retry_jobs` raises.
     """
     names = [job.model or "" for job in retries.jobs_to_retry(view, node)]
     begun = replace(project, config=recorded_config(project.config, view.start))
-    return connect_models(invocation, begun, names)
+    models = connect_models(invocation, begun, names)
+    try:
+        return retry_jobs(invocation, project, view, node, feedback=feedback), models
+    except BaseException:
+        close_models(models.values())
+        raise
 
 
 def retry_jobs(
