@@ -27,7 +27,7 @@ Expected outcomes, such as a failed tool or a remaining finding, are values and 
 
 
 class RemoraError(Exception):
-    """Base class.
+    """Base class of Remora's exceptions.
 
     `hint` suggests what the user can do. `code` identifies the class in JSON output.
     """
@@ -64,8 +64,8 @@ class NotFound(RemoraError):
 
 
 class Conflict(RemoraError):
-    """A change cannot be applied, usually because the user's files have changed. None of the change
-    set was written.
+    """A change cannot be applied, usually because the user's files have changed. Nothing from the
+    change set was written.
     """
 
 

@@ -20,7 +20,7 @@ def escape_line(text: str) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """Return `text`. If it exceeds `limit` characters, it is truncated and ends with `…`."""
+    """Return `text`, truncated and ending with `…` if it exceeds `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

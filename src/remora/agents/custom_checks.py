@@ -74,7 +74,7 @@ def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
 
 
 def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:
-    """Yield the findings in changed Python files. The findings in other files are the same."""
+    """Yield the findings in changed Python files. Other files have the same findings as before."""
     for path in sorted(files):
         if path.endswith((".py", ".pyi")):
             yield from ({**finding, "path": path} for finding in lint(path))

@@ -93,7 +93,7 @@ class _ForkPointFold:
 
     @property
     def _ready(self) -> bool:
-        """Return True if the stream is a fork that has not run yet and starts at a decision."""
+        """Return True if the stream is that of a fork that has not run and starts at a decision."""
         start = self._start
         return start is not None and start.decides and self._last is self._first
 

@@ -70,7 +70,7 @@ class _ReplayFold:
         self._loaded: dict[tuple[str, str], Script] = {}
 
     def add(self, event: Event) -> Iterator[ScriptReplay]:
-        """Replay the scripts that ran in this event, then apply its delta."""
+        """Replay the scripts whose results the event records, then apply the event's delta."""
         if event.type == AgentStart.type:
             self._begin(event)
             return

@@ -11,7 +11,7 @@ async def run_in_thread(work: Callable[..., _T], *args: object) -> _T:
     """Run `work(*args)` in a thread and return its result.
 
     If the task is cancelled, wait for the work to finish before raising CancelledError. A thread
-    cannot be stopped, and its file tree is reused after the job.
+    cannot be stopped, and the file tree that it uses is reused after the job.
     """
     task = asyncio.ensure_future(asyncio.to_thread(work, *args))
     try:

@@ -1,8 +1,8 @@
 """Remora's commands as Python functions. They print nothing.
 
 `root` is the project's folder, or an open Project such as `RunResult.project`, whose operations are
-then used. By default, the project is found from the current directory. `run` is a run ID, a unique
-prefix of an ID, or `last`. Every function raises RemoraError with a message and a hint.
+then used. The default is the project that contains the current directory. `run` is a run ID, a
+unique prefix of an ID, or `last`. Errors are raised as RemoraError with a message and a hint.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -89,7 +89,7 @@ def plan(
 ) -> Plan:
     """Return the jobs that `analyze` would run with the same arguments.
 
-    This does not need a model, and nothing is recorded.
+    No model is needed, and nothing is recorded.
     """
     request = RunRequest(
         paths=as_paths(paths),

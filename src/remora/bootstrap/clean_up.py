@@ -1,4 +1,4 @@
-"""Finds what `clean` can remove: leftover files, and Hub databases of this or deleted projects."""
+"""Finds what `clean` can remove: leftover files, the project's Hub and Hubs of deleted projects."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,8 +25,8 @@ def cleanable(
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """Return the items that can be removed, and the runs that cannot be removed.
 
-    Each item has a function that removes it, and each run has the reason to keep it. If `observed`
-    is true, the links that `hub observe` recorded in this project can also be removed.
+    Each item comes with a function that removes it, and each run with the reason for keeping it. If
+    `observed` is true, the links that `hub observe` recorded in this project can also be removed.
     """
     acts, kept = find_removable(project, now)
     hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project, observed=observed)]

@@ -25,7 +25,7 @@ from remora.runs.records.run_record import read_own_record
 
 @dataclass(frozen=True, kw_only=True)
 class ForkRequest:
-    """The arguments of `trace fork`. `files` is the folder for the files of the turn, if any."""
+    """The arguments of `trace fork`. `files` is the folder to write the turn's files to, if any."""
 
     agent_id: str
     turn: int

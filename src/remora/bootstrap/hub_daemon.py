@@ -71,7 +71,7 @@ def run_hub(
 
 
 def _end_unfinished() -> None:
-    """Exit immediately if threads are still computing answers. Python would wait for them."""
+    """Exit immediately if threads are still computing answers. A normal exit waits for them."""
     if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):

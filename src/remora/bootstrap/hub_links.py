@@ -10,7 +10,7 @@ from remora.hub.store.reader import open_snapshot
 class LinkCount(NamedTuple):
     """The progress of precomputing links.
 
-    `found` is the number of nodes whose links are stored, and `nodes` is the number of all nodes.
+    `found` is the number of nodes whose links are stored, and `nodes` is the total number of nodes.
     `complete` is True if all links are stored and up to date.
     """
 
@@ -20,7 +20,7 @@ class LinkCount(NamedTuple):
 
 
 def linked(places: HubPaths) -> LinkCount | None:
-    """Return the progress of precomputed links, or None if the database cannot be read."""
+    """Return the progress of precomputing links, or None if the database cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
         return None

@@ -24,8 +24,8 @@ def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
     """Return the paths of the project's Hub.
 
     Raises UsageError if the root, the database or the socket path is invalid. Also raises
-    UsageError if another program created a file at a path that the Hub uses next to `--db`. The Hub
-    would otherwise overwrite this file.
+    UsageError if a file that the Hub would create next to `--db` already exists and belongs to
+    another program, because the Hub would overwrite that file.
     """
     if target.db is not None and _is_foreign(target.db):
         raise UsageError(
@@ -48,7 +48,7 @@ def root_above(invocation: Invocation, places: HubPaths) -> Path | None:
     """Return a parent folder that is probably the project root, or None if there is no such folder.
 
     A parent folder is a likely root if it has a Hub or a pyproject.toml. Returns None unless the
-    root defaulted to the current directory, without `--root`, a git repository or a remora.yaml.
+    current directory is the root only because there is no `--root`, git repository or remora.yaml.
     """
     root = places.root
     if (

@@ -39,7 +39,7 @@ class Invocation:
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
         """Return the folder given with `--root`, or the project root.
 
-        The project root is found from the first of `paths`, or else from the current directory.
+        The search for the root starts at the first of `paths`, or else at the current directory.
         """
         if self.root is not None:
             if not self.root.is_dir():
@@ -66,7 +66,7 @@ class Invocation:
 
 
 def path_hint(absent: Path, folder: Path) -> str:
-    """Return a hint for a path that does not exist, such as a node given without `--node`."""
+    """Return a hint for a path that does not exist, possibly a node given without `--node`."""
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
         words = shlex.join([file, "--node", node])
@@ -77,8 +77,8 @@ def path_hint(absent: Path, folder: Path) -> str:
 def is_configured(invocation: Invocation, root: Path) -> bool:
     """Return True if there is a file, environment variable or flag that could change a setting.
 
-    If this is False, callers use the defaults, because reading a configuration takes longer than
-    most queries.
+    If the result is False, callers use the defaults, because reading a configuration takes longer
+    than most queries.
     """
     return (
         invocation.config_file is not None

@@ -57,10 +57,10 @@ class Observed:
 
 
 class PreparedTests:
-    """A test run whose settings are validated. No project code runs before `run` is called."""
+    """A test run with validated settings. No project code runs before `run` is called."""
 
     def __init__(self, invocation: Invocation, options: ObserveOptions) -> None:
-        """Check the user's consent, pytest and the configuration.
+        """Check the configuration and the user's consent, and find the project's interpreter.
 
         Raises UsageError or ConfigError.
         """
@@ -103,7 +103,7 @@ class PreparedTests:
 def store_observed(
     invocation: Invocation, project: Project, observation: Observation | None
 ) -> str:
-    """Store the observation of accepted tests in the Hub.
+    """Store in the Hub what was observed while the accepted tests ran.
 
     Returns an error message, or an empty string if there was no error. Does nothing if the Hub is
     disabled in the configuration.

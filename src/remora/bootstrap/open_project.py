@@ -146,7 +146,7 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
 def model_key(invocation: Invocation, config: "Config") -> str | None:
     """Return the API key for the configured address, or None if there is no key.
 
-    An address set by the project's configuration does not get a key.
+    No key is returned for an address that is set by the project's configuration.
     """
     from remora.config.loading import api_key
 

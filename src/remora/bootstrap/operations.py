@@ -1,4 +1,4 @@
-"""The built-in operations. No other module imports them."""
+"""The built-in operations. Only this module imports them individually."""
 
 from remora.operations.base import Operations
 from remora.operations.docstring.operation import DOCSTRING

@@ -88,7 +88,7 @@ def _refuse_whole_disk(root: Path) -> None:
 
 
 def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
-    """Return the agents for these operations. Raises NotFound if an operation is unknown."""
+    """Return the agents with the given names or operations. Raises NotFound if any is unknown."""
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
     return tuple({agent.definition.operation: agent for agent in named}.values())

@@ -26,8 +26,8 @@ _SCALARS = (str, int, float, bool, type(None))
 class _Layers(NamedTuple):
     """The result of merging layers.
 
-    `values` contains plain values, and `config` is the corresponding Config. `set_by` and `places`
-    contain the layer and the place that set each value.
+    `values` contains plain values, and `config` is the corresponding Config. `set_by` contains the
+    layer that set each value, and `places` the place where the value was set.
     """
 
     values: dict[str, Any]
@@ -108,11 +108,11 @@ def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
 
 
 def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, str]:
-    """Return the API keys for the model, keyed by the layer that sets them.
+    """Return the API keys for the model, each keyed by the layer that sets it.
 
     The environment may set REMORA_API_KEY or OPENAI_API_KEY, and the user's file may set
     model.api_key. Keys are never part of a Config. Raises DiskError if the user's file cannot be
-    read, and ConfigError if it is invalid. Error messages never contain a key.
+    read, and ConfigError if the file is invalid. Error messages never contain a key.
     """
     variables = ("REMORA_API_KEY", "OPENAI_API_KEY")
     values = (environ.get(name, "").strip() for name in variables)

@@ -24,7 +24,7 @@ def has_settings(root: Path) -> bool:
 def read_settings(root: Path) -> "ParsedYaml | None":
     """Return the `[tool.remora]` table, or None if it is missing.
 
-    Raises ConfigError if the file is not valid TOML in UTF-8.
+    Raises ConfigError if the file is not valid TOML encoded as UTF-8.
     """
     import tomllib
 

@@ -98,7 +98,7 @@ class MemoryConfig(Section):
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """Keys for queries on the index."""
+    """Keys by which the index can be queried."""
     durability: Literal["event", "turn", "none"] = "turn"
     """Sync streams to disk after each event, after each turn, or never (none)."""
     global_events: bool = False
@@ -135,7 +135,8 @@ class ModelConfig(Section):
     machine.
     """
     name: ModelName | None = None
-    """Name of the model on that server. null means the model that the server provides."""
+    """Name of the model on the server at base_url. null means the model that the server provides.
+    """
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt."""
     decoding: Literal["auto", "rank", "grammar", "tool_call"] = "auto"
@@ -163,7 +164,7 @@ class EscalationConfig(Section):
     machine.
     """
     name: ModelName | None = None
-    """Name of the larger model on that server."""
+    """Name of the larger model on its server."""
 
 
 class HubConfig(Section):
@@ -294,11 +295,11 @@ class Config(Section):
     exclude: Patterns = ()
     """Glob patterns for files to skip, relative to the project's root."""
     operations: Annotated[dict[OperationName, _Operation], BeforeValidator(_with_names)] = {}
-    """Settings of each operation. Its max_turns overrides runner.max_turns."""
+    """Settings of each operation. An operation's max_turns overrides runner.max_turns."""
     _set_by: Mapping[tuple[str | int, ...], str] = PrivateAttr(default_factory=dict)
 
     def layer_of(self, *where: str) -> str | None:
-        """Return the layer that set a value (user, project, environment, flag), or None."""
+        """Return the layer (user, project, environment or flag) that set a value, or None."""
         return self._set_by.get(where)
 
     @property

@@ -66,8 +66,8 @@ class UserFolders(NamedTuple):
     def of_this_process(cls) -> "UserFolders":
         """Return the folders for the environment of this process.
 
-        This is for library code that runs without a composition root. Raises ConfigError if HOME is
-        needed but is not an absolute path.
+        Only library code that runs without a composition root needs this method. Raises ConfigError
+        if HOME is needed but is not an absolute path.
         """
         return cls.from_environ(os.environ)
 

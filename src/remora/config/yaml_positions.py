@@ -94,7 +94,7 @@ def _place_after(text: str, name: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """A SafeLoader that rejects aliases, because nested aliases could exhaust the memory."""
+    """A SafeLoader that rejects aliases, because nested aliases could exhaust memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):

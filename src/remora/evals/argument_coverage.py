@@ -1,4 +1,4 @@
-"""Analysis of where in the packet the values of call arguments occurred."""
+"""Analysis of where the values of call arguments occurred in the packet."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,9 +29,9 @@ _APART = "\0"
 def argument_values(arguments: Any) -> list[str]:
     """Return the strings and numbers in `arguments`, in order and including duplicates.
 
-    White space in strings is collapsed. Booleans, nulls, strings with fewer than two characters,
-    and integers whose absolute value is less than `SMALL_INTEGER` are ignored, because they could
-    be in any packet.
+    Whitespace in strings is collapsed. Booleans, nulls, strings with fewer than two characters, and
+    integers whose absolute value is less than `SMALL_INTEGER` are ignored, because they could be in
+    any packet.
     """
     return [text for leaf in _leaves(arguments) if (text := _value(leaf))]
 

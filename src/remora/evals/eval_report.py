@@ -49,7 +49,7 @@ class ToolCounts(msgspec.Struct):
             setattr(self, name, combine(getattr(self, name), getattr(other, name)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tool's entry in the report. If a total is zero, its share is reported as 1."""
+        """Return the tool's entry in the report. A share of a total of zero is reported as 1."""
         return {
             "coverage": _share(self.covered, self.values),
             "packet_tokens": round(self.tokens / self.calls, 1) if self.calls else 0,
@@ -88,7 +88,7 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     """Results of all settings on the same streams. The first setting is the recorded one.
 
     `counters` describes how tokens were counted. `skipped` lists the streams that were skipped,
-    with the reason.
+    each with the reason.
     """
 
     arms: tuple[Arm, ...]

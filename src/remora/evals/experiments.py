@@ -182,8 +182,8 @@ class _StreamCount:
 class _SummarizerLookup:
     """Finds the summarizers of an agent's tools.
 
-    They come from the agent's current definition, or from the recorded definition if the agent no
-    longer exists.
+    The summarizers come from the agent's current definition, or from the recorded definition if the
+    agent no longer exists.
     """
 
     def __init__(self, root: Path, operations: Operations) -> None:
@@ -226,7 +226,7 @@ class _SummarizerLookup:
 def _events_with_payloads(
     folder: TraceFolder, agent: str
 ) -> Iterator[tuple[Event, Payload | None]]:
-    """Yield each event together with its payload, with blobs resolved.
+    """Yield each event and its payload, in which blob references are resolved.
 
     The payload is None if the evaluation does not need events of this type.
     """

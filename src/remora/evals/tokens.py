@@ -13,10 +13,10 @@ _GUESSED = 0.5
 
 
 class EstimatedCounter:
-    """Estimates token counts by multiplying UTF-8 bytes by a ratio, rounded up.
+    """Estimates token counts by multiplying the number of UTF-8 bytes by a ratio and rounding up.
 
     The ratio is measured on recorded requests that were counted by the same tokenizer. If there are
-    no such requests, it is one half, as in `ContextManager`.
+    no such requests, the ratio is one half, as in `ContextManager`.
     """
 
     exact = False

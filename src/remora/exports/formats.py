@@ -45,10 +45,10 @@ def export_chunks(
 ) -> Iterator[bytes]:
     """Yield the bytes of the exported file.
 
-    Memory use is bounded by the stream of one agent or, for preferences, by the streams of one
-    node. When exporting a run or all streams, unreadable agents are skipped and counted in `tally`.
-    When exporting a single agent, StreamDamaged or NotFound is raised. A stream with an invalid
-    hash is not exported at all.
+    Memory use is bounded by the size of one agent's stream or, for preferences, of the streams of
+    one node. When exporting a run or all streams, unreadable agents are skipped and counted in
+    `tally`. When exporting a single agent, StreamDamaged or NotFound is raised. A stream with an
+    invalid hash is not exported at all.
     """
     if options.format in ("sft", "preference"):
         tally.plain = _all_plain(folder, groups)

@@ -1,4 +1,4 @@
-"""Transcript of a stream in Markdown, in which recorded text is escaped."""
+"""Markdown transcript of a stream. Recorded text is escaped."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -99,8 +99,8 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
 def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
     """Yield all runs in name order, then agents that have no run.
 
-    If a stream is damaged, yield its error instead. The agents of a damaged run are left out,
-    because their reviews are unknown.
+    If a stream is damaged, its error is yielded instead of a bundle. The agents of a damaged run
+    are left out, because their reviews are unknown.
     """
     seen: set[str] = set()
     damaged: set[str] = set()

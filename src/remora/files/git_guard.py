@@ -1,6 +1,6 @@
 """Checks for pipes and devices in an untrusted repository.
 
-Git would block forever when it reads them.
+Git would block forever if it read them.
 """
 
 import os
@@ -38,7 +38,7 @@ def check_git_files(root: Path) -> None:
 def check_excludes(root: Path, top: Path) -> None:
     """Check the excludes file set in git's configuration.
 
-    Raises OutsideError if it is a pipe or a device, or if git fails.
+    Raises OutsideError if the file is a pipe or a device, or if git fails.
     """
     output = git_output(root, "config", "--path", "-z", "core.excludesFile", succeeds=(0, 1))
     if output:

@@ -1,6 +1,6 @@
-"""Detection of reserved names: files that no change may write.
+"""Detection of the names of reserved files, which no change may write.
 
-These are version control data, recordings and Remora's settings.
+Reserved files are version control data, recordings and Remora's settings.
 """
 
 import re

@@ -57,9 +57,9 @@ class HubClient:
     requested files. It never writes anything.
 
     `socket` and `db` default to the paths that `remora hub start` uses. `places` overrides all
-    paths. `deadline` is the time limit of a request in seconds. Facts that are not available by
-    then are left out. A fact is null if its source cannot provide it. `files` may be a function,
-    which is called when files must be read.
+    paths. `deadline` is the time limit of a request in seconds. Facts that are not available within
+    this time are left out. A fact is null if its source cannot provide it. `files` may be a
+    function, which is called when files must be read.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class HubClient:
     async def _run_in_thread(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """Run `ask` in the fallback thread and return its result.
 
-        Returns None if it does not finish before the deadline. A late result is ignored.
+        Returns None if `ask` does not finish before the deadline. A late result is ignored.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -279,7 +279,7 @@ def _path(named: str | Path | None) -> Path | None:
 def _is_utf8(key: str) -> bool:
     """Return True if the key can be encoded as UTF-8.
 
-    Every node key can be encoded. Other keys cannot be sent.
+    Every node's key can be encoded. Strings that cannot be encoded are never sent.
     """
     try:
         key.encode()

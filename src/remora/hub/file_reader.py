@@ -43,7 +43,7 @@ class Content(NamedTuple):
     def file_hash(self) -> str:
         """SHA-256 hash of the bytes.
 
-        For a skipped file, this is the reason instead, which never equals a hash.
+        A skipped file has the reason for skipping it instead, which never equals a hash.
         """
         return self.skipped or sha256(self.data).hexdigest()
 

@@ -36,7 +36,7 @@ _COMPARED_FIELDS = (
 class Difference(NamedTuple):
     """A difference between the index and the files.
 
-    `field` is `key` if the node exists only in one of them, and `lowered` if the IR differs.
+    `field` is `key` if the node exists in only one of them, and `lowered` if the IR differs.
     """
 
     key: str
@@ -99,7 +99,9 @@ def _node_differences(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Diff
 
 
 def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
-    """Yield differences in precomputed links. Yield nothing more once links are missing."""
+    """Yield differences in precomputed links. Stop at the first node that lacks any stored
+    links.
+    """
     if (links := view.links()) is None:
         return
     now: _FreshLinks | None = None

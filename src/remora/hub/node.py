@@ -66,16 +66,16 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     callees: tuple[Edge, ...] | None
     related_tests: tuple[Related, ...] | None
     line_start: int
-    """Line of the first decorator or the definition, starting at 1."""
+    """Line of the first decorator, or of the definition if there is none. Lines start at 1."""
     line_count: int
     complexity: int | None
     """Cyclomatic complexity as computed by radon. Null for modules."""
     has_type_hints: bool
-    """True if the return and all parameters except self and cls are annotated."""
+    """True if the return value and all parameters except self and cls are annotated."""
     partial: bool
     """True if the file has a syntax error, so that only some facts could be recovered."""
     last_updated: str | None
-    """RFC 3339 time of the last change. Edits that do not affect this node do not change it."""
+    """RFC 3339 time of the last change that affected this node."""
     update_source: UpdateSource
     extra: dict[str, Any]
     """Results of user scripts, keyed by script name."""

@@ -13,8 +13,8 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
     """An observed call. It is dropped when the `anchor` of its caller changes.
 
     `above_end` contains the lines of the calls, sorted and without duplicates. Each line is counted
-    upward from the caller's last line, which is 0. The current line number is `line_start +
-    line_count - 1 - above_end`. It stays correct when the caller moves or its docstring changes.
+    upward from the caller's last line, which is 0, so it stays correct when the caller moves or its
+    docstring changes. The current line number is `line_start + line_count - 1 - above_end`.
     """
 
     caller: str
@@ -47,9 +47,9 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(node: NodeFacts) -> str:
-    """Return the hash of a node's body, or of the source for a module.
+    """Return the hash of a node's body, or the source hash of a module.
 
-    The body hash cannot be used for a module, because its last line may be after its body.
+    A module's body hash cannot be used, because the module's last line may be after its body.
     """
     return node.source_hash if node.node_type == "module" else node.body_hash
 

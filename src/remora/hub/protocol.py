@@ -293,7 +293,7 @@ def answer_line(request: Request, generation: int, result: Any) -> bytes:
 
 
 def encoded(result: Any) -> Raw:
-    """Encode a result, so that it can be sent several times."""
+    """Encode a result once so that it can be sent several times."""
     return Raw(_encoder.encode(result))
 
 
@@ -303,7 +303,7 @@ def problem_line(refused: Refused) -> bytes:
 
 
 def event_line(generation: int, changed: tuple[str, ...]) -> bytes:
-    """Return the line for the event of a new generation, including the newline."""
+    """Return the event line for a new generation, including the newline."""
     return _encoder.encode(Changed(generation=generation, changed=changed)) + b"\n"
 
 

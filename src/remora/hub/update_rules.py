@@ -40,7 +40,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of a file.
+    """A change to a file.
 
     `now` is None if the file was deleted. `before` is the old path if the file was renamed.
     """
@@ -130,7 +130,7 @@ class RulesEngine:
     """Determines the actions that a change requires. The result is deterministic."""
 
     def actions(self, change: FileChange, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
-        """Return the actions in execution order. If no facts can differ, there are none."""
+        """Return the actions in execution order, or an empty tuple if no facts can differ."""
         if change.now is None:
             return _actions_for_deleted(change.path, known)
         if change.kind == "renamed" and change.before is not None:
@@ -182,7 +182,7 @@ def _actions_for_modified(
 def _differing_nodes(
     now: Fingerprints, known: Fingerprints
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the nodes whose heads are new or changed, and the nodes whose bodies are."""
+    """Return the nodes with new or changed heads, and the nodes with new or changed bodies."""
     before = known.nodes.get
     pairs = [(name, node, before(name)) for name, node in now.nodes.items()]
     return (

@@ -1,4 +1,4 @@
-"""Token budget, which trims a packet step by step (`trim/1`).
+"""Trimming of packets to a token budget, step by step (`trim/1`).
 
 The least valuable parts are removed first.
 """

@@ -26,8 +26,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A changed file.
 
-    `before` and `after` are the SHA-256 hashes of its content, or null if the file does not exist.
-    `mode` contains its permission bits.
+    `before` and `after` are the SHA-256 hashes of the content before and after the change, or null
+    if the file does not exist. `mode` contains the permission bits.
     """
 
     path: str
@@ -192,7 +192,7 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
 
 
 class AgentError(Payload, frozen=True, kw_only=True):
-    """An error in a turn, of a `kind` such as `bad_call`, `context_truncated` or `model_error`.
+    """An error in a turn, with a `kind` such as `bad_call`, `context_truncated` or `model_error`.
 
     If a component failed, `hint` suggests how to fix the problem.
     """

@@ -71,9 +71,9 @@ class DefaultSummarizer(Summarizer):
     """Default for tools without a summarizer.
 
     The summary is `Executed X`, and the knowledge consists of short facts from structured results.
-    The facts are grouped by path, without list indices and duplicates (`path=v1,v2;path=…`), in
-    entries of at most 490 characters. Of all formats that were measured, this format keeps the most
-    arguments of later calls in the packet.
+    The facts are grouped by path, without list indices or duplicates (`path=v1,v2;path=…`), in
+    entries of at most 490 characters. Of the formats measured, this one most often keeps the values
+    that later calls need as arguments.
     """
 
     def __init__(self, tool: str) -> None:

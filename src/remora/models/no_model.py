@@ -1,6 +1,6 @@
 """`NoModel`, which is used if there is no model.
 
-Rules then take the first candidate of each turn.
+In that case, rules take the first candidate of each turn.
 """
 
 from typing import Any

@@ -119,7 +119,7 @@ class Model(Protocol):
 
 
 def without_cache(request: Request) -> Request:
-    """Disable the prompt cache for the request, so that a seed reproduces its answer."""
+    """Return the request with the prompt cache disabled, so that a seed reproduces its answer."""
     decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
     return msgspec.structs.replace(request, decoding=decoding)
 

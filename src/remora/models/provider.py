@@ -48,7 +48,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of the configured model.
 
     `document` is the output of `model status --json`. `problem` is the reason the model cannot be
-    used. If `is_optional` is True, runs work without the model, and rules make all decisions.
+    used. If `is_optional` is True, no model is needed, because rules make all decisions.
     """
 
     document: dict[str, Any]

@@ -75,8 +75,8 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """Totals of several jobs. `measure` returns the numbers shown under `key` in JSON documents.
 
-    The arguments of `measure` are the findings of the jobs and the number of findings in the plan.
-    It returns None if no job did this kind of work.
+    `measure` receives the findings of the jobs and the number of findings in the plan. It returns
+    None if no job did this kind of work.
     """
 
     key: str
@@ -202,7 +202,7 @@ class Operations:
     ) -> None:
         """Check that the interpreter can run the checks and host functions named in `used`.
 
-        None means all of them. Raises HostError if it cannot.
+        If `used` is None, all are checked. Raises HostError if the interpreter cannot run them.
         """
         for parts in self._parts:
             names = {*parts.checks, *(each.name for each in parts.host_functions)}

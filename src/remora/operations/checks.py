@@ -54,8 +54,7 @@ def own_lines_only(submission: Submission) -> str:
 def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
     """Return the keys of the nodes that the file contained before the change.
 
-    Any other function belongs to its enclosing node. For example, a fix may turn a lambda into a
-    function.
+    Any other function, such as one that a fix made from a lambda, belongs to its enclosing node.
     """
     module = parse_module(path, before) if before is not None else None
     return frozenset(n.key for n in module.nodes) if isinstance(module, Module) else frozenset()

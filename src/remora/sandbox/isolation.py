@@ -75,9 +75,8 @@ def describe_level(level: int) -> str:
 
 
 def level_problem(level: int) -> str:
-    """Return the reason that this machine does not support a level.
-
-    Returns an empty string if the level is supported.
+    """Return why this machine does not support a level, or an empty string if the level is
+    supported.
     """
     with _ONCE:  # only one thread runs the probe
         return _problem_of(level)

@@ -48,7 +48,7 @@ class OverlayMounts:
                 _request(self._child, f"drop {layer.name}")
 
     def renew(self, layer: Path) -> None:
-        """Discard the changes of a layer. Raises DiskError if it cannot be mounted again."""
+        """Discard the changes of a layer. Raises DiskError if the layer cannot be mounted again."""
         with self._lock:
             if self._child is not None:
                 _request(self._child, f"drop {layer.name}")

@@ -18,9 +18,9 @@ _CHUNK = 65536
 class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a subprocess.
 
-    A negative `returncode` means that the subprocess was killed by the signal with that number.
-    `isolation` is the level at which it ran. `truncated` is True if only the beginning of an output
-    stream was kept.
+    A `returncode` of -N means that the subprocess was killed by signal N. `isolation` is the level
+    at which the subprocess ran. `truncated` is True if only the beginning of an output stream was
+    kept.
     """
 
     returncode: int

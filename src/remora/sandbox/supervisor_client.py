@@ -1,4 +1,4 @@
-"""Starting commands under a supervisor, which kills a command's whole process tree."""
+"""Functions that start commands under a supervisor, which kills a command's whole process tree."""
 
 import contextlib
 import functools

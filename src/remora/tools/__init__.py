@@ -1,1 +1,1 @@
-"""Tools, which are scripts that access a file tree only through a fixed set of host functions."""
+"""Tools: scripts that access a file tree only through a fixed set of host functions."""

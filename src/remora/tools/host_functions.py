@@ -55,8 +55,8 @@ GENERIC = (
 def bind(granted: Iterable[HostFunction], place: ToolTree) -> dict[str, Callable[..., Any]]:
     """Return the granted functions, keyed by name and bound to a tree.
 
-    Arguments are validated against the function's annotations. If an argument is invalid, a
-    HostError that contains the argument's name is raised.
+    Arguments are validated against the function's annotations. An invalid argument raises a
+    HostError that contains the argument's name.
     """
     return {each.name: functools.partial(_call, each, place) for each in granted}
 

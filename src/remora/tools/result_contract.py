@@ -29,7 +29,7 @@ class Excerpt(TypedDict):
 
 
 class CandidateAction(TypedDict):
-    """A valid next action, and the reason that it may be the right action."""
+    """A valid next action, and the reason why it may be the right one."""
 
     tool: str
     args: dict[str, Any]

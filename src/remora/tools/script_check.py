@@ -26,8 +26,8 @@ def check_script(
 ) -> ScriptCheck:
     """Check a script. Raises NotFound if the file does not exist.
 
-    `offered` contains the names of all known externals. If `grants` is None, all of them count as
-    granted.
+    `offered` contains the names of all known externals. If `grants` is None, all known externals
+    count as granted.
     """
     script, errors = checks.examine(path)
     known = {*offered}

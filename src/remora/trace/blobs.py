@@ -167,11 +167,11 @@ def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
 
 
 def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
-    """Return an event's payload with all references resolved, or None if the event type is unknown.
+    """Return an event's payload in bounded memory, or None if the event type is unknown.
 
-    Memory use is bounded: if the data is larger than MAX_LIGHT_DATA or contains references, fields
-    that may hold arbitrary JSON (tool output, host calls) are validated but dropped. Decoding 60 MB
-    of JSON to objects would take many times as much memory.
+    References are resolved. If the data is larger than MAX_LIGHT_DATA or contains references,
+    fields that may hold arbitrary JSON (tool output, host calls) are validated but dropped.
+    Decoding 60 MB of JSON to objects would take many times as much memory.
     """
     if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)

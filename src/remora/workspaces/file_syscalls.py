@@ -58,7 +58,7 @@ def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
 def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
     """Atomically swap two names in a folder.
 
-    Raises OSError. The error is ENOSYS or EINVAL if this is not supported.
+    Raises OSError. The error is ENOSYS or EINVAL if atomic swaps are not supported.
     """
     _renameat2(folder, one, other, _RENAME_EXCHANGE)
 
@@ -66,7 +66,7 @@ def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
 def rename_noreplace(folder: int, old: bytes, new: bytes) -> None:
     """Rename a file within a folder, without overwriting an existing file.
 
-    Raises OSError. The error is EEXIST if `new` exists, and ENOSYS or EINVAL if this is not
-    supported.
+    Raises OSError. The error is EEXIST if `new` exists, and ENOSYS or EINVAL if the system call is
+    not supported.
     """
     _renameat2(folder, old, new, _RENAME_NOREPLACE)

@@ -100,7 +100,7 @@ class RootedFiles:
         return True
 
     def glob(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
-        """Return the regular files that match, sorted by path.
+        """Return the regular files that match `pattern`, sorted by path.
 
         `look` is called before each folder is read, and may raise an exception to stop the search.
         """

@@ -1,1 +1,1 @@
-"""Decides the call of each turn: by rule, by asking a model, or by falling back to a default."""
+"""Decides each turn's call: by rule, by asking a model, or by falling back to a default."""

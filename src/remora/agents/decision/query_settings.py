@@ -39,7 +39,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
         return STRATEGIES[self.strategy]
 
     def hub_characters(self, *, exact: bool) -> int:
-        """Return the maximum size of Hub facts in JSON characters, which is a fifth of the limit.
+        """Return the maximum size of Hub facts, a fifth of the limit, in characters of JSON.
 
         `exact` is true if tokens are counted exactly, and false if each byte counts as a token.
         """

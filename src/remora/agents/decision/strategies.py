@@ -29,7 +29,7 @@ class DecisionStrategy:
     - `read` turns an answer into a call. Its arguments are the answer, the candidates, the tools
       and the margin in nats. It raises BadCall if the answer is not a valid call.
     - `is_supported` checks the model's capabilities.
-    - `refusal` describes what an unsupported model cannot do.
+    - `refusal` describes what a model cannot do if it does not support the strategy.
 
     Prompts and clients use the strategy's `AnswerForm`.
     """
@@ -48,7 +48,7 @@ class DecisionStrategy:
         return self.asks_model and not self.needs_complete_candidates
 
     def fits(self, able: Capabilities, *, has_candidates: bool) -> bool:
-        """Return True if the model supports the strategy and any candidates it needs exist."""
+        """Return True if the model supports the strategy and any required candidates exist."""
         return self.is_supported(able) and (has_candidates or not self.needs_complete_candidates)
 
 

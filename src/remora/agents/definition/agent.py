@@ -63,7 +63,7 @@ class Agent:
 
 
 def hide_harness_inputs(schema: ToolSchema) -> ToolSchema:
-    """Return the schema without the inputs that the harness fills."""
+    """Return the schema without the inputs that the harness provides."""
     parameters = dict(schema.parameters)
     properties = parameters.get("properties", {})
     parameters["properties"] = {k: v for k, v in properties.items() if k not in HARNESS_INPUTS}

@@ -46,7 +46,7 @@ _SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
 
 
 def input_faults(script: Script, role: Role) -> Iterator[str]:
-    """Yield the faults in the declared inputs. Each of them makes every run of the script fail."""
+    """Yield the faults in the declared inputs. Any fault makes every run of the script fail."""
     given = _SAMPLES[role]
     for spec in script.inputs:
         if spec.name not in given:

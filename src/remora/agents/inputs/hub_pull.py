@@ -52,7 +52,7 @@ class PulledFacts(NamedTuple):
 class PullHook:
     """Queries `facts` before each turn.
 
-    `room` is the maximum number of characters of these facts in a packet.
+    `room` is the maximum number of characters that the results may take up in a packet.
     """
 
     def __init__(self, facts: NodeFacts, sides: NodeVersions, redact: Redactor, room: int) -> None:
@@ -82,7 +82,7 @@ class PullHook:
     def _completed(
         self, target: str, asked: list[str], answer: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """Return the answers, keyed by node, with facts from files that the agent changed."""
+        """Return the answers by node, updated with facts from files that the agent changed."""
         found: dict[str, dict[str, Any]] = {}
         generation = getattr(answer, "generation", None)
         for key in asked:
@@ -100,8 +100,8 @@ class PullHook:
 def wanted_nodes(packet: DecisionPacket) -> list[str]:
     """Return the keys of at most `MAX_HUB_NODES` nodes to query.
 
-    The target comes first, then keys in the arguments of recent actions, then keys in knowledge.
-    The most recent keys of each kind come first.
+    The target comes first, then keys from the arguments of recent actions, then keys from
+    `knowledge`. Within each group, the most recent keys come first.
     """
     found = dict.fromkeys([packet.node_id])
     for action in reversed(packet.recent_actions):
@@ -114,7 +114,7 @@ def wanted_nodes(packet: DecisionPacket) -> list[str]:
 def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
     """Yield the node keys that occur in a value.
 
-    A key that contains spaces is only found if it is an entire string in `alone`.
+    A key that contains spaces is found only if it is one of the strings in `alone`.
     """
     yield from _KEY.findall(canonical(value).decode())
     for text in alone:

@@ -66,7 +66,7 @@ _log.addHandler(logging.NullHandler())  # tracebacks are shown only on request
 
 
 class AgentRunner:
-    """Runs one job to its end, either from the start or from recorded events."""
+    """Runs one job to completion, either from the start or from recorded events."""
 
     def __init__(self, job: Job, dependencies: AgentDependencies) -> None:
         self.job = job
@@ -141,7 +141,7 @@ class AgentRunner:
             self.dependencies.objects.put(script.raw)
 
     def _restore_files(self) -> None:
-        """Restore the workspace and the node's location as of the last recorded result."""
+        """Restore the files and the node's location to their last recorded state."""
         self._changes.restore(self._state.changes)
         spelled = escape_path(self.job.path)
         written = [c.after for c in self._state.changes if c.path == spelled and c.after]

@@ -1,6 +1,6 @@
 """The state of an agent, folded from its event stream.
 
-The turn loop adds each event after writing it. A resume adds each recorded event. Both therefore
+The turn loop adds each event after writing it, and a resumed agent adds each recorded event. Both
 reach the same state.
 """
 

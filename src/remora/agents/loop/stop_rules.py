@@ -1,4 +1,4 @@
-"""Determines when an agent has to stop, and counts its turns, decisions and output sizes."""
+"""Determines when an agent has to stop, and totals its turns, decisions and output sizes."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class TurnCounts:
     """Counts for an agent's whole life, computed from its events.
 
     `asked` is the number of decisions in which there was a choice. Only recorded sizes and choices
-    are read, because longer strings may be in blobs.
+    are read, because long strings may be in blobs.
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ def sent_tokens(event: Event) -> int:
 
 
 def raw_size(event: Event) -> int:
-    """Return the size of a result's raw output as JSON, in bytes. Includes blobs."""
+    """Return the size in bytes of a result's raw output as JSON, including blobs."""
     raw = bytes(decode_part(event, _Raw).raw_output)
     return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
 

@@ -20,7 +20,7 @@ from remora.tools.tool import Tool, ToolRun, run_tool
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a tool.
+    """The result of running a tool or script.
 
     `result` is used to compute the packet delta. `record` contains the fields of the recorded
     event.

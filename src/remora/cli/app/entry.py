@@ -42,7 +42,7 @@ def output_lost(error: OSError) -> int:
 
 
 def _open_missing() -> None:
-    """Open streams that were closed at startup (`>&-`) on /dev/null. Python sets them to None."""
+    """Use /dev/null for streams closed at startup (`>&-`), which Python sets to None."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -56,7 +56,7 @@ def _interrupt(*_: object) -> None:
 def run(args: Sequence[str]) -> int:
     """Run a command line and return its exit code.
 
-    Failures are printed to stderr, and with `--json` also as a document to stdout.
+    Failures are printed to stderr and, with `--json`, also to stdout as a document.
     """
     root = TopGroup()
     if asked := os.environ.get("_REMORA_COMPLETE"):

@@ -40,6 +40,6 @@ class LazyGroup(RemoraGroup):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """List the commands with their declared lines, so that no command needs to be imported."""
+        """List the commands with their lines from `lazy`, so that no command is imported."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])

@@ -40,7 +40,7 @@ class RemoraCommand(click.Command):
 
 
 class RemoraGroup(click.Group):
-    """A command group that accepts the global options and lists its commands as declared."""
+    """A command group that accepts the global options and lists commands in declaration order."""
 
     suggestions: Mapping[str, str] = {}
     """Maps common wrong names to the command to use instead."""

@@ -119,7 +119,7 @@ def clip_start(text: str, width: int) -> str:
 
 
 def fit_line(text: str) -> str:
-    """Cut a line to the terminal width. If stdout is not a terminal, return it unchanged."""
+    """Cut a line to the terminal width. If stdout is not a terminal, return the line unchanged."""
     width = terminal_width()
     if width is None:
         return text

@@ -107,7 +107,7 @@ def _file_rules(invocation: Invocation, places: HubPaths) -> FileRules:
 
 
 def _wait_for_daemon(options: Options, places: HubPaths) -> None:
-    """Wait for the daemon's initial scan to finish, because reading all files here takes longer."""
+    """Wait for the daemon's initial scan, because reading all files in this process is slower."""
     if control.has_scanned(places):
         return
     note(options, "waiting for the daemon's initial scan")

@@ -236,7 +236,7 @@ def _shorten(name: str, width: int) -> str:
 def _name_and_lines(
     link: Link, name: str, column: int, room: int | None, *, verbose: bool
 ) -> Iterator[str]:
-    """Yield a name with its call lines next to it, or below it if they do not fit."""
+    """Yield a name with its line numbers next to it, or below it if they do not fit."""
     lines = () if isinstance(link, Related) else link.lines
     taken = max(column, len(name)) + 2
     left = None if room is None else room - taken
@@ -256,7 +256,7 @@ def _name_and_lines(
 
 
 def _line_limits(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
-    """Return the numbers of lines to try, largest first."""
+    """Return how many line numbers to show, as values to try in descending order."""
     return [len(lines)] if verbose else range(min(_MAX_LINES, max(1, len(lines))), 0, -1)
 
 

@@ -52,7 +52,7 @@ def observe(
 ) -> int:
     """Run the project's tests and record the calls between functions for each test.
 
-    Recorded links have the tier observed, and are valid until their caller or test changes. The
+    Recorded links have the observed tier and remain valid until their caller or test changes. The
     output and the exit code are those of pytest. The tests run in the project's environment,
     without the variables of this shell, and take up to three times as long as usual.
 

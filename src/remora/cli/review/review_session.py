@@ -248,7 +248,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """Return the reason why a retry has no new diff, or an empty string if it has one."""
+    """Return the reason why a retry has no new diff, or an empty string if there is a new diff."""
     if job.same:
         return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

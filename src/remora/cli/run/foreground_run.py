@@ -49,9 +49,9 @@ def print_run_results(
 ) -> int:
     """Print the results of a run and return the exit code.
 
-    `only` limits the printed results to these agents. The JSON document always covers the whole
-    run. `announced` is True if the name of the run was already printed when it started. If `run` is
-    an earlier view, attempts that had ended in that view are not read again.
+    `only` contains the IDs of the agents whose results are printed. The JSON document always covers
+    the whole run. `announced` is True if the name of the run was already printed when it started.
+    If `run` is an earlier view, attempts that had ended in that view are not read again.
     """
     run_id, known = (run, ()) if isinstance(run, str) else (run.run_id, run.jobs)
     try:

@@ -94,7 +94,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
 
 def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return the files that more than one diff creates, with the number of these diffs."""
+    """Return each file that more than one diff creates, with the number of those diffs."""
     created = Counter(
         path
         for entry in diffs

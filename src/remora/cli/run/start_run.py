@@ -70,7 +70,7 @@ def _refuse_other_files(paths: Iterable[Path]) -> None:
 
 
 def _refuse_too_many(options: Options, invocation: Invocation, prepared: PreparedRun) -> None:
-    """Raise UsageError if the plan has more jobs than may run without asking."""
+    """Raise UsageError if the plan has more jobs than may run without confirmation."""
     if not too_many(prepared.plan, prepared.request):
         return
     for line in jobs_by_file(prepared.plan):

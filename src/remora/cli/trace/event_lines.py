@@ -52,7 +52,7 @@ class Columns:
 
 
 def count_events(path: Path) -> int:
-    """Read all events and return their number. Raises StreamDamaged if one cannot be read.
+    """Read all events and return their number. Raises StreamDamaged if an event cannot be read.
 
     Call this function before printing a document. Damage then raises an error instead of leaving an
     incomplete document.

@@ -119,7 +119,7 @@ def _is_unchanged(job: Document) -> bool:
 def _unchanged(
     jobs: Sequence[Document], columns: tuple[int, int], width: int | None
 ) -> Iterator[str]:
-    """Yield one line for all unchanged jobs of a file, with remaining findings."""
+    """Yield one line for all unchanged jobs of a file, with their remaining findings."""
     states, names = columns
     state, number = _WORDS["no_change"], count(len(jobs), "job")
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())

@@ -81,7 +81,7 @@ def _candidate(item: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a string unchanged, and the value of any other fact as JSON."""
+    """Return a value, or a fact's value, as text: strings unchanged, other values as JSON."""
     if isinstance(value, dict) and set(value) == {"value", "source_turn"}:
         value = value["value"]
     if value is None or value == "":

@@ -50,7 +50,7 @@ def run_progress(options: Options) -> Iterator[RunCounts]:
 
 @contextmanager
 def accept_progress(options: Options) -> Iterator["TrackProgress"]:
-    """Yield a progress tracker for `accept`: a bar on a terminal, and silent otherwise."""
+    """Yield a tracker for `accept` that shows a bar on a terminal and nothing elsewhere."""
     if options.quiet or options.json or not sys.stderr.isatty():
         yield iter
         return

@@ -60,7 +60,7 @@ def _stream(stream: StreamReport) -> str:
 
 
 def _signature_line(counted: SignatureCounts) -> str:
-    """Return a line with the numbers of signed anchors and of runs that were not checked."""
+    """Return a line that counts signed anchors, unsigned runs and runs signed with another key."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:
         parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")

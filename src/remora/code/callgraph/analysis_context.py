@@ -58,7 +58,7 @@ class Context(Solver):
     def file(self, path: str) -> IndexedFile | None:
         """Return the indexed file, or None if it is missing or empty.
 
-        The current answer then depends on the whole file.
+        Calling this method makes the current answer depend on the whole file.
         """
         self.inputs |= self._bit(incremental.BODY, path)
         return self._files.file(path)

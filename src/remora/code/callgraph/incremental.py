@@ -1,4 +1,4 @@
-"""Tracking of inputs, so that a change invalidates only the answers that depend on it.
+"""Tracking of inputs, so that a change invalidates only the answers that depend on a changed input.
 
 Everything that the linker reads from a program is an input, such as a whole file, its interface, or
 the set of files that mention a name. A set of inputs is an integer with one bit per input. To keep

@@ -32,7 +32,7 @@ EdgeLines = dict[str, tuple[int, set[int]]]
 class NodeLinks(NamedTuple):
     """The callees and imports of a node, and the inputs that they depend on.
 
-    `imports` is empty unless the node is a module. Its edges have no line numbers.
+    `imports` is empty unless the node is a module. The edges in `imports` have no line numbers.
     """
 
     calls: tuple[Edge, ...]
@@ -92,7 +92,7 @@ class Linker:
     def alias_digest(self, key: str) -> AliasDigest:
         """Return the digest of the names that may refer to a node.
 
-        It is empty for an unknown node.
+        The digest is empty for an unknown node.
         """
         self._ctx.inputs = 0
         file, qualname = self._node(key)

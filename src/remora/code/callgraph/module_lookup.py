@@ -1,4 +1,4 @@
-"""Lookup of the file that a dotted name refers to when another file imports it."""
+"""Lookup of the file that an imported dotted name refers to."""
 
 from collections.abc import Collection
 

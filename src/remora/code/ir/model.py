@@ -140,7 +140,7 @@ class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A list, tuple, set or dict literal, or a comprehension.
 
-    `keys` is None unless it is a dict.
+    `keys` is None unless the container is a dict.
     """
 
     scope: int
@@ -153,7 +153,7 @@ class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Statements that run together or not at all, such as one arm of an `if`.
 
-    `arms` is the number of arms in the group, or 0 if it is possible that none of them runs.
+    `arms` is the number of arms in `group`, or 0 if it is possible that none of them runs.
     """
 
     parent: int
@@ -223,7 +223,7 @@ def encode_lowered(lowered: LoweredFile) -> bytes:
 
 
 def decode_lowered(stored: bytes) -> LoweredFile:
-    """Decode the output of `encode_lowered`. Raises msgspec.DecodeError if it is invalid."""
+    """Decode the output of `encode_lowered`. Raises msgspec.DecodeError if `stored` is invalid."""
     return _decoder.decode(stored)
 
 

@@ -119,7 +119,7 @@ class PytestFile:
         return name_usage(self._lowered)
 
     def is_unittest_case(self, qualname: str) -> bool:
-        """Return True if the name of a base class ends with `TestCase`."""
+        """Return True if any base of a class has a name that ends with `TestCase`."""
         scope = self.classes.get(qualname)
         return scope is not None and any(
             _TEST_CASE.search(unqualified_name(base)) for base in scope.bases

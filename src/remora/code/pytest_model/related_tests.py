@@ -27,7 +27,8 @@ class RelatedTests:
 
         A test is related if it reaches the node through at most `depth` calls (including fixtures),
         imports and uses the node, or is named after the node (tier `unique`). The tier of a test is
-        the tier of the weakest link on the path. An unknown node has no related tests.
+        the tier of the weakest link between the test and the node. An unknown node has no related
+        tests.
         """
         search = CallerSearch(
             self._linker, self._program, self._reverse_links, self._project, depth=depth

@@ -15,7 +15,9 @@ Reversing takes about 1 ms per node."""
 
 
 class KnownLinks(Protocol):
-    """Stored links of the same program. The methods return None if the links are not stored."""
+    """Stored links of the program being searched. The methods return None if the links are not
+    stored.
+    """
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:
         """Return the stored result of `Linker.callers`."""

@@ -193,7 +193,7 @@ class CallerSearch:
             pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Push the nodes that `maker` decorates, and return the classes whose bodies call
+        """Queue the nodes decorated by `maker`, and return the classes whose bodies call
         `maker`.
         """
         found = []

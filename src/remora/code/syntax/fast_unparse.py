@@ -74,7 +74,9 @@ def _text(node: ast.expr) -> str:
 
 
 def _primary(node: ast.expr) -> str:
-    """Return an operand that needs no parentheses before a dot, bracket or operator."""
+    """Return the source of an operand that needs no parentheses before a dot, bracket or
+    operator.
+    """
     if node.__class__ is _NAME:
         return node.id
     if node.__class__ not in _PRIMARIES:

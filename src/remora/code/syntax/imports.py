@@ -11,7 +11,7 @@ _SOURCE_FOLDER = "src"
 def package_of(path: str) -> tuple[str, ...]:
     """Return the names of the package folders that contain a file.
 
-    The outermost package folder follows the last folder that is called `src` or is not an
+    The outermost package folder follows the last folder whose name is `src` or is not an
     identifier.
     """
     folders = path.split("/")[:-1]

@@ -157,7 +157,7 @@ class _SampleBuilder:
     def _calling(self, event: Event, call: Mapping[str, Any]) -> Json:
         """Return the call as an assistant message.
 
-        The metadata contains whether the model or a rule decided on the call.
+        The metadata records whether the model or a rule decided on the call.
         """
         decided = {
             "id": f"{event.agent_id}.{event.seq}",

@@ -1,8 +1,8 @@
 """Span attributes according to the OpenTelemetry conventions for generative AI.
 
-They are based on `open-telemetry/semantic-conventions-genai` as of 2026, where everything has the
-status "development". Attributes that are not in the conventions start with `remora.`. Null values
-are omitted.
+The attributes follow the 2026 state of `open-telemetry/semantic-conventions-genai`, where
+everything has the status "development". Attributes that are not in the conventions start with
+`remora.`. Null values are omitted.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Sends spans to an OpenTelemetry receiver over HTTP, encoded as protobuf."""
+"""Sender that posts spans, encoded as protobuf, to an OpenTelemetry receiver over HTTP."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping

@@ -64,9 +64,9 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
         return answer_form(self.strategy)
 
     def shown(self) -> DecisionPacket:
-        """Return the packet that the request showed.
+        """Return the packet that was shown in the request.
 
-        Raises StreamDamaged if its hash differs from the recorded one.
+        Raises StreamDamaged if the packet's hash differs from the recorded hash.
         """
         packet = trim(self.packet, self.request.trim)
         if canonical_sha256(packet) != self.request.packet_sha256:
@@ -81,8 +81,8 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
     """Yield the decisions of a stream in order, each when its result is known.
 
-    If a turn was interrupted and repeated, it yields two decisions. Only one turn is held in
-    memory. Raises StreamDamaged if the stream cannot be read.
+    If a turn was interrupted and repeated, two decisions are yielded for the turn. Only one turn is
+    held in memory. Raises StreamDamaged if the stream cannot be read.
     """
     packet = DecisionPacket()
     current: ModelDecision | None = None

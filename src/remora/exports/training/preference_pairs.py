@@ -1,4 +1,4 @@
-"""Pairs of answers to the same packet, of which a person or the model preferred one.
+"""Pairs of answers to the same packet, where a person or the model preferred one of the two.
 
 Each row has one of three sources:
 
@@ -77,7 +77,7 @@ def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> 
     """Yield pairs of answers from accepted and rejected attempts on the same node of a run.
 
     Only the requests of one node are held in memory. If a single agent was requested, only pairs
-    that include the agent are returned. An unreadable attempt is counted as damaged.
+    with an answer by this agent are yielded. An unreadable attempt is counted as damaged.
     """
     jobs: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in group.attempts.values():
@@ -129,7 +129,7 @@ def _pairs(
 
 
 def _situation_hash(shown: DecisionPacket) -> str:
-    """Hash the packet that a decision was based on, without IDs, hub freshness and feedback."""
+    """Hash the packet that a decision was based on, excluding IDs, hub freshness and feedback."""
     knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
     bare = msgspec.structs.replace(
         shown, agent_id="", run_id="", hub_freshness={}, knowledge=knowledge
@@ -177,7 +177,9 @@ def _message(text: str) -> Row:
 
 
 def _ranked(one: ModelDecision) -> tuple[Row, Row] | None:
-    """Return the model's best and second-best candidate, or None if its choice was not used."""
+    """Return the model's best and second-best candidates, or None if the model's choice was not
+    used.
+    """
     if one.call is None or one.call.decided_by != "model":
         return None
     scored = [each for each in candidates(one) if each["score"] is not None]

@@ -1,4 +1,4 @@
-"""Rows of the `sft` training export: each has a request, the model's answer and its result."""
+"""Rows of the `sft` training export, each with a request, the model's answer and its result."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -69,9 +69,9 @@ def answer_message(one: ModelDecision) -> Row:
 def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
     """Return the columns that describe the origin and the result of a row.
 
-    Each column has a single type, and values of varying type are encoded as JSON. Names with a
-    special meaning to trainers are avoided, such as `label`, or `messages`, which TRL rejects next
-    to `prompt`.
+    Each column has a single type, and values of varying type are encoded as JSON. Names that have a
+    special meaning to trainers, such as `label`, are avoided. So is `messages`, which TRL rejects
+    next to `prompt`.
     """
     call, result = one.call, one.result
     return {

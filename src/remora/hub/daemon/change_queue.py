@@ -49,9 +49,10 @@ class ChangeQueue:
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """Return the time at which the child received its last unread file up to `ticket`.
+        """Return when the child received the last of the files up to `ticket` that it has not yet
+        read.
 
-        Returns None if the child has no such file, or if this process still has a change up to
+        Returns None if there is no such file, or if this process itself still has a change up to
         `ticket` to read.
         """
         if self._sweep is not None and self._sweep <= ticket:

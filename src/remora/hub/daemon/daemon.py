@@ -38,15 +38,15 @@ _log = logging.getLogger("remora.hub")
 
 
 class DaemonParts(NamedTuple):
-    """Components of a daemon that its caller creates."""
+    """Components that the daemon's caller creates."""
 
     store: HubStore
     indexer: Indexer
     open_watcher: Callable[[], Watcher]
     newest_changes: Callable[[], Callable[[NodeQueries], tuple[str, ...]]]
-    """Called after each change.
+    """Function that is called after each change.
 
-    Returns a function that finds the other nodes that the change affects.
+    It returns another function, which finds the other nodes that the change affects.
     """
 
 
@@ -83,7 +83,7 @@ class Daemon:
     async def run(self, parts: DaemonParts, ready: Callable[[StatusResult], None]) -> Outcome:
         """Answer requests until the daemon has to stop or restart.
 
-        Raises OutsideError if it cannot listen for requests.
+        Raises OutsideError if the daemon cannot listen for requests.
         """
         loop = asyncio.get_running_loop()
         self._outcome = loop.create_future()

@@ -1,4 +1,4 @@
-"""Health check of the daemon. It checks the memory use and that the root exists."""
+"""Health check of the daemon, which covers memory use and whether the root exists."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""A round of precomputing links, which computes the links that are missing."""
+"""A round of precomputing links, in which missing links are computed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -23,7 +23,7 @@ class LinkRound(NamedTuple):
     todo: Mapping[str, list[str]]
     new_linker: Callable[[], Linker]
     carried: set[str]
-    """Keys of the nodes that have a stored carried row."""
+    """Keys of the nodes for which a CarriedRow is stored."""
 
 
 def begin_round(db: Path) -> LinkRound:

@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 
 class _EndedError(Exception):
-    """A round failed before it was complete."""
+    """Raised if a round ends early or cannot compute all links."""
 
 
 class LinkScheduler:
@@ -157,7 +157,7 @@ class LinkScheduler:
         return child
 
     async def _next(self, child: asyncio.subprocess.Process) -> bytes:
-        """Return the child's next message. Wait until no changed files are waiting to be read."""
+        """Return the child's next message once no changed files are waiting to be read."""
         assert child.stdout is not None
         try:
             head = await child.stdout.readexactly(4)

@@ -65,8 +65,8 @@ class QueryThreads:
     async def ask(self, question: Callable[[NodeQueries], _T], same: Hashable = None) -> _T:
         """Return the result of `question` for the latest state.
 
-        Questions with an equal `same` share one computation. Raises whatever `question` raises.
-        Raises Refused if the answer takes too long or if too many other questions are being
+        Questions for which `same` is equal share one computation. Raises whatever `question`
+        raises. Raises Refused if the answer takes too long or if too many other questions are being
         answered.
         """
         work: asyncio.Future[_T] = self._running.get(same) or await self._begin(question, same)
@@ -116,7 +116,7 @@ class QueryThreads:
 
 
 class _TornError(Exception):
-    """Computing an answer failed because the database changed in the meantime."""
+    """Raised if an answer cannot be computed because the database changed in the meantime."""
 
 
 class NewestQueries:
@@ -162,7 +162,7 @@ class NewestQueries:
     def _answer_consistently(
         self, question: Callable[[NodeQueries], _T], until: float
     ) -> tuple[_T, bool]:
-        """Return the result of `question`, and True if it is based on a single state.
+        """Return the result of `question`, and whether the result is based on a single state.
 
         Raises _TornError if the question failed because the state changed. Numbers that refer to
         one version of a file are invalid in another version.

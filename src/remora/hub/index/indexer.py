@@ -49,7 +49,7 @@ class ChangedPaths(NamedTuple):
 
 
 class FileError(NamedTuple):
-    """Reason why a file could not be read, or only partially. `path` is a raw path."""
+    """Reason why a file could not be read completely, or at all. `path` is a raw path."""
 
     path: str
     detail: str

@@ -19,7 +19,7 @@ class FoundNode(NamedTuple):
 
     key: str
     node_type: NodeType | None = None
-    """None if there is no index."""
+    """Type of the node, or None if there is no index."""
     further: tuple[str, ...] = ()
     """Keys of later definitions with the same name (`#2`, ...).
 

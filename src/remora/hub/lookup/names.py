@@ -57,7 +57,7 @@ def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
 
 
 def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
-    """Return search queries for the nodes to which `name` may refer.
+    """Return search queries that find the nodes to which `name` may refer.
 
     `keys` contains the possible full keys for `name`.
     """
@@ -95,7 +95,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def _path_below_root(path: str, root: Path, folder: Path) -> str | None:
-    """Convert a path typed in `folder` to the spelling in keys.
+    """Convert a path typed in `folder` to the form used in keys.
 
     Returns None if the path is outside the root.
     """

@@ -98,7 +98,7 @@ def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
 def _nearest_keys(name: str, pool: Iterable[str]) -> list[str]:
     """Return the keys most similar to `name`.
 
-    Tests and examples come last unless the name contains one of these words.
+    Tests, examples, docs and benchmarks come last unless `name` contains `test` or `example`.
     """
     near = nearest(name, pool, _LOOKED_AT)
     wants_tests = any(word in name.casefold() for word in ("test", "example"))
@@ -110,10 +110,9 @@ def _is_test_or_example(key: str) -> bool:
 
 
 def similar_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys that share the most letter pairs with `name`.
+    """Return the keys that share the most letter pairs with `name`, or all keys if there are few.
 
-    Returns all keys if there are few. This limits the number of keys in the slow comparison that
-    follows.
+    This limits the number of keys in the slow comparison that follows.
     """
     known = list(keys)
     if len(known) <= _POOL_SIZE:

@@ -43,10 +43,10 @@ class Rules(Protocol):
     """All folders that contain a tracked file at any depth."""
 
     def moved(self) -> bool:
-        """Return True if something outside the tree changed, so that these rules are outdated."""
+        """Return True if a change outside the tree has made these rules outdated."""
 
     def indexed(self) -> Reindexed | None:
-        """Return the changes of the git index since the last call, or None if there are none.
+        """Return the changes to the git index since the last call, or None if there are none.
 
         Raises OutsideError if git fails.
         """
@@ -66,7 +66,8 @@ class Rules(Protocol):
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         """Return True if a folder contains only code of other projects.
 
-        False and None mean that it does not. With None, a watcher reports when this changes.
+        False and None both mean that this is not the case. After None, a watcher reports any change
+        to the result.
         """
 
 
@@ -166,13 +167,17 @@ class GitRules:
 
 
 class WalkRules:
-    """Rules without git. They use names of tool output folders, and `.gitignore` files."""
+    """Rules for projects without git, based on `.gitignore` files and the names of tool output
+    folders.
+    """
 
     tracked: Mapping[str, frozenset[str]] = {}
     around: frozenset[str] = frozenset()
 
     def __init__(self, root: Path, again_s: float = _AGAIN_S) -> None:
-        """If the root is in a repository, the rules expire after `again_s` seconds to retry git."""
+        """Create rules that, if the root is in a repository, expire after `again_s` seconds to
+        retry git.
+        """
         self._root = root
         places = (root.resolve(), *root.resolve().parents)
         self._levels = {place: repository_at(place) for place in places}

@@ -117,7 +117,7 @@ def dot_git(place: Path) -> tuple[int, int, int] | None:
 
 
 def repository_at(place: Path) -> tuple[tuple[int, int, int], bool] | None:
-    """Return a folder's `dot_git`, and whether git accepts it as a repository.
+    """Return a folder's `dot_git`, and whether git accepts the folder as a repository.
 
     Returns None if the folder has no `.git`.
     """

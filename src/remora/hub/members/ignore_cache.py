@@ -1,4 +1,4 @@
-"""Cache of ignore decisions. They are valid until the ignore rules change."""
+"""Cache of ignore decisions, which are valid until the ignore rules change."""
 
 import stat as st
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ class IgnoreCache:
         return self.rules.tracked
 
     def moved(self) -> bool:
-        """Return True if something outside the tree changed, so that all decisions are invalid."""
+        """Return True if a change outside the tree has made all decisions invalid."""
         if not self.rules.moved():
             return False
         self._rules = None
@@ -121,10 +121,7 @@ class IgnoreCache:
         return not self._ignore_files.keys() <= listed
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool:
-        """Return True if a folder contains only code of other projects.
-
-        An example is a virtual environment.
-        """
+        """Return True if a folder holds only other projects' code, like a virtual environment."""
         if (verdict := self.rules.closed(folder, marks)) is None:
             self.doors.pop(folder, None)
             return False
@@ -189,11 +186,11 @@ class IgnoreCache:
         return folder != "" and self._decisions.get(folder + "/", True)
 
     def file_is_out(self, path: str) -> bool:
-        """Return True if a file is excluded or unknown. Its folder is checked separately."""
+        """Return True if a file is excluded or unknown. The file's folder is not checked."""
         return self._decisions.get(path, True)
 
     def is_kept(self, path: str) -> bool:
-        """Return True if a file belongs to the project because git tracks it.
+        """Return True if a file is tracked by git, and neither private nor matched by `exclude`.
 
         Such a file belongs to the project even if it is ignored.
         """
@@ -202,7 +199,7 @@ class IgnoreCache:
 
 
 def _check_ignore_file(path: Path) -> None:
-    """Raise OutsideError for a pipe, a device or a huge file.
+    """Raise OutsideError if an ignore file is a pipe, a device or too large.
 
     Git might never finish reading such a file.
     """

@@ -1,4 +1,4 @@
-"""Members: fast lookup of the Python files that `project_files` lists for a project."""
+"""Fast lookup of a project's members, the Python files that `project_files` lists."""
 
 import stat as st
 import threading
@@ -47,7 +47,7 @@ class Members:
         return self.survey().files
 
     def folders(self) -> frozenset[str]:
-        """Return the folders to watch: all that are not ignored or contain tracked files."""
+        """Return the folders to watch: those that are not ignored, and those with tracked files."""
         return frozenset(self.survey().folders)
 
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
@@ -96,7 +96,7 @@ class Members:
             self.version += 1
 
     def _while_rules_hold(self, ask: Callable[[], _T]) -> _T:
-        """Return the result of `ask`. Call it again if the rules change in the meantime."""
+        """Return the result of `ask`, calling it again if the rules change in the meantime."""
         for _ in range(_TRIES):
             try:
                 if self._verdicts.moved():

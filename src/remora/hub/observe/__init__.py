@@ -1,3 +1,1 @@
-"""Observation of test runs, which records calls between nodes and the nodes that each
-test enters.
-"""
+"""Observation of test runs: which nodes call each other, and which nodes each test enters."""

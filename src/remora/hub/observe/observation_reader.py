@@ -1,4 +1,4 @@
-"""Reader for observations, which maps records to the nodes of unchanged files.
+"""Reader that maps the records of a test run to the nodes of unchanged files.
 
 The records come from a process that ran project code, and are not trusted. Invalid lines are
 dropped. Records of files that have changed since the run are dropped, too.
@@ -174,7 +174,7 @@ class _Process:
                 yield caller.key, call.line, callee.key
 
     def tests(self) -> Iterator[ObservedTest]:
-        """Yield a record for each node that a test entered, except the test function itself."""
+        """Yield a record for each function entered by a completed test, except the test itself."""
         for test in self._tests:
             own = self._test_node(test)
             if own is None or not test.done:
@@ -190,7 +190,7 @@ class _Process:
         return {_id(test) for test in self._tests if test.done and self._test_node(test)}
 
     def _test_node(self, test: _Test) -> NodeFacts | None:
-        """Return the node of a test function, or None if it is not found.
+        """Return the node of a test function, or None if there is no such node.
 
         The function may be inherited by the test's class.
         """
@@ -241,9 +241,9 @@ def _node_defined_at(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | Non
 
 
 def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
-    """Return the node that contains a lambda or comprehension, or None if it is not found.
+    """Return the node that contains a lambda or comprehension, or None if there is no such node.
 
-    It is found by the qualified name of the code object.
+    The node is looked up by the code object's qualified name, or by line if the name is unknown.
     """
     holding = [n for n in nodes if n.line_start <= code.line < n.line_start + n.line_count]
     if code.qualname is None:

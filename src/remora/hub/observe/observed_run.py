@@ -32,7 +32,7 @@ _USAGE_ERROR = 4  # pytest's exit code
 
 @dataclass(frozen=True, kw_only=True)
 class PytestOptions:
-    """The tests to run.
+    """Options of a test run.
 
     `words` starts with `pytest` or `python -m pytest`. `stdout` is a file descriptor for the tests'
     output. `trusted` turns isolation off.
@@ -57,7 +57,7 @@ class ObservedRun:
 
 
 def check_consent(level: int, *, allowed: bool) -> None:
-    """Raise UsageError if isolation is insufficient and the user has not allowed that."""
+    """Raise UsageError if isolation is insufficient and the user has not consented."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
             f"this machine cannot isolate the project's code well enough to run its tests "
@@ -70,7 +70,7 @@ def check_consent(level: int, *, allowed: bool) -> None:
 def check_home(root: Path, home: Path, *, allowed: bool) -> None:
     """Raise UsageError if the project contains the user's home folder.
 
-    Tests could read everything in it. `allowed` disables the check.
+    Tests could read everything in the home folder. `allowed` disables the check.
     """
     if home.is_relative_to(root) and not allowed:
         raise UsageError(

@@ -172,7 +172,7 @@ class Observer:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Attribute all functions that are entered during a test to this test."""
+        """Attribute all functions entered during a test to that test."""
         self._ran = False
         self._recorder.entered = set()
         yield

@@ -1,4 +1,4 @@
-"""Control of a daemon: query its status, check whether it is running, and stop it."""
+"""Control of a daemon: querying its status, checking whether it is running, and stopping it."""
 
 import os
 import select
@@ -28,7 +28,7 @@ def running(places: HubPaths) -> int | None:
 def status(places: HubPaths) -> StatusResult:
     """Return the status that `hub status` prints.
 
-    It comes from the daemon, or from the database if no daemon answers.
+    The status comes from the daemon, or from the database if no daemon answers.
     """
     pid = running(places)
     status = daemon_status(places) if pid is not None else None

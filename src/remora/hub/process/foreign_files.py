@@ -1,4 +1,4 @@
-"""Check for `--db`: finds files next to a database that were created by other programs."""
+"""Search for other programs' files next to the database given as `--db`."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 def foreign_file(places: HubPaths) -> Path | None:
-    """Return the first nonempty file at a hub's paths that was not created by a hub.
+    """Return the first nonempty file that has the path of a hub file but was not created by a hub.
 
     Returns None if there is no such file. Nothing is written.
     """

@@ -85,7 +85,7 @@ class NodeQueries:
         }
 
     def node(self, key: str) -> NodeState:
-        """Return a node. Its tests have the same time limit as in `context`.
+        """Return a node. The time to find its tests is limited, as in `context`.
 
         Raises NotFound with similar names if the node does not exist.
         """
@@ -221,7 +221,7 @@ class NodeQueries:
 
 @contextmanager
 def _with_deadline(view: Snapshot, until: float) -> Iterator[None]:
-    """Apply an earlier deadline to the view within the block."""
+    """Limit the view's deadline to `until` within the block."""
     before = view.deadline
     view.deadline = min(before, until)
     try:
@@ -245,7 +245,7 @@ def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
-    """Return each test once with its best tier, sorted by tier. The sort is stable."""
+    """Return each test once, with its best tier. The result is stably sorted by tier."""
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
@@ -255,7 +255,7 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
 
 
 def _reachable(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
-    """Return the first link to each node within `depth` steps.
+    """Return the first link to each node that is within `depth` steps of `start`.
 
     The result may include a link back to `start`.
     """

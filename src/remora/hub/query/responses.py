@@ -34,7 +34,7 @@ class DaemonControl(Protocol):
         """Return the nodes that changed after a generation."""
 
     def invalidate(self, path: str) -> None:
-        """Schedule a read of a file."""
+        """Schedule a new read of a file, or a sweep if `path` is a folder."""
 
 
 _NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {

@@ -36,7 +36,7 @@ class OutOfTimeError(Exception):
 
 
 class Snapshot(Protocol):
-    """A state of the code, which is also a `Program`. Paths are spelled as in node keys."""
+    """A state of the code. A snapshot is also a `Program`. Paths are spelled as in node keys."""
 
     deadline: float
     """Monotonic time after which slow methods raise OutOfTimeError."""
@@ -49,7 +49,7 @@ class Snapshot(Protocol):
         """Return the paths of all Python files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR of a file, which is used for linking, or None if the file is unknown."""
+        """Return the IR used to link a file, or None if the file is unknown."""
 
     def mentioning(self, name: str) -> Collection[str]:
         """Return the paths of files whose `names` contain `name`."""

@@ -164,7 +164,7 @@ class HttpConnection(asyncio.Protocol):
                 self.transport.close()
 
     def _check(self, request: h11.Request) -> None:
-        """Check host, origin, token, path, method and size before the body is read.
+        """Check the host, origin, token, path, method and size before the body is read.
 
         Raises _Rejected if a check fails.
         """

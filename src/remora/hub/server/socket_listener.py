@@ -61,8 +61,8 @@ class Listener:
 def is_ours(peer: socket.socket) -> bool:
     """Return True if the peer process belongs to the same user.
 
-    If the system does not support this check, always return True. Then only file permissions
-    protect the socket.
+    If the system does not support this check, always return True. In that case, only file
+    permissions protect the socket.
     """
     if not hasattr(socket, "SO_PEERCRED"):
         return True
@@ -115,7 +115,7 @@ def _lock_socket(path: Path) -> int:
 def _check_empty(lock: int, path: Path) -> None:
     """Raise OutsideError if the lock file is not empty.
 
-    The lock of a Hub socket is always empty.
+    The lock file of a Hub socket is always empty.
     """
     if os.fstat(lock).st_size > 0:
         os.close(lock)
@@ -125,7 +125,7 @@ def _check_empty(lock: int, path: Path) -> None:
 
 
 def _bind_socket(path: Path) -> socket.socket:
-    """Bind a listening socket at `path` and replace an unused socket.
+    """Bind a listening socket at `path`, replacing an unused socket.
 
     The caller must hold the lock, so that no other Hub can be listening.
     """
@@ -151,7 +151,7 @@ def _bind_socket(path: Path) -> socket.socket:
 
 
 def _check_dead(path: Path) -> None:
-    """Raise OutsideError if any program is listening on the path, with or without the lock."""
+    """Raise OutsideError if any program is listening on the path, even one without the lock."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:

@@ -1,6 +1,6 @@
 """Unix socket server.
 
-Each line is a JSON request. Requests of a connection are answered in order.
+Each line is a JSON request. Requests on a connection are answered in order.
 """
 
 import asyncio

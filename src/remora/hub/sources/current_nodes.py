@@ -1,4 +1,4 @@
-"""Queries on the nodes of the current files that the protocol does not support."""
+"""Queries that the protocol does not support, on the nodes of the current files."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -28,7 +28,7 @@ class DaemonSource:
     """
 
     def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
-        """If `named` is True, try only the socket in `places`, because the user chose it."""
+        """Try only the socket in `places` if `named` is True, as the user chose that socket."""
         self._root = display_path(root)
         self._places = places
         self._is_named = named
@@ -102,7 +102,7 @@ def _is_compatible(health: Answer) -> bool:
 
 
 def _is_usable(answer: Answer) -> bool:
-    """Return True if an answer contains a result, or the error that the node does not exist."""
+    """Return True if an answer contains a result or says that the node does not exist."""
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 

@@ -58,7 +58,7 @@ class _TimedView(OverlaidSnapshot):
 
 
 class DatabaseSource:
-    """Answers requests from the database and from changed files.
+    """Answers requests using the database and the changed files.
 
     Facts and links are cached. The database is never written.
     """
@@ -183,9 +183,7 @@ class DatabaseSource:
         changed: Mapping[str, FileFacts | None],
         budget: Budget,
     ) -> NodeQueries:
-        """Return queries with caches, which are reused if nothing has changed since the last
-        request.
-        """
+        """Return queries, reusing the last ones and their caches if nothing has changed."""
         state = (
             generation,
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),

@@ -15,7 +15,7 @@ _DATABASE_SHARE = 0.6  # the database's share of the time; the rest is for the r
 
 
 class FallbackSources:
-    """Answers from the database and changed files, or else from the requested files only.
+    """Source that uses the database and changed files, or else only the requested files.
 
     Instances may be used by only one thread at a time.
     """
@@ -47,7 +47,7 @@ class FallbackSources:
         return None
 
     def prepare(self) -> None:
-        """Read git's rules and sweep all files in advance. Never raises."""
+        """Read git's ignore rules and sweep all files in advance. Never raises."""
         with suppress(Exception):  # `ask` repeats the error
             self._members.sweep()
 

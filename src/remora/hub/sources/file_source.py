@@ -62,5 +62,5 @@ def _facts(path: str, content: Content) -> FileFacts:
 
 
 def _is_below(path: str) -> bool:
-    """Return True if `path` is a relative path in the form that git lists."""
+    """Return True if `path` is relative and normalized, like the paths that git lists."""
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

@@ -34,7 +34,7 @@ _HASH_NODES = (  # the same key range as in `StoredSnapshot.nodes`
 
 
 class BatchWriter:
-    """Writes the changes of a batch within a transaction of the caller."""
+    """Writes the changes of a batch within the caller's transaction."""
 
     def __init__(
         self,

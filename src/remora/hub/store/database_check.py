@@ -1,4 +1,4 @@
-"""Check for `--db`: makes sure that the file was not created by another program."""
+"""Check that the file given as `--db` was not created by another program."""
 
 import os
 import sqlite3

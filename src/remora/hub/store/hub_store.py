@@ -98,7 +98,7 @@ class HubStore:
                 return self._applied(batch, rebuilt=True)
 
     def known(self, path: str) -> KnownFile:
-        """Return the stored state of the file at a raw path, to compare it with new facts."""
+        """Return the stored state of the file at a raw path, for comparison with new facts."""
         if (row := self._rows.get(path)) is None:
             return KnownFile()
         try:
@@ -263,7 +263,7 @@ class HubStore:
         return unescape_path(path) in self._rows
 
     def _write_stamps(self) -> list[str]:
-        """Write some of the pending Stamps as part of another transaction. Return their paths."""
+        """Write some pending Stamps within another transaction. Return the paths of the files."""
         paths = list(self._unwritten)[:_STAMPS_AT_ONCE]
         self._connection.executemany(
             "UPDATE file_index SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",

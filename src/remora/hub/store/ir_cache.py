@@ -1,4 +1,4 @@
-"""Cache of decoded IR files with a limited size in bytes."""
+"""Cache of the decoded IR of files, limited to a number of bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable

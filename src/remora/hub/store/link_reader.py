@@ -31,7 +31,7 @@ _CACHE_BYTES = 24 * 1024 * 1024
 
 
 class LinkState:
-    """Database state for a linking round. It is valid within `link_state`.
+    """Database state for a linking round. It is valid within the `link_state` block.
 
     Methods raise sqlite3.Error or MsgspecError if the data cannot be read.
     """
@@ -48,7 +48,7 @@ class LinkState:
         """Keys of all nodes."""
 
     def before(self) -> dict[str, LoweredFile | None]:
-        """Return the base's IR of each file that has changed since the base.
+        """Return the base version of the IR of each file that has changed since the base.
 
         The result is keyed by path. The IR is None for a new file.
         """

@@ -1,9 +1,9 @@
 """Writer for precomputed links. The links are always consistent with one state, the *base*.
 
 The base is the current state or an earlier state of all files. It consists of the stored files,
-with the older versions in `unlinked`. A round first moves the base to the current state: it deletes
-outdated rows and empties `unlinked`. Then it adds rows for this base until every node has links. If
-a round is interrupted, nothing is lost.
+except that older versions in `unlinked` take precedence. A round first moves the base to the
+current state: it deletes outdated rows and empties `unlinked`. Then it adds rows for this base
+until every node has links. If a round is interrupted, nothing is lost.
 """
 
 import sqlite3
@@ -31,9 +31,7 @@ class LinkRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CarriedRow(msgspec.Struct, frozen=True, array_like=True):
-    """Hash of the names that may reach a node, and the encoded inputs from which it was
-    computed.
-    """
+    """Hash of the names that may reach a node, and the encoded inputs of the hash."""
 
     key: str
     names: bytes

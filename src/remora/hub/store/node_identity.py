@@ -1,4 +1,4 @@
-"""Node identity, which matches new nodes with old nodes after renames and moves.
+"""Matching of new nodes with old nodes after renames and moves.
 
 This module does not access the database.
 """
@@ -34,7 +34,7 @@ class NewNode(NamedTuple):
 def follow(old: Iterable[Identity], new: Iterable[NewNode], others: Others) -> dict[str, Identity]:
     """Match new nodes with the old nodes that they continue.
 
-    Returns the old nodes by key of the new node. Each old node is used at most once.
+    Returns the old nodes, keyed by the key of the new node. Each old node is used at most once.
 
     Matches are tried in this order: the same key and body, the same body elsewhere, the same key,
     and the same name in a file to which another node moved. If several nodes share a body, they

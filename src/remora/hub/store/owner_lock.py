@@ -44,7 +44,7 @@ class OwnerLock:
     def lost(self) -> bool:
         """Return True if the lock file was deleted or replaced.
 
-        Other processes then do not see this lock.
+        In that case, other processes do not see this lock.
         """
         try:
             return _place(self._path.lstat()) != self._place

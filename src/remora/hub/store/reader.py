@@ -164,7 +164,7 @@ class StoredSnapshot:
     def one_moment(self) -> Iterator[None]:
         """Read a single consistent state within the block.
 
-        This is also faster. Use it only for short reads.
+        This also makes reads faster, but is meant only for short blocks.
         """
         self._all("BEGIN")
         try:

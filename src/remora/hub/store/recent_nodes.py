@@ -16,14 +16,14 @@ class RecentNodes:
         self._nodes: dict[str, tuple[NewNode, int]] = {}
 
     def recent(self, now: int) -> list[NewNode]:
-        """Return the nodes of the last minute. `now` is in seconds."""
+        """Return the nodes created in the last minute. `now` is in seconds."""
         self._nodes = {
             key: birth for key, birth in self._nodes.items() if now - REMEMBER_S <= birth[1] <= now
         }
         return [fresh for fresh, _ in self._nodes.values()]
 
     def add(self, nodes: Collection[NewNode], now: int) -> None:
-        """Add new nodes. If there are very many, they are ignored, because this is not a move."""
+        """Add new nodes, unless there are too many to be the result of a move."""
         if len(nodes) + len(self._nodes) <= MAX_NODES:
             self._nodes.update((node.key, (node, now)) for node in nodes)
 

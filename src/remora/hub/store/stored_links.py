@@ -21,7 +21,7 @@ _BACKWARD = _ASK.format(start="target_key", end="source_key")
 class StoredLinks:
     """Precomputed links.
 
-    Methods for links return None unless all links of the latest state are stored.
+    Methods that look up links return None unless all links of the latest state are stored.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
 
     `marker` is a private folder outside the root. `kind` is either a specific kind or `auto`, which
     selects inotify if possible and otherwise sweeps. If inotify is not available, the watcher
-    sweeps, and its `note` is the reason.
+    sweeps, and its `note` gives the reason.
     """
     if kind in ("sweep", "off"):
         return SweepingWatcher("off" if kind == "off" else "sweep")

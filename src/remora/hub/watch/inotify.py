@@ -21,7 +21,7 @@ _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_sysc
 
 
 class ChangesHidden(Exception):
-    """The kernel cannot report some of the changes below the root. The message is the reason."""
+    """The kernel cannot report some of the changes below the root. The message gives the reason."""
 
 
 class InotifyWatcher:
@@ -152,7 +152,7 @@ class InotifyWatcher:
     def _handle_folder_itself(self, watch: int, mask: int, folder: str) -> None:
         """Handle an event for a watched folder itself.
 
-        Except for the root, such changes are also reported by the parent folder.
+        Unless the folder is the root, its parent folder also reports the change.
         """
         if mask & inotify_syscalls.IGNORED:
             self._folders.ended(watch)

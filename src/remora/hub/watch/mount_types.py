@@ -26,7 +26,7 @@ class Mount(NamedTuple):
 
 
 class MountTable:
-    """The mount table, with detection of changes.
+    """Reader of the mount table, which also detects changes to the table.
 
     Raises OSError if the system provides no mount table.
     """
@@ -37,13 +37,13 @@ class MountTable:
         self._poll.register(self._file, select.POLLPRI | select.POLLERR)
 
     def changed(self) -> bool:
-        """Return True if a file system was mounted or unmounted since the last `objection`."""
+        """Return True if a mount was added or removed since the last call of `objection`."""
         return bool(self._poll.poll(0))
 
     def objection(self, root: str, folders: Iterable[str]) -> str:
         """Return the reason why inotify cannot see all changes in `folders` below `root`.
 
-        Returns an empty string if it can.
+        Returns an empty string if inotify can see all of them.
         """
         self._poll.poll(0)
         self._file.seek(0)

@@ -1,6 +1,6 @@
 """Sentinel file, used to make sure that all earlier changes have been reported.
 
-They have been reported once the change of this file is reported.
+Once a change to this file is reported, all earlier changes have been reported.
 """
 
 import os

@@ -14,7 +14,7 @@ class WatchesExhausted(Exception):
 class WatchedFolders:
     """One-to-one map between watches and watched paths.
 
-    Paths are relative to the root, which is `""` itself.
+    Paths are relative to the root. The path of the root itself is `""`.
     """
 
     def __init__(self, kernel: Inotify, top: str) -> None:

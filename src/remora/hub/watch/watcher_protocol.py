@@ -6,7 +6,7 @@ Kind = Literal["inotify", "sweep", "off"]
 
 
 class Changes(NamedTuple):
-    """Paths reported as changed, created or removed since the last call."""
+    """Paths reported as changed, created or removed since the last call of `drain`."""
 
     paths: frozenset[str]
     """Raw paths that end in `.py`. A path may not exist or may not belong to the project."""
@@ -22,7 +22,7 @@ class Watcher(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """Source of the events, or `sweep` if there is none or it has failed."""
+        """Source of the events, or `sweep` if there is no source or the source has failed."""
 
     @property
     def healthy(self) -> bool:
@@ -39,9 +39,9 @@ class Watcher(Protocol):
         """
 
     def settled(self, timeout: float) -> bool:
-        """Make a change and wait up to `timeout` seconds until it is reported.
+        """Make a change and wait up to `timeout` seconds for it to be reported.
 
-        If this returns True, the next `drain` includes all earlier changes.
+        If this method returns True, the next `drain` includes all earlier changes.
         """
 
     def fileno(self) -> int | None:

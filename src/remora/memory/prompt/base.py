@@ -27,7 +27,7 @@ class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
-    """Return a request with a system message and a user message, with control tokens neutralized.
+    """Return a request with a system message and a user message, neutralizing control tokens.
 
     The stable part of the prompt comes first, in the system message.
     """
@@ -49,7 +49,7 @@ def instructions(tools: Sequence[ToolSchema], form: AnswerForm) -> list[str]:
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
-    """Return the packet as JSON values, without identifiers and timestamps.
+    """Return the packet as JSON values, without identifiers or timestamps.
 
     `knowledge` has the form `{key: value}`.
     """

@@ -42,9 +42,9 @@ def next_pause(
     server was busy or the connection broke. It is not retried if it was refused or timed out.
 
     The pause uses exponential backoff with equal jitter: half of it is fixed and half is random, so
-    that clients do not all retry at the same time. `random` returns a number from 0 to 1. If the
-    server sent `Retry-After` (in seconds or as an HTTP date), it replaces the fixed half. The
-    maximum pause is 30 s.
+    that clients do not all retry at the same time. `random` returns a number from 0 to 1. A
+    `Retry-After` header (in seconds or as an HTTP date) replaces the fixed half. The maximum pause
+    is 30 s.
     """
     if attempt >= limits.retries or not _is_temporary(failure):
         return None

@@ -12,8 +12,8 @@ class Address(msgspec.Struct, frozen=True):
     """The address of a model server.
 
     `api` is the base URL of the OpenAI endpoints, usually `…/v1`. `root` is the base URL of the
-    server's other endpoints, if known. `shown` is the address without credentials and query, for
-    use in messages and streams.
+    server's other endpoints, if known. `shown` is the address without credentials or query, for use
+    in messages and streams.
     """
 
     api: str

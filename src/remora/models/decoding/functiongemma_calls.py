@@ -137,7 +137,7 @@ class _Parser:
 def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
     """Convert `value` to its declared type.
 
-    If that is not possible, validation rejects it later.
+    Validation later rejects a value that cannot be converted.
     """
     schema = _resolve_schema(schema, top)
     match value:

@@ -43,7 +43,7 @@ def weights_path(cache: Path) -> Path:
 
 
 def check(cache: Path) -> WeightsState:
-    """Hash the weights file, which takes 0.1 s.
+    """Return the state of the weights file. Hashing the file takes 0.1 s.
 
     Raises DiskError if the file exists but cannot be read.
     """
@@ -163,7 +163,7 @@ def _open_weights(source: Path) -> Iterator[BinaryIO]:
 def _copy(stream: BinaryIO, target: Path) -> str:
     """Copy the stream to `target`, and return the SHA-256 of the copied data.
 
-    The copy stops after one byte more than the expected size.
+    Copying stops one byte after the expected size.
     """
     digest, remaining = hashlib.sha256(), SIZE + 1
     with target.open("xb") as out:

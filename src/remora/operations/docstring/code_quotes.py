@@ -1,4 +1,4 @@
-"""Code quoted in descriptions. Quoted code is short, on one line and without private names."""
+"""Code quoted in descriptions. It is short, fits on one line and has no private names."""
 
 import ast
 import builtins

@@ -80,7 +80,7 @@ def as_sentence(text: str) -> str:
 
 
 def join_words(names: Sequence[str], last: str = "and") -> str:
-    """Join names into an enumeration such as `a, b and c`."""
+    """Join names into a phrase such as `a, b and c`."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
@@ -325,7 +325,7 @@ def _is_bool(node: FunctionNode) -> bool:
 
 
 def _none_if(body: Sequence[ast.stmt], known: Collection[str]) -> str:
-    """Return the condition of the only `return None`, if it is at the top level of the function.
+    """Return the condition of the function's only `return None`, if that is at the top level.
 
     Return an empty string otherwise.
     """

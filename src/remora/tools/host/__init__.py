@@ -1,1 +1,1 @@
-"""Host functions, which are the only operations that scripts can be granted."""
+"""Host functions: the only operations that scripts can be granted."""

@@ -21,8 +21,8 @@ def find_references(place: ToolTree, name: str, pattern: str | None = None) -> l
     Only Python files are searched. If `pattern` is given, only files that match it are searched.
     Each use has `path`, `line`, `text` (the source line) and `kind`. The kind is definition,
     parameter, import, call, read, write, keyword, declaration or string. In a file that does not
-    parse, it is text. The search is syntactic, so it also finds unrelated objects with the same
-    name.
+    parse, the kind is always text. The search is syntactic, so it also finds unrelated objects with
+    the same name.
     """
     wanted = normalize("NFKC", name)  # as Python normalizes identifiers
     if not wanted.isidentifier():

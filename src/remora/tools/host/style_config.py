@@ -28,8 +28,8 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
     """Return the maximum line length configured for ruff or Black.
 
-    If several limits are configured, the smallest limit is used. If `prose` is True, this includes
-    ruff's limit for docstrings.
+    If the nearest configuration sets several limits, the smallest limit is used. Ruff's limit for
+    docstrings is considered only if `prose` is True.
     """
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}

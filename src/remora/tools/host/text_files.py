@@ -30,7 +30,7 @@ def read_text(place: ToolTree, path: str) -> str:
 def list_files(place: ToolTree, pattern: str) -> list[str]:
     """Return the sorted paths of all regular files that match a glob such as `src/**/*.py`.
 
-    Files whose name is not valid UTF-8 are left out, because scripts cannot refer to them.
+    Files whose names are not valid UTF-8 are left out, because scripts cannot refer to them.
     """
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
         raise HostError(
@@ -65,7 +65,7 @@ def edit_text(
     """Replace a line of a file. The line must be equal to `expect`.
 
     `line` starts at 1. `expect` and `replace` do not include the line ending. `replace` may contain
-    several lines, and a line ending at its end is ignored. If `replace` is null, the line is
+    several lines, and a trailing line ending in it is ignored. If `replace` is null, the line is
     deleted. The file keeps its line endings, and no line ending is added at the end of the file.
     `lines` in the result is the number of lines that replaced the line.
     """

@@ -1,4 +1,4 @@
-"""Lines of a source file, counted in the same way as Python and ruff count them."""
+"""Lines of a source file, counted as Python and ruff count them."""
 
 import codecs
 import re
@@ -46,7 +46,7 @@ def decode(path: str, content: bytes) -> Text:
 
 
 def lines_of(body: str) -> list[Line]:
-    """Return the lines of a string. A line ending at the end does not start another line."""
+    """Return the lines of a string. A trailing line ending does not start another line."""
     found: list[Line] = []
     start = 0
     for ending in _ENDING.finditer(body):

@@ -21,8 +21,7 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
-    """Open the folder of a hash, which is named after its first two digits, without following
-    links.
+    """Open the folder that is named after the first two digits of a hash, without following links.
 
     Raises OSError.
     """

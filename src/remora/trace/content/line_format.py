@@ -124,7 +124,7 @@ def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
 def last_line(source: ByteSource) -> bytes | None:
     """Return the last complete line, reading backwards from the end.
 
-    Returns None if there is no complete line, or if it is longer than MAX_LINE.
+    Returns None if no line is complete, or if the last complete line is longer than MAX_LINE.
     """
     if (end := _newline_before(source, source.size())) < 0:
         return None

@@ -42,7 +42,7 @@ def is_sha256(text: object) -> bool:
 class ObjectStore:
     """Object store in a folder, shared by threads and processes.
 
-    Each object is a file `ab/{sha256}` with mode 0600, which is either complete or absent.
+    Each object is a file `ab/{sha256}` with mode 0600. The file is either complete or absent.
     """
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:

@@ -17,7 +17,7 @@ _LINKED = {errno.ELOOP, errno.ENOTDIR}
 
 @contextmanager
 def disk_errors(path: Path | str) -> Iterator[None]:
-    """Convert an OSError raised in the block to a DiskError. Its message starts with `path`."""
+    """Convert an OSError raised in the block to a DiskError whose message starts with `path`."""
     try:
         yield
     except OSError as error:
@@ -74,7 +74,7 @@ def write_all(file: int, data: bytes) -> None:
 def sync_data(file: int) -> None:
     """Sync a file's content to disk, so that it survives a power failure.
 
-    Timestamps are not synced if the operating system supports this.
+    Timestamps are synced only if the operating system cannot sync the content alone.
     """
     getattr(os, "fdatasync", os.fsync)(file)
 

@@ -46,7 +46,7 @@ def update_all(db: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStrea
 def agent_stream_paths(folder: TraceFolder) -> dict[str, Path]:
     """Return the paths of all agent streams, keyed by agent ID.
 
-    Files whose name is not a valid ID are ignored.
+    Files whose names are not valid IDs are ignored.
     """
     named = ((stream_id(path), path) for path in folder.agent_streams())
     return {name: path for name, path in named if is_id(name)}
@@ -187,7 +187,7 @@ class _Batch:
         """Write the rows in one transaction.
 
         If only part of the stream was read, the file's stamp is not stored, so that the next update
-        continues from there.
+        reads the rest.
         """
         with transaction(self._connection):
             if self._rebuild and self._number is not None:

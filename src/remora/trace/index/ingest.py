@@ -47,7 +47,7 @@ class _Data(msgspec.Struct, gc=False):
 
 
 class _Bare(msgspec.Struct, gc=False):
-    """An event without its data, which is skipped because it makes up most of the stream."""
+    """An event decoded without its data, which makes up most of the stream."""
 
     v: int
     seq: int
@@ -127,7 +127,7 @@ _ROW_EVENTS = frozenset(
 
 
 class StreamReading(msgspec.Struct, kw_only=True):
-    """State after reading a stream up to byte `size`. It can be stored and resumed later.
+    """State after reading a stream up to byte `size`. Reading can be resumed from a stored state.
 
     `fault` is the number of the first invalid line, or 0 if all lines are valid. Reading stops at
     that line. `closed` is the number of rows of finished turns. If `folds` is False, packets are

@@ -161,7 +161,7 @@ class PacketReader:
 def _decision_from_snapshot(
     source: ByteSource, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
 ) -> DecisionState | None:
-    """Return the decision of a turn by reading from a snapshot.
+    """Return the decision of a turn, reading the stream from a snapshot onward.
 
     Returns None if the stream does not match the snapshot.
     """

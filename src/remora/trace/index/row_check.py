@@ -13,9 +13,9 @@ from remora.trace.index.rows import LinePlace
 
 
 def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
-    """Return True if the line that ends at byte `offset` has this hash.
+    """Return True if the line that ends at byte `offset` has the hash `digest`.
 
-    If `offset` is 0, the hash must be GENESIS.
+    If `offset` is 0, `digest` must be GENESIS.
     """
     if offset == 0:
         return digest == GENESIS

@@ -25,7 +25,7 @@ _FORGET = (
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """Inode, size and modification time of a file, as a cheap check for changes."""
+    """Inode, size and modification time of a file, used to detect changes cheaply."""
 
     inode: int
     size: int
@@ -40,7 +40,7 @@ class FileStamp(msgspec.Struct, frozen=True):
 class IndexedStream(msgspec.Struct, frozen=True, kw_only=True):
     """An indexed stream.
 
-    `stamp` is the stamp of its file when it was indexed, and `turns` is its number of rows.
+    `stamp` describes the file at the time of indexing, and `turns` is the number of rows.
     """
 
     id: int

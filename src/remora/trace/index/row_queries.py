@@ -116,10 +116,7 @@ def _search_turns(
 
 
 def matching_streams(infos: list[StreamInfo], query: StreamQuery) -> list[StreamInfo]:
-    """Return the streams that match the query's conditions on streams.
-
-    This does not read any rows.
-    """
+    """Return the streams that match the query's conditions on streams. No rows are read."""
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if query.node is None else set(match_nodes(nodes, query.node))
     return [

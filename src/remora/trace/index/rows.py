@@ -23,8 +23,7 @@ class LinePlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call in a turn. A turn without a result has one row, whose `place` is None.
 
-    The turn's lines are the bytes from `begin` to `end` of the stream. `end` is None for the last
-    turn.
+    The turn's lines are the stream's bytes from `begin` to `end`. `end` is None for the last turn.
     """
 
     turn: int

@@ -37,7 +37,7 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
     def matches(self, row: TurnRow) -> bool:
         """Return True if the row matches all conditions except the text search.
 
-        A turn matches a time period if it overlaps with it.
+        A turn matches a time period if the two overlap.
         """
         query = self.query
         return (

@@ -76,8 +76,8 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
 def _places(path: Path) -> tuple[Path, ...]:
     """Return the paths to try. Each path occurs twice.
 
-    The second attempt is needed because the stream may be compressed or decompressed in between.
-    The new file then appears before the old one is removed.
+    The second attempt is needed if the stream is compressed or decompressed during the first. In
+    both cases, the new file appears before the old one is removed.
 
     An empty plain file next to a compressed stream is not the stream. It is left over from a writer
     that was killed before it decompressed the stream.

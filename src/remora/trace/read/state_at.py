@@ -52,8 +52,7 @@ class DecisionState(NamedTuple):
 
 
 def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
-    """Return the packet used for the decision of a turn. If `shown` is False, return it before
-    trimming.
+    """Return the packet used for the decision of a turn, untrimmed if `shown` is False.
 
     If the turn has no decision, return the packet at the end of the turn. For turn 0, return the
     packet at the start of the first turn. If a resumed turn contains two decisions, the later
@@ -123,7 +122,7 @@ def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
 
 
 def start_packet(event: Event) -> DecisionPacket | None:
-    """Return the packet of an `agent_start` event before its delta, or None for any other event.
+    """Return the packet of an `agent_start` event without its delta, or None for any other event.
 
     Raises StreamDamaged if the event is invalid, and StreamError if the version of the fold or trim
     rules is unknown.
@@ -148,7 +147,7 @@ def files_at(
 
     The result combines these layers, and later layers take precedence:
 
-    - files of the run's base that differ from the commit (all selected files without git)
+    - files of the run's base that differ from the commit (without git, all selected files)
     - base files that had changed before the agent started (`rebased`)
     - the agent's initial changes (`changes` of a fork)
     - the agent's changes up to and including `turn`

@@ -37,10 +37,10 @@ class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
     """A matching turn.
 
     `key` is the key of its trace entry, or None if the turn has no result. `call` is the number of
-    the result within the turn, starting at 1. `outcome` is the outcome of the result. If the turn
-    has no result, it is `error` if the turn ended with an error, and empty otherwise. `ms` is the
-    tool's duration in milliseconds. `began` and `ended` are the times of the turn's first and last
-    event.
+    the result within the turn, starting at 1. `outcome` is the outcome of the result. For a turn
+    without a result, `outcome` is `error` if the turn ended with an error, and empty otherwise.
+    `ms` is the tool's duration in milliseconds. `began` and `ended` are the times of the turn's
+    first and last event.
     """
 
     turn: int

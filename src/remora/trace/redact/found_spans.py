@@ -59,8 +59,8 @@ def widen_to_characters(data: bytes, finding: Finding) -> Finding:
 def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Merge overlapping findings and yield them from left to right.
 
-    A merged finding has the rule of its longest part. If several parts have the same length, the
-    first is used.
+    A merged finding has the rule of its longest part, or of the first of several equally long
+    parts.
     """
     start, end, rule, longest = 0, 0, "", 0
     for finding in sorted(findings, key=_place):

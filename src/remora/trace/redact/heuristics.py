@@ -62,7 +62,7 @@ def has_random_letters(text: str) -> bool:
 def is_random_token(value: bytes) -> bool:
     """Return True if the value has mixed characters or random letters.
 
-    Hex digests and ordinary names do not.
+    Hex digests and ordinary names have neither.
     """
     text = value.decode("latin-1")
     return has_mixed_characters(text) or has_random_letters(text)
@@ -132,7 +132,7 @@ def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
 def _few_vowels(text: str) -> bool:
     """Return True if the text has as few vowels as random letters.
 
-    About 38% of the letters in English text are vowels, but only 23% in random text.
+    Vowels make up about 38% of the letters in English text, but only 23% of random letters.
     """
     return sum(c in "aeiouyAEIOUY" for c in text) / len(text) < 0.27
 

@@ -97,8 +97,8 @@ def _leaf(item: Any, under: str, cleaner: TextRedactor) -> Any:
 
 
 def _children(value: Any, under: str) -> _Children | None:
-    """Return the items of a container with their secret names (see `secret_name`), or None if it is
-    not a container.
+    """Return the items of a container with their secret names (see `secret_name`), or None if
+    `value` is not a container.
     """
     if isinstance(value, _LEAVES) or value is None:
         return None
@@ -132,8 +132,8 @@ def _items(value: dict[Any, Any]) -> _Children:
 def _elements(value: Sequence[Any], under: str) -> _Children:
     """Return the elements of a list, each with its secret name.
 
-    The secret name is the name of the list. After a flag such as `--password`, or in the second
-    element of a pair, it is the previous element.
+    The secret name is the previous element if that is a flag such as `--password`, or the first
+    element of a pair, and indicates a secret. Otherwise, it is the name of the list.
     """
     children = []
     before = ""

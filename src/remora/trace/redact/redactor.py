@@ -50,9 +50,9 @@ _TANGLED = "tangled"
 class Redactor:
     """Applies all redaction rules. Instances are immutable, so threads may share them.
 
-    `key` is specific to the installation. Without the key, it is impossible to check whether a guessed
-    secret matches a placeholder. `environ` contains environment variables. The value of a variable
-    is a secret if its name suggests it. Raises ValueError if a user rule is invalid.
+    `key` is specific to the installation. Without the key, a guessed secret cannot be
+    checked against a placeholder. `environ` contains environment variables. The value of a variable
+    is a secret if the variable's name indicates one. Raises ValueError if a user rule is invalid.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ _VALUE = re.compile(
 
 
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """Yield each value whose name, at the same position, indicates a secret."""
+    """Yield each value for which the name at the same position indicates a secret."""
     done = 0
     for match in heads.finditer(data):
         start, end = match.span()

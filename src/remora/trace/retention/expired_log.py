@@ -1,4 +1,4 @@
-"""Log of removed streams in `.agentfs/expired.jsonl`, protected by a hash chain."""
+"""The log `.agentfs/expired.jsonl` of removed streams, protected by a hash chain."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Stream file that is locked and written with one `write(2)` call per line."""
+"""Locked stream file, written with one `write(2)` call per line."""
 
 import os
 import threading

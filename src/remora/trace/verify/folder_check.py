@@ -127,7 +127,7 @@ class _FolderCheck:
                 yield from anchors
 
     def _has_expired(self, anchor: SavedAnchor) -> bool:
-        """Return True if the stream expired with this head or a later head."""
+        """Return True if the stream expired with the head in `anchor` or a later head."""
         last = self._expired_heads.get((anchor.kind, anchor.id))
         return last is not None and (last == anchor.head or last.count > anchor.count)
 

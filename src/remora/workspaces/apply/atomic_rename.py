@@ -55,7 +55,7 @@ def swap_names(folder: int, name: bytes, other: bytes) -> None:
 
 
 def swap_by_renames(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names with three renames. If this is interrupted, call `repair_swap`. Raises
+    """Swap two names with three renames. After an interruption, call `repair_swap`. Raises
     OSError.
     """
     rename_to_free(folder, name, other + b"~")
@@ -80,10 +80,10 @@ def repair_swap(folder: int, name: bytes, other: bytes) -> None:
 
 
 def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
-    """Rename a file to a name that must be free.
+    """Rename a file without overwriting an existing one.
 
-    Takes two steps if renameat2 is not available. Raises FileExistsError if the name is taken, and
-    OSError if the rename fails.
+    Takes two steps if renameat2 is not available. Raises FileExistsError if the new name is taken,
+    and OSError if the rename fails.
     """
     if not is_same_file(folder, name, free):
         try:
@@ -100,7 +100,7 @@ def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
 def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
     """Return True if both names refer to the same file.
 
-    This is the case after an interrupted two-step `rename_to_free`.
+    An interrupted two-step `rename_to_free` leaves two such names behind.
     """
     try:
         first = os.stat(name, dir_fd=folder, follow_symlinks=False)

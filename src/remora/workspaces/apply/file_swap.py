@@ -33,9 +33,9 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.
 class FileSwapper(AbstractContextManager["FileSwapper"]):
     """Writes the files of a journal to the tree, and rolls them back.
 
-    Each file has a temporary file in the same folder, called its waiting name, which shows how far
-    the write has progressed. The temporary file is created with the complete new content. After the
-    swap, it has the old content. It is removed when all files are in place.
+    For each file, a temporary file in the same folder shows how far the write has progressed. Its
+    name is called the waiting name. The temporary file is created with the complete new content.
+    After the swap, it has the old content. It is removed when all files are in place.
 
     Folders are kept open, so that a rollback works even if they are moved. `resumed` is True if an
     earlier process may already have written some of the files.
@@ -58,7 +58,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def put_in_place(self, entry: JournalEntry) -> str:
         """Put a file in place.
 
-        Return an empty string, or the reason if the tree has changed. Raises OSError.
+        Return an empty string, or a description of what has changed in the tree. Raises OSError.
         """
         path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)

@@ -1,4 +1,4 @@
-"""Detection of files that another process has open for writing, using file leases."""
+"""Lease-based detection of files that another process has open for writing."""
 
 import errno
 import fcntl

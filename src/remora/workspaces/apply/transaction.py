@@ -209,7 +209,7 @@ def _first_problem(
 ) -> tuple[FileConflict, OSError | None] | None:
     """Return the first file that cannot be changed, or None if there are no problems.
 
-    The second item is the OSError if it is a disk error.
+    The second item is the disk error that prevented the change, or None for any other cause.
     """
     # the second pass detects writes by editors that had the file open
     for step in (swapper.put_in_place, swapper.check):

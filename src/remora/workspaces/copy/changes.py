@@ -38,8 +38,8 @@ _Snapshot = Mapping[str, FileState]
 
 
 def changes_between(old: _Snapshot, new: _Snapshot, base: "BaseSnapshot") -> list[Change]:
-    """Return the changes between two snapshots, sorted by path. The base itself is represented by
-    `{}`.
+    """Return the changes between two snapshots, sorted by path. Pass `{}` as the snapshot of the
+    base itself.
     """
     found: list[Change] = []
     for path in sorted({*old, *new}):

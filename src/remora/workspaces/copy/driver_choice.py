@@ -1,4 +1,4 @@
-"""Selection of the workspace driver, and a check whether overlay layers work."""
+"""Selection of the workspace driver, and a check of whether overlay layers work."""
 
 import functools
 import sys
@@ -37,9 +37,7 @@ _ONCE = threading.Lock()
 
 
 def make_driver(name: str, base: BaseSnapshot, cache: Path) -> WorkspaceDriver:
-    """Return the driver with the given name, which stores its files in `cache`. `auto` selects
-    slots.
-    """
+    """Return the named driver. `auto` selects slots. The driver stores its files in `cache`."""
     if name == OVERLAY:
         return OverlayDriver(base, cache / "layers")
     return SlotDriver(base, cache / "slots")

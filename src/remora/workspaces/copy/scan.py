@@ -84,7 +84,7 @@ def scan_tree(
 ) -> TreeScan:
     """Scan a tree without following links, and return its entries.
 
-    `keep` selects the entries of each folder to scan. Raises OSError.
+    `keep` selects which entries of each folder are scanned. Raises OSError.
     """
     at = time.time_ns()
     found = TreeScan({}, [], [], [], [])

@@ -155,8 +155,8 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _reset(slot: SlotCopy, place: Path) -> None:
-    """Reset a slot to the base. Recreate the slot if this fails, for example if a folder is
-    unreadable.
+    """Reset a slot to the base, or recreate the slot if the reset fails, for example because a
+    folder is unreadable.
     """
     if place.is_symlink() or not place.is_dir():
         _clear(place)

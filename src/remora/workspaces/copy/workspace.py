@@ -1,4 +1,4 @@
-"""Workspace, which is a private copy of a base that a job can read, change and reset."""
+"""Workspace: a private copy of a base that a job can read, change and reset."""
 
 import os
 from collections.abc import Mapping

@@ -193,9 +193,9 @@ class AliasSearch:
                     yield Name(alias.name + tail, alias.path)
 
     def _flows(self, file: IndexedFile, name: str) -> Iterator[tuple[str, NameFlow]]:
-        """Yield each flow of a name, and the path of the file that uses the new name.
+        """Yield each flow of a name, and the path of the file that uses the flow's target.
 
-        The path is empty if the new name is a dataclass field, because any file may use it.
+        The path is empty if the target is a dataclass field, because any file may use the field.
         """
         for flow in file.flows.by_name.get(name, ()):
             yield file.path, flow
@@ -209,8 +209,8 @@ class AliasSearch:
     def _argument_parameters(
         self, file: IndexedFile, number: int, name: str
     ) -> Iterator[tuple[str, str, Any]]:
-        """Yield (path, parameter, term) for each parameter that receives the value from the
-        call.
+        """Yield (path, parameter, term) for each parameter that receives the value of `name` from
+        call `number`.
         """
         call = file.lowered.calls[number]
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]

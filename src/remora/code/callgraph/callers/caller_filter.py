@@ -44,8 +44,8 @@ class TargetFilter:
         self._kinds = kinds
 
     def accepts(self, path: str, flow: NameFlow, depth: int) -> bool:
-        """Return True if the flow's term, or the result of up to `depth` calls, may be an accepted
-        value.
+        """Return True if the flow's term, or the result of calling it up to `depth` times, may be
+        an accepted value.
         """
         if flow.term is None:
             return True

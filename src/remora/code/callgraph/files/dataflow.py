@@ -130,7 +130,7 @@ class NameFlow(NamedTuple):
     at: int
     term: Any
     local: bool = False
-    """True if the new name is visible only in this file."""
+    """True if `target` is visible only in this file."""
 
 
 class NameFlows:

@@ -85,8 +85,8 @@ class IndexedFile:
         return frozenset(found)
 
     def is_local(self, number: int) -> bool:
-        """Return True if a definition is inside a function, so its name is visible only in this
-        file.
+        """Return True if a definition is inside a function and its name is therefore visible only
+        in this file.
         """
         parent = self.scopes[number].parent
         return parent >= 0 and self.scopes[parent].kind not in {MODULE_SCOPE, CLASS_SCOPE}

@@ -1,4 +1,4 @@
-"""Comparable interfaces of modules, which contain everything except function bodies.
+"""Comparable module interfaces, which contain everything in a module except function bodies.
 
 An interface covers classes, the headers of functions and lambdas, attributes that methods assign
 through `self`, and the names of all base classes. It also records which functions are stubs.

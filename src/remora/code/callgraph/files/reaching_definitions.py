@@ -17,7 +17,7 @@ class ReachingDefinitions:
     def at_statement(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
         """Return the bindings that may reach a statement, and whether at least one certainly does.
 
-        The bindings are indexes into `binds`.
+        Bindings are returned as indexes into `binds`.
         """
         chain = self._chain(self._statements[at])
         found, killer = self._before(binds, scope, at, chain)
@@ -76,7 +76,7 @@ class ReachingDefinitions:
         return True
 
     def _binds_in_all_arms(self, block: int, arms_seen: dict[int, set[int]]) -> bool:
-        """Return True if every arm of the branch with `block` binds the name or leaves the
+        """Return True if every arm of the branch that contains `block` binds the name or leaves the
         function.
         """
         found = self._blocks[block]

@@ -1,4 +1,4 @@
-"""Replacement of too many possible overrides by the method of a common base class."""
+"""Replacement of overrides with the method of a common base class if there are too many."""
 
 from collections import Counter
 

@@ -38,7 +38,7 @@ class SearchScope:
         self._cache: dict[str, tuple[frozenset[str], int]] = {}
 
     def caller_files(self, name: str, *, own: bool) -> Collection[str]:
-        """Return the sorted paths of the files to search for calls by `name`.
+        """Return the sorted paths of the files to search for calls that use `name`.
 
         `own` is False if `name` is an alias.
         """

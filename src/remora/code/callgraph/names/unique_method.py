@@ -99,7 +99,7 @@ EXTERNAL_METHOD_NAMES = frozenset(
 
 
 def unique_method(ctx: Context, name: str) -> str | None:
-    """Return the key of the only method called `name`, or None if it is not unique.
+    """Return the key of the only method called `name`, or None if there is not exactly one.
 
     Special methods and names that are common in external code are never considered unique.
     """

@@ -128,7 +128,10 @@ _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = 
 
 
 def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
-    """If a method returns `self`, replace it and instances of its bases with the receiver."""
+    """Replace a returned `self` with the receiver.
+
+    If `self` is returned, instances of the receiver's class and its bases are dropped.
+    """
     order = mro_classes(ctx, receiver)
     if not any(value[0] == SELF and value[1:] in order for value, _ in values):
         return values

@@ -223,7 +223,7 @@ def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 
 def _offset(ctx: Context, level: int, value: Value, target: Value) -> int | None:
-    """Return the offset between the arguments of the call and the parameters of `target`.
+    """Return the offset between the arguments of a call to `value` and the parameters of `target`.
 
     Return None if calling `value` does not call `target`.
     """

@@ -44,7 +44,7 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
 def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> Values:
     """Return the getter or setter of property `name`.
 
-    The result is empty if it is not a property.
+    The result is empty if `name` is not a property.
     """
     for file, number in project_mro(ctx, (CLASS, path, scope)):
         if not (binds := file.scopes[number].binds.get(name, ())):
@@ -202,7 +202,7 @@ def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
 
 
 def special(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Return the result of calling the special method `name` of an instance."""
+    """Return the result of calling the special method `name` on an instance."""
     methods = ctx.read(("class_attribute", level, value[1], value[2], name))
     found = [ctx.read(("result", level, v[1], v[2])) for v, _ in methods if v[0] == FUNCTION]
     return weaken(join(found))

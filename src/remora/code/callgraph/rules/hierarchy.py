@@ -55,7 +55,7 @@ def _without_subscript(base: Any) -> Any:
 
 
 def derived(ctx: Context, path: str, scope: int) -> Values:
-    """Return all direct and indirect subclasses. The result is empty if there are too many."""
+    """Return all direct and indirect subclasses of a class, or nothing if there are too many."""
     if (file := ctx.scope_file(path, scope)) is None:
         return EMPTY
     own: Value = (CLASS, path, scope)

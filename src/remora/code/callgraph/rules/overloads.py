@@ -43,7 +43,9 @@ _NO, _MAYBE, _YES = range(3)
 def overload_result(
     ctx: Context, value: Value, site: tuple[str, int], offset: int
 ) -> Values | None:
-    """Return the declared results of the overloads that match a call, or None if there are none."""
+    """Return the declared results of the overloads that match a call, or None if there are no
+    results.
+    """
     file, call = ctx.definition_file(value[1], value[2]), ctx.call(*site)
     numbers = _overloads(file, value[2]) if file is not None else []
     if file is None or call is None or not numbers:
@@ -83,7 +85,7 @@ def _overloads(file: IndexedFile, number: int) -> list[int]:
 def _parameter_types(
     ctx: Context, file: IndexedFile, number: int, call: Call, offset: int
 ) -> tuple[list[Values], list[Any]]:
-    """Return the declared types of the parameters that the call passes, and the argument terms."""
+    """Return the declared types of the parameters that a call fills, and the argument terms."""
     scope = file.scopes[number]
     outer_point = ProgramPoint(0, file.path, scope.parent, scope.at)
     positional = [param for param in scope.params if param.kind != KEYWORD][offset:]

@@ -86,7 +86,7 @@ def _visible_binding(
 
 
 def binding_values(ctx: Context, level: int, file: IndexedFile, binding: VisibleBinding) -> Values:
-    """Return the values of a binding. Reads another answer only if necessary."""
+    """Return the values of a binding. Another answer is read only if necessary."""
     found = file.scopes[binding.scope].binds[binding.name][binding.bind]
     if found.kind == DEFINITION and found.extra is None:
         is_class = file.scopes[found.term].kind == CLASS_SCOPE

@@ -97,7 +97,7 @@ def _object_of_class_term(file: IndexedFile, term: Any) -> str | None:
 
 
 def _callee_parameters(ctx: Context, function: Value) -> Iterator[tuple[str, int, int]]:
-    """Yield (name, how, index) for each parameter that another function returns."""
+    """Yield (name, how, index) for each parameter that a called function returns."""
     file = ctx.definition_file(function[1], function[2]) if function[0] == FUNCTION else None
     if file is None:
         return

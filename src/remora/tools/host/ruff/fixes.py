@@ -92,8 +92,8 @@ def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Sk
 def _still_parsing(text: Text, wanted: list[_FixEdits]) -> tuple[str, list[_FixEdits], _Skipped]:
     """Apply the fixes in order, skipping each fix that would result in invalid Python.
 
-    A single fix never does this, but two fixes may do so together, for example if each of them
-    removes one of the last two statements of a block.
+    A single fix never makes the file invalid, but two fixes together may, for example if each of
+    them removes one of the last two statements of a block.
     """
     together = _with_fixes(text, wanted)
     if parse_error(text.bytes()) or not parse_error(text._replace(body=together).bytes()):

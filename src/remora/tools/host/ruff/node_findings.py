@@ -34,7 +34,7 @@ def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     - `unsafe`: the fix is unsafe
     - `none`: there is no fix, or the fix changes lines outside the node
 
-    The result also contains `counts` by code, the first `texts` and a `summary`.
+    The result also contains `counts` keyed by code, `texts` (the first few texts) and a `summary`.
     """
     content = place.read(path)
     own = _own_lines(path, content, node)
@@ -115,7 +115,7 @@ def _described(finding: Finding, kind: str) -> dict[str, Any]:
 def _first_texts(texts: list[str]) -> list[str]:
     """Return the first few of `texts`, followed by a line such as `and 3 more`.
 
-    A packet does not have enough space for all findings of a file.
+    The list is shortened because a packet cannot hold all findings of a file.
     """
     more = len(texts) - _SHOWN
     return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]

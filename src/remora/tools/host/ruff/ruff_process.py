@@ -1,4 +1,4 @@
-"""Execution of ruff on files of the tree, using the project's configuration."""
+"""Runs of ruff on files in the tree, using the project's configuration."""
 
 import functools
 import os
@@ -86,9 +86,9 @@ def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
 
 
 def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
-    """Group the paths to check by their configuration.
+    """Group the paths to check by whether the tree contains a configuration for them.
 
-    The first item of each group is True if the tree contains no configuration for its paths.
+    The first item of each group is True if there is no such configuration.
     """
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}

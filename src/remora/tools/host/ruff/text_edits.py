@@ -51,7 +51,7 @@ def _edits_touch(a: Edit, b: Edit) -> bool:
 def apply_edits(body: str, edits: Sequence[Edit]) -> str:
     """Return `body` with all edits applied. The edits must not overlap.
 
-    An edit that occurs several times is applied once.
+    An edit that occurs several times is applied only once.
     """
     for edit in sorted(set(edits), reverse=True):
         body = body[: edit.start] + edit.content + body[edit.stop :]
