@@ -27,9 +27,9 @@ class Submission:
 
     `path`, `node_id`, `node_name` and `qualname` identify the node. `files` maps the path of each
     changed file to its content before and after the change, where None means that the file does not
-    exist. `target` is the current location of the node, in the form passed to scripts. Checks add
-    the nodes that project code executed to `observed`, which is recorded. `results` caches
-    expensive results so that other checks can use them.
+    exist. `target` is the current location of the node, in the form passed to scripts. `observed`
+    contains the nodes that project code executed during the checks. These nodes are recorded.
+    `results` caches expensive results so that other checks can use them.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Declarations of a script, and the two versions of its source that Monty checks and runs.
+"""Declarations of a script, and two versions of its source: one to type-check and one to run.
 
 Line numbers in both versions are the same as in the `.pym` file, so messages refer to that file.
 """

@@ -35,8 +35,8 @@ class CallHandler(Protocol):
 class PrintedOutput:
     """The first part of a script's output, up to a limit.
 
-    The script is not stopped if it exceeds the limit. Output arrives in chunks of random size, so
-    the script would stop at a different point in each run.
+    The script is not stopped when its output exceeds the limit. Output arrives in chunks of random
+    size, so the script would stop at a different point in each run.
     """
 
     def __init__(self, limit: int) -> None:
@@ -103,8 +103,7 @@ class ScriptExecution:
     def _resolve_name(self, step: NameLookupSnapshot) -> _Snapshot:
         """Resolve a name that is used as a value.
 
-        This is needed because a script may assign an external function to a variable or pass it to
-        a call.
+        For example, a script may assign an external function to a variable or pass it to a call.
         """
         if step.object_id is None and step.variable_name in self.externals:
             return step.resume(value=_placeholder(step.variable_name))

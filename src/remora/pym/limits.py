@@ -55,8 +55,7 @@ def open_sandbox(
 ) -> MontySession:
     """Return a new sandbox whose clock is fixed at `clock`.
 
-    If `checks` is given, it contains type stubs. The source is then type-checked against them
-    before it runs.
+    If `checks` is given, the source is type-checked against these type stubs before it runs.
     """
     resources: ResourceLimits = {
         "max_feed_duration_secs": limits.duration_s,

@@ -125,7 +125,7 @@ def _leaf(value: Any, budget: SizeBudget) -> Any:
 
 
 def _is_kept_unchanged(value: object, budget: SizeBudget) -> bool:
-    """Return True if a value that is not a string is kept unchanged.
+    """Return True if `value`, which is not a string, is kept unchanged.
 
     The size of the value is charged to `budget`.
     """

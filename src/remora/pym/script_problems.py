@@ -25,7 +25,7 @@ def find_problems(label: str, runs: str, checks: str) -> list[ScriptError]:
 
 
 def _at_first_line(error: ScriptError, label: str) -> ScriptError:
-    """Return a copy of an error that has no line number, with the line set to 1."""
+    """Return a copy of an error without a line number, with its line set to 1."""
     message = error.message.removeprefix(f"{label}: ")
     return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
 

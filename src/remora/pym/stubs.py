@@ -7,7 +7,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def external(function: _F) -> _F:
-    """Mark a function as implemented by the host. Its body is `...` or a docstring."""
+    """Mark a function as implemented by the host. Its body must be `...` or a docstring."""
     return function
 
 
@@ -15,6 +15,6 @@ def Input(name: str, *, default: Any = None, description: str = "") -> Any:  # n
     """Declare an argument of the script: `path: str = Input("path")`.
 
     An argument without a `default` is required. `description` is shown to models. Outside a run,
-    this returns the default.
+    the default is returned.
     """
     return default

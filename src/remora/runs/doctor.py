@@ -125,7 +125,7 @@ def _with_settings(paths: Sequence[str]) -> list[Path]:
 def check_tests(find: Callable[[], None], configured: str | None) -> Check:
     """Check that the project's tests can run. `find` raises RemoraError if they cannot.
 
-    `configured` is the interpreter from the configuration. The check is needed only if it is set.
+    The check is needed only if `configured`, the interpreter from the configuration, is set.
     """
     try:
         find()

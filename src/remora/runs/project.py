@@ -49,7 +49,7 @@ class Project:
 class RecordedProject(Project):
     """A project opened only to read its records.
 
-    All other attributes are loaded with `whole` on first use.
+    `config`, `cache`, `install_key` and `redact` are loaded with `whole` on first use.
     """
 
     def __init__(

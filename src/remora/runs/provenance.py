@@ -65,7 +65,7 @@ def sign_run_start(start: RunStart, key: bytes) -> RunStart:
 
 
 def remember_head(state: Path, run_id: str, head: Head) -> None:
-    """Store the head of the last append to a run. The file is replaced atomically.
+    """Store the head of a run's stream after the last append. The file is replaced atomically.
 
     The folder is synced only for the first head. A run without a stored head is treated as a run
     from another installation, whereas an outdated head is harmless.
@@ -102,7 +102,7 @@ def forget_head(state: Path, run_id: str) -> None:
 def known_head(state: Path, run_id: str) -> Head:
     """Return the head of a run after this installation's last append.
 
-    Returns an empty head if no head is stored or it cannot be read.
+    Returns an empty head if no head is stored or the stored head cannot be read.
     """
     try:
         text = (state / "heads" / f"{run_id}.json").read_bytes()

@@ -1,4 +1,4 @@
-"""File access policies for subprocesses. Their paths are resolved to real paths."""
+"""File access policies for subprocesses, and resolution of their paths to real paths."""
 
 import functools
 import os
@@ -101,7 +101,7 @@ def _system() -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
-    """Return the real paths of existing paths, and add links that lead to them to `links`."""
+    """Return the real paths of existing paths, and add the links to these paths to `links`."""
     found: list[str] = []
     for path in paths:
         _, prefix, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links

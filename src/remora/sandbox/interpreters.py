@@ -14,7 +14,7 @@ class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
     """The interpreter of the project at `root`.
 
     `trusted` is True if the user has allowed it to run without isolation. `activated` is True if it
-    belongs to the user's active environment instead of the project.
+    belongs to the user's active environment rather than to the project.
     """
 
     python: Path

@@ -1,4 +1,4 @@
-"""Parts of a docstring: the parts to describe, their descriptions, and the parsed docstring."""
+"""Data types for docstrings: the parts to describe, their descriptions, and parsed docstrings."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ class Raise(msgspec.Struct, frozen=True):
 class Describable(msgspec.Struct, frozen=True, kw_only=True):
     """Parts that a node's docstring may describe, in source order.
 
-    `parameters` does not include `self`, `cls` and private parameters. `annotation` is the return
+    `parameters` does not include `self`, `cls` or private parameters. `annotation` is the return
     type. `attributes` contains the annotated attributes of a class.
     """
 
@@ -45,7 +45,7 @@ class Describable(msgspec.Struct, frozen=True, kw_only=True):
 class Item(msgspec.Struct, frozen=True):
     """An entry of a section.
 
-    `first` and `last` are its line numbers, counted from 0. `text` is the description of `names`.
+    `first` and `last` are its first and last line, counted from 0. `text` describes `names`.
     """
 
     names: tuple[str, ...]
@@ -57,8 +57,8 @@ class Item(msgspec.Struct, frozen=True):
 class Section(msgspec.Struct, frozen=True):
     """A section of a docstring.
 
-    `first` and `last` are its line numbers, counted from 0 and including the title. `margin` is the
-    indentation of the items.
+    The section, including its title, extends from line `first` to line `last`, counted from 0.
+    `margin` is the indentation of the items.
     """
 
     kind: Kind

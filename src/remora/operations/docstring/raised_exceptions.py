@@ -18,8 +18,8 @@ class _Context(NamedTuple):
     """Context of a statement.
 
     `caught` contains the names of the exceptions that enclosing `try` statements handle. `reason`
-    is the condition under which the statement runs. It uses only `names`, which are meaningful to
-    callers.
+    is the condition under which the statement runs. The condition uses only `names`, the names that
+    are meaningful to callers.
     """
 
     caught: tuple[str, ...] = ()

@@ -135,9 +135,9 @@ def _is_quotable_constant(value: object) -> bool:
 
 
 def majority_text(texts: Sequence[str], *, least: int) -> str:
-    """Return the most common text if it occurs at least `least` times.
+    """Return the most common text if it occurs at least `least` times and in at least 60% of cases.
 
-    It must also make up at least 60% of all texts. Otherwise, return an empty string.
+    Otherwise, return an empty string.
     """
     best = Counter(texts).most_common(1)
     if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(texts):

@@ -9,4 +9,4 @@ class DocstringConfig(OperationConfig):
     """Settings under `operations.docstring`."""
 
     style: Literal["google", "numpy", "rest"] | None = None
-    """Docstring style: google, numpy or rest. If null, the style that the project already uses."""
+    """Docstring style: google, numpy or rest. If null, the project's existing style is used."""

@@ -47,8 +47,8 @@ def docstring_format(
 ) -> DocstringFormat:
     """Return the docstring format to use.
 
-    `style` and `width` are used as given. Every other property is taken from the first entry of
-    `seen` that determines it, and so is the style if `style` is None.
+    `width` is used as given, and so is `style` unless it is None. Every other property is taken
+    from the first entry of `seen` that determines it.
     """
     habits = list(seen)
     chosen = style or _most([each.styles for each in habits]) or "google"

@@ -1,4 +1,4 @@
-"""Host functions of the test agent that call a function to find possible assertions."""
+"""Host functions with which the test agent calls a function to find possible assertions."""
 
 import ast
 from collections.abc import Mapping

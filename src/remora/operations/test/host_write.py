@@ -1,4 +1,4 @@
-"""Host functions of the test agent that write tests and run them."""
+"""Host functions with which the test agent writes tests and runs them."""
 
 import ast
 from typing import Any
@@ -197,6 +197,6 @@ def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str
 
 
 def _raised(cases: list[Case]) -> dict[str, str]:
-    """Map the name of each raised exception that is not built in to its module."""
+    """Return the modules of raised exceptions that are not builtins, keyed by exception name."""
     raised = {case.raises: case.origin for case in cases if case.raises}
     return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

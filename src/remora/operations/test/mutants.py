@@ -101,7 +101,7 @@ class _Replace(ast.NodeTransformer):
 def _plant_fault(
     tree: ast.Module, function: FunctionNode, number: int, change: _Change
 ) -> tuple[str, str] | None:
-    """Return the syntax tree dump and the source of the mutated file, or None if it is invalid."""
+    """Return the mutated file's syntax tree dump and source, or None if the file is invalid."""
     whole = copy.deepcopy(tree)
     place = next(
         one
@@ -237,7 +237,7 @@ def _is_none(value: ast.expr) -> bool:
 def _is_text(node: ast.BinOp) -> bool:
     """Return True if an operand is a string or bytes literal.
 
-    With another operator, such an operation would be a type error.
+    Replacing the operator of such an operation would cause a type error.
     """
     return any(
         isinstance(side, ast.JoinedStr)

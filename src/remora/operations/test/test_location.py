@@ -18,9 +18,9 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     """The test file for a new test. `exists` is false if the file has to be created.
 
-    `imports_from` is the target's module as it is written in imports. `quote` and `typed` (`->
-    None`) match the surrounding tests. `table` is how parametrized tests list their columns: as a
-    single string (`text`) or as several strings (`names`).
+    `imports_from` is the target's module as written in imports. `quote` is the quote character of
+    the surrounding tests, and `typed` is true if they have `-> None`. `table` is how parametrized
+    tests list their columns: as a single string (`text`) or as several strings (`names`).
     """
 
     path: str
@@ -66,8 +66,8 @@ def _new_path(
 ) -> str:
     """Return a path for a new file, in the folder with the most tests.
 
-    If that folder has a subfolder with tests whose path matches the module's folder, the subfolder
-    is used instead.
+    If a subfolder of that folder contains tests and its path matches the module's folder, the
+    subfolder is used instead.
     """
     folders = Counter(path.rpartition("/")[0] for path in tests)
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]

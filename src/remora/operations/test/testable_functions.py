@@ -1,4 +1,4 @@
-"""Functions for which a test can be written, based only on their definitions."""
+"""Functions that can be tested, as far as their definitions show."""
 
 import ast
 

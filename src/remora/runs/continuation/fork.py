@@ -69,8 +69,8 @@ def fork(  # noqa: PLR0913 (the options of the command)
     """Create a new attempt of an agent's job that continues just before the decision in `turn`.
 
     `record` is the run's verified record. The agent's stream is not changed, and the new attempt is
-    not run. If `files` is given, it must be an empty or new folder. The files at that turn are
-    written to it. Raises NotFound if the turn does not exist or a file's content is missing,
+    not run. If `files` is given, the files at that turn are written to this folder, which must be
+    empty or new. Raises NotFound if the turn does not exist or a file's content is missing,
     StreamLocked if the run is still running, UsageError if `files` is not empty, and StreamDamaged
     if a stream is damaged.
     """

@@ -26,8 +26,8 @@ from remora.trace.redact.redactor import Redactor
 def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
     """Raise UsageError if the agent's definition has changed since the agent began.
 
-    Only keys that are in both records are compared, because a later Remora version may record more
-    keys.
+    Only keys present in both the recorded and the current definition are compared, because a later
+    Remora version may record more keys.
     """
     now = redact.clean(definition_record(agent))
     known = now.keys() & start.definition.keys()

@@ -52,9 +52,9 @@ def retry(
 ) -> tuple[list[Job], RunRecord]:
     """Record the verdict `retried` on each job and create its next attempt without running it.
 
-    Returns the new attempts and the run's verified record, which includes the events appended here.
-    `feedback` is pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if
-    the run is still running, and UsageError if the feedback is too long.
+    Returns the new attempts and the run's verified record, including the events that this call
+    appends. `feedback` is pinned in the packet. Raises Conflict if a node no longer exists,
+    StreamLocked if the run is still running, and UsageError if the feedback is too long.
     """
     pinned = checked_feedback(feedback, project.redact)
     with open_run(project, record, clock) as stream:

@@ -27,7 +27,7 @@ class LocalEngine:
         """Run all jobs.
 
         RemoraError and OSError stop all jobs. Any other exception stops only the job that raised
-        it. The first of these exceptions is re-raised when all other jobs have finished.
+        it, and the first such exception is re-raised when all other jobs have finished.
         """
         waiting = iter(jobs)
         broken: list[Exception] = []

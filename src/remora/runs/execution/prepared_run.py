@@ -58,8 +58,8 @@ class PreparedRun:
     ) -> Run:
         """Return a run that has everything its jobs need.
 
-        `models` maps model names to connected models. `settings` is the recorded configuration.
-        Agents that do not select a model use its `model_name`.
+        `models` maps model names to connected models. `settings` is the recorded configuration, and
+        its `model_name` is used for agents that do not select a model.
         """
         return Run(
             run_id=self.run_id,

@@ -48,7 +48,7 @@ def _check_together(
 ) -> list[CheckedDefinition]:
     """Report agents that share a name or an operation.
 
-    The error is attached to the definition whose path appears in the message.
+    The error is attached to the definition whose path it mentions, or else to the last definition.
     """
     try:
         load_agents(checker.root, checker.operations, checks=checker.scripts)

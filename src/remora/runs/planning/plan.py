@@ -50,8 +50,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line.
 
-    `skipped` is the number of node and operation pairs without a job. `findings` is the number of
-    lint findings on the nodes of lint jobs.
+    `skipped` is the number of node-operation pairs without a job. `findings` is the number of lint
+    findings on the nodes of lint jobs.
     """
 
     jobs: tuple[Job, ...] = ()

@@ -60,7 +60,7 @@ def as_attempt(job: Job, attempt: int) -> Job:
 def read_attempts(events: Iterable[Event]) -> Attempts:
     """Return the attempts recorded in a run's events.
 
-    Raises StreamDamaged if the events contain no valid plan, or a job that is not in the plan.
+    Raises StreamDamaged if there is no valid plan, or if a job that was started is not in the plan.
     """
     start: RunStart | None = None
     jobs: dict[tuple[str, str], Job] = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def job_diff(project: Project, job: JobView) -> str:
     """Return the unified diff of a job's change set.
 
-    Raises NotFound if a file's content is missing, and StreamDamaged if it is damaged.
+    Raises NotFound if a file's content is missing, and StreamDamaged if the content is damaged.
     """
     return "".join(
         diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)

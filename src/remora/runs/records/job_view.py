@@ -56,8 +56,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
     `{node_id, path, detail}`.
 
-    `first_diagnostics` and `last_diagnostics` are the lines of the packet's first and last
-    diagnostics.
+    `first_diagnostics` and `last_diagnostics` are the packet's diagnostics when they were first and
+    last recorded.
 
     `head` is the stream's head according to the run's record. `sound` is the head computed from the
     stream, if all its lines match their hashes.
@@ -102,7 +102,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
-    """Read an attempt of the recorded run from its stream.
+    """Read an attempt of the run in `record` from the attempt's stream.
 
     The attempt does not have to be the current attempt of its job.
     """

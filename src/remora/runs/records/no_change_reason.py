@@ -12,7 +12,7 @@ from remora.trace.read.reader import decode_part
 
 
 class NoChangeReason:
-    """Collects the state of an agent before it submits, in order to find the reason."""
+    """Collects the state of an agent before its submission, to find the reason for `no_change`."""
 
     def __init__(self) -> None:
         self._offered = ""

@@ -1,4 +1,4 @@
-"""List of a project's runs. It is created without reading agent streams."""
+"""List of a project's runs, created without reading agent streams."""
 
 from pathlib import Path
 

@@ -20,7 +20,7 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Totals of the started jobs of one operation.
 
     `verified` is the number of change sets that are accepted or pending. Rejected and conflicting
-    change sets are not counted, here or in `measures`. `measures` maps the key of each kind of
+    change sets are counted neither here nor in `measures`. `measures` maps the key of each kind of
     totals to its numbers, or to null if they are unknown for every job.
     """
 
@@ -63,7 +63,7 @@ def totals_by_operation(
 def skipped_node_count(node_ids: Sequence[str], operations: int, skipped: int) -> int:
     """Return the number of nodes without a job.
 
-    `node_ids` contains the node of each job. `skipped` is the number of node and operation pairs
+    `node_ids` contains the node of each job. `skipped` is the number of node-operation pairs
     without a job.
     """
     return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
@@ -76,10 +76,7 @@ def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
 
 
 def asked_text(asked: int, differed: int) -> str:
-    """Describe how often a model was asked.
-
-    Also describe how often it chose a candidate other than the first.
-    """
+    """Describe how often a model was asked, and how often it did not choose the first candidate."""
     times = "once" if asked == 1 else f"{asked:,} times"
     text = f"the model was queried {times}, "
     if not differed:

@@ -78,8 +78,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     `sums` contains the totals of each operation. `findings` is the number of lint findings, and
     `fixed` is the number of findings fixed by accepted or pending changes. Both are null if they
     are unknown for every job. `waiting` is the number of change sets that are pending review.
-    `skipped` is the number of node and operation pairs without a job, and `skipped_nodes` is the
-    number of nodes without a job.
+    `skipped` is the number of node-operation pairs without a job, and `skipped_nodes` is the number
+    of nodes without a job.
     """
 
     run_id: str

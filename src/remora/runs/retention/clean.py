@@ -58,9 +58,9 @@ Removal = tuple[Removable, Callable[[], None]]
 def find_removable(
     project: Project, now: datetime
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Return the items that can be removed, and the runs that must be kept.
+    """Return the items that can be removed, and the runs that must be kept, with the reasons.
 
-    A reason is given for each kept run. Nothing is removed. Only `trace compact` removes streams.
+    Nothing is removed. Only `trace compact` removes streams.
     """
     found = take_inventory(project.trace)
     acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
@@ -146,7 +146,7 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
 
 
 def _conflict_files(project: Project) -> Iterator[Removal]:
-    """Yield earlier versions of files that `accept` has kept.
+    """Yield the earlier file versions that `accept` has kept.
 
     `accept` keeps the earlier version if a file was edited at the same time.
     """

@@ -1,4 +1,4 @@
-"""Private copies of projects that no longer exist."""
+"""Private copies whose project no longer exists."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _MOST = 4096
 def note_root(project: Project) -> None:
     """Record the path of a project in the folder that contains its copies. Never raises.
 
-    The name of that folder contains only a hash of the path.
+    The path cannot be derived from the name of that folder.
     """
     note = project.cache / _NOTE
     with suppress(OSError):

@@ -39,7 +39,7 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about a run that the rules use.
+    """Facts about a run, as used by the rules.
 
     The last item of `streams` is the run's stream. `first` and `last` are the times of its first
     and last event, or None if unknown. `hands_off` is the reason for keeping the run unchanged, or
@@ -138,8 +138,8 @@ def unreferenced(
     """Yield contents that no remaining run references and that are older than GRACE.
 
     An object that is not in `freed` may be a backup of a user's file that `accept` made before a
-    merge. It is kept until a run of the same age would expire, and until the run during which it
-    was stored is removed. If the references of any run are unknown, nothing is yielded.
+    merge. Such an object is kept until a run of the same age would expire, and until the run during
+    which it was stored is removed. If the references of any run are unknown, nothing is yielded.
     """
     if any(run.names is None for run in left):
         return

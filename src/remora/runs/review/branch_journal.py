@@ -97,7 +97,7 @@ def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileCo
 def complete_branch(project: Project) -> str:
     """Complete the commit of an interrupted `accept --git-branch`.
 
-    If its review was not recorded, the commit is discarded. Returns a message about the outcome, or
+    The commit is discarded if its review was not recorded. Returns a message about the outcome, or
     an empty string if there was nothing to do.
     """
     if not os.path.lexists(_path(project)):

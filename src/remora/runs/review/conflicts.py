@@ -11,7 +11,7 @@ def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str
     """Return the nodes whose accepted change sets cannot be merged with the job's change set.
 
     The list is empty if the user's edits caused the conflict. Raises NotFound if a file's content
-    is missing, and StreamDamaged if it is damaged.
+    is missing, and StreamDamaged if the content is damaged.
     """
     return [
         other.node_id

@@ -86,7 +86,7 @@ def recovery_text(left: Recovery) -> str:
 
 
 def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] | None:
-    """Return the review that a journal's note refers to, and the head of the run after it.
+    """Return the review that a journal's note refers to, and the run's head after that review.
 
     Returns None if the review was not recorded, or if its change set was reviewed again later.
     """

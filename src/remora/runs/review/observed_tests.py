@@ -42,7 +42,7 @@ def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
     """Return the calls that were observed in the jobs' tests.
 
     Tests that are no longer in the project are left out. In a changed file, only functions with an
-    unchanged body are included. This allows a file to contain the tests of several jobs.
+    unchanged body are included, so a file may contain the tests of several jobs.
     """
     tests: list[ObservedTest] = []
     calls: dict[tuple[str, str], ObservedCall] = {}

@@ -125,7 +125,7 @@ class Recheck:
         return None
 
     def _own_checks(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> str:
-        """Run the agent's checks on the merged files, compared with the current files.
+        """Run the agent's checks on the change from the current files to the merged files.
 
         Returns a description of the first failed check, or an empty string if all checks pass.
         """
@@ -158,7 +158,7 @@ class Recheck:
     def _agent(self, job: JobView) -> Agent:
         """Load the job's agent. Raises UsageError if its definition has changed since the run.
 
-        The checks of a changed definition would not verify the same change set.
+        A changed definition might not contain the checks that verified the change set.
         """
         if job.operation not in self._agents:
             self._agents |= load_agents(

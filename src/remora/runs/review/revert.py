@@ -43,10 +43,10 @@ def revert(
 ) -> Reverted:
     """Revert the accepted change sets of `nodes`, or of the whole run if `nodes` is empty.
 
-    Change sets are reverted one at a time. If a file was edited after it was accepted, the later
-    edits are kept. If this is not possible, the change set is not reverted. Raises whatever
-    `accept` raises, NotFound if a node has no accepted change set, and UsageError if its change set
-    was committed to a branch.
+    Change sets are reverted one at a time. Edits made after a change set was accepted are kept. If
+    this is not possible, the change set is not reverted. Raises whatever `accept` raises, NotFound
+    if a node has no accepted change set, and UsageError if its change set was committed to a
+    branch.
     """
     record = read_own_record(project, run_id, trusted=trusted)
     complete_journals(project)

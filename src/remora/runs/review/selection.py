@@ -1,4 +1,4 @@
-"""Selection of pending change sets to review, either of given nodes or of the whole run."""
+"""Selection of the pending change sets to review, for given nodes or for the whole run."""
 
 from collections.abc import Iterable, Sequence
 

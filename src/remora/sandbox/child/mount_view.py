@@ -1,4 +1,4 @@
-"""A command's private root file system, which contains only the paths granted to it."""
+"""Private root file system, which contains only the paths granted to a command."""
 
 import os
 

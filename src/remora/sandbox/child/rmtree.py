@@ -1,4 +1,4 @@
-"""Removal of folders created by other programs, of any depth and with any permissions."""
+"""Removal of folders that other programs created, whatever their depth and permissions."""
 
 from __future__ import annotations
 

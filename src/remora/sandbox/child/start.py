@@ -36,7 +36,7 @@ _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 class StartedChild:
-    """A child process that was started.
+    """The result of starting a child process.
 
     If the start failed, `problem` is `ERRNO WHAT`. If only the execution of the command failed,
     `problem` is `ERRNO ` without a description. If the child only waits for the command, the

@@ -1,10 +1,10 @@
 """Parent process of a command. It kills the command's process tree when the command exits.
 
-It also does so on request, after a timeout, or when the caller exits. Its arguments are an encoded
-CommandRecord. `lifeline` is a pipe that reaches end-of-file when the caller closes it or exits. The
-result is written to `report` as a single line: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`.
-The supervisor is a subreaper, so it remains the ancestor of every descendant, including daemons and
-new sessions.
+It also kills the tree on request, after a timeout, or when the caller exits. Its arguments are an
+encoded CommandRecord. `lifeline` is a pipe that reaches end-of-file when the caller closes it or
+exits. The result is written to `report` as a single line: `done CODE`, `timeout CODE` or `failed
+ERRNO WHAT`. The supervisor is a subreaper, so it remains the ancestor of every descendant,
+including daemons and new sessions.
 """
 
 import os
@@ -84,7 +84,7 @@ def _command_code(record: CommandRecord, started: StartedChild, code: int) -> in
 def _remove(folder: str) -> None:
     """Remove a folder.
 
-    The modules for this are imported only when needed, so that they do not delay the command.
+    The modules that this function needs are imported here, so that they do not delay the command.
     """
     from pathlib import Path
 

@@ -113,7 +113,7 @@ def drop_capabilities() -> None:
 def join_new_keyring() -> None:
     """Join a new session keyring, if possible.
 
-    Failures are ignored, because systems that deny this also deny access to keys.
+    Failures are ignored, because systems that refuse to create a keyring also deny access to keys.
     """
     machine = os.uname()
     number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")

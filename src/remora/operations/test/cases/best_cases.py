@@ -85,7 +85,7 @@ def _comparable(result: Mapping[str, Any] | None) -> Any:
 def canonical_literal(text: str) -> str | None:
     """Return a literal in canonical form.
 
-    Return None if `text` is not a literal, or if its value is not equal to itself, such as NaN.
+    Return None if `text` is not a literal, or if its value, like NaN, is not equal to itself.
     """
     try:
         value = ast.literal_eval(text)
@@ -119,7 +119,7 @@ def best_cases(
     killed: Mapping[str, frozenset[int]],
     preferred: frozenset[str] = frozenset(),
 ) -> list[Case]:
-    """Return the cases that together kill the most mutants, and then execute the most lines.
+    """Return cases that together kill the most mutants, then cases that execute further lines.
 
     `killed` maps each call to the mutants that it kills. Calls found in the project (`preferred`)
     take precedence, and calls with strings such as '.' are chosen last. Among otherwise equal

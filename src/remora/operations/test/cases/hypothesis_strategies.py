@@ -31,8 +31,8 @@ def strategy_for(
     """Return a strategy for a parameter's annotated type, or None if the type is unknown.
 
     If there is no annotation, the strategy is based on `seen`, the kind of argument in existing
-    calls, or else on how the function uses the parameter. `number` is the number of the domain.
-    Domain 0 is the widest.
+    calls, or else on how the function uses the parameter. `number` selects the domain, where 0 is
+    the widest.
     """
     if arg.annotation is not None:
         return _of_type(arg.annotation, number)

@@ -39,8 +39,8 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list[list[Property]]:
     """Return a group for each property, with its variants from the widest to the narrowest domain.
 
-    Only round trips have variants with narrower domains, because other properties could hold there
-    by accident.
+    Only round trips have variants with narrower domains, because other properties could hold in a
+    narrow domain by accident.
     """
     if "." in subject.qualname:
         return []
@@ -59,8 +59,8 @@ def best_property(
 ) -> tuple[Property, frozenset[int]] | None:
     """Return the property that kills the most mutants, and the indexes of these mutants.
 
-    If other properties with the same domain kill additional mutants, they are merged into it.
-    Return None if only type checks kill mutants.
+    Other properties with the same domain are merged into this property if they kill additional
+    mutants. Return None if only type checks kill mutants.
     """
     pairs = [pair for pair in zip(candidates, killed, strict=True) if pair[1]]
     alone = [pair for pair in pairs if pair[0].ending != _TYPE]
@@ -77,7 +77,7 @@ def best_property(
 def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
     """Return True if the property consists only of properties in `groups`.
 
-    A property that is not known must not be written to a test.
+    Only known properties may be written to a test.
     """
     known = [one for group in groups for one in group if one.given == holds.given]
     claims = {claim for one in known for claim in one.claims}

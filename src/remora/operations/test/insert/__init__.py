@@ -1,1 +1,1 @@
-"""Insertion of tests into a test file and their removal, including imports, positions and names."""
+"""Insertion and removal of tests in a test file, including their imports, positions and names."""

@@ -136,7 +136,7 @@ def _free_name(wanted: str, bound: set[str]) -> str:
 def merge_added_tests(
     path: str, before: bytes | None, after: bytes | None, ours: bytes, width: int
 ) -> bytes | None:
-    """Return `ours` with the tests added by another change, and their imports.
+    """Return `ours` with the tests that another change added, including their imports.
 
     Return None if the change does more than add tests, or if a name is already in use.
     """

@@ -1,4 +1,4 @@
-"""Nodes that tests executed, based on the report of the test process."""
+"""Nodes that tests executed, as reported by the test process."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ class _TracedTest(msgspec.Struct, frozen=True):
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that tests executed.
 
-    `files` maps the path of each file with an executed function to the file's SHA-256. `tests` maps
+    `files` contains the SHA-256 of each file with an executed function, keyed by path. `tests` maps
     each test id to the keys of the functions that it ran, starting with the test itself. `calls`
     contains the caller's key, the callee's key and the line of each call.
     """

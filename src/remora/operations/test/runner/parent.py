@@ -106,8 +106,8 @@ class Results:
     def of_property(self, order: int, name: str) -> str | None:
         """Return `held` or another status, or None if there is no result.
 
-        `name` has the form `GROUP-MEMBER`, with the numbers of the group and of the property in the
-        group.
+        `name` has the form `GROUP-MEMBER`: the number of the group and the number of the property
+        in that group.
         """
         found = self._files.get(f"{order}-p{name}")
         return str(found.get("how")) if isinstance(found, dict) else None

@@ -43,7 +43,7 @@ def try_calls(
     calls: Sequence[str],
     groups: Sequence[Sequence[Property]],
 ) -> TrialResults:
-    """Try each call in both circumstances, and find the first property in each group that holds.
+    """Try each call twice in different circumstances. Find each group's first property that holds.
 
     Raises HostError if the module cannot be imported, or is imported from a different location.
     """

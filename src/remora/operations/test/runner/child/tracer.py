@@ -31,7 +31,7 @@ class Lines:
         sys.settrace(None)
 
     def own(self, code: CodeType) -> str:
-        """Return the file's path relative to the root, or an empty string if it is elsewhere."""
+        """Return the file's root-relative path, or an empty string if the file is elsewhere."""
         name = code.co_filename
         if name not in self.known:
             real = os.path.realpath(name)
@@ -73,10 +73,10 @@ class Lines:
 
 
 def called_by(code: CodeType, caller: CodeType) -> bool:
-    """Return True if the previous frame belongs to the caller.
+    """Return True if `caller`, the code of the previous frame, is the actual caller.
 
     For generators and coroutines, the previous frame may belong to code that only consumes their
-    items. It counts as the caller if its code contains the name of the function.
+    items. Such code counts as the caller if it contains the name of the function.
     """
     if not code.co_flags & _LATER or code.co_name.startswith("<"):
         return True
