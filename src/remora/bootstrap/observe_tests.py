@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from remora.bootstrap.hub_index_writer import open_store
 from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
+from remora.bootstrap.project_interpreter import interpreter_for
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
 from remora.hub.observe.observation_queue import collect, leave, spool_folder
@@ -14,9 +14,6 @@ from remora.hub.observe.observed_run import (
     SECONDS,
     ObservedRun,
     PytestOptions,
-    check_consent,
-    check_home,
-    find_interpreter,
     run_tests,
 )
 from remora.hub.observed_links import Observation
@@ -26,7 +23,6 @@ from remora.hub.protocol import Invalidate
 from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.runs.project import Project
-from remora.sandbox.interpreters import is_activated
 from remora.sandbox.isolation import best_level, require_level
 
 _ANSWER_S = 10.0
@@ -68,15 +64,9 @@ class PreparedTests:
         self._config = open_config(invocation, self.places.root)
         self._options = options
         self._folder = invocation.folder.resolve()
-        workspace = self._config.workspace
-        require_level(workspace.require_isolation)
+        require_level(self._config.workspace.require_isolation)
+        self._python = interpreter_for(invocation, self.places.root, self._config)
         self.level = best_level()
-        check_consent(self.level, allowed=workspace.allow_unsandboxed)
-        home = Path(invocation.environ.get("HOME", "/nonexistent")).resolve()
-        check_home(self.places.root, home, allowed=workspace.allow_unsandboxed)
-        active = invocation.environ.get("VIRTUAL_ENV") or invocation.environ.get("CONDA_PREFIX")
-        self.python = find_interpreter(self.places.root, self._config.python, active)
-        self._activated = is_activated(self.python, self.places.root, active)
 
     def run(self) -> Observed:
         """Run the tests and store the observation.
@@ -89,9 +79,9 @@ class PreparedTests:
             folder=self._folder,
             seconds=self._options.seconds,
             stdout=self._options.stdout,
-            trusted=self._config.workspace.allow_unsandboxed or self._activated,
+            trusted=self._python.trusted or self._python.activated,
         )
-        ran = run_tests(self.places.root, self.python, options, self._look)
+        ran = run_tests(self.places.root, self._python.python, options, self._look)
         return Observed(ran=ran, waits=_store(self.places, ran.read.observation))
 
     def _look(self, paths: frozenset[str]) -> MemorySnapshot:

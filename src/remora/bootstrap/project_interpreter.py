@@ -8,8 +8,8 @@ from remora.bootstrap.invocation import Invocation
 from remora.config.schema import Config
 from remora.errors import HostError, UsageError
 from remora.runs.project import Project
-from remora.sandbox.interpreters import ProjectPython, is_activated
-from remora.sandbox.isolation import best_level
+from remora.sandbox.interpreters import ProjectPython, find_interpreter, is_activated
+from remora.sandbox.isolation import best_level, check_consent, check_home
 
 
 def python_for(
@@ -31,8 +31,6 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
     Raises UsageError if consent or an interpreter is missing, and ConfigError if the configured
     interpreter does not exist.
     """
-    from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
-
     allowed = config.workspace.allow_unsandboxed
     check_consent(best_level(), allowed=allowed)
     home = Path(invocation.environ.get("HOME", "/nonexistent")).resolve()

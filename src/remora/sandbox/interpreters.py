@@ -1,10 +1,15 @@
-"""Paths that a Python interpreter must be able to read, found without starting the interpreter."""
+"""Python interpreters: which one a project uses, and which paths it must be able to read.
+
+No interpreter is started to find this out.
+"""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+
+from remora.errors import ConfigError, UsageError
 
 _PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MAX_LINKS = 40
@@ -21,6 +26,32 @@ class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
     root: Path
     trusted: bool = False
     activated: bool = False
+
+
+def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
+    """Return the configured interpreter, or else the interpreter in the root's .venv or in
+    `active`.
+
+    No process is started. Raises ConfigError if the configured interpreter does not exist, and
+    UsageError if no interpreter is found.
+    """
+    if configured is not None:
+        named = root / Path(configured).expanduser()
+        if not named.is_file():
+            raise ConfigError(
+                f"python: {configured} does not exist",
+                hint="set it to an existing interpreter, or remove the setting",
+            )
+        return named
+    folders = [root / ".venv", *([Path(active)] if active else [])]
+    for folder in folders:
+        found = folder / "bin" / "python"
+        if found.is_file():
+            return found
+    raise UsageError(
+        f"{root} has no .venv, and no environment is active",
+        hint="activate the project's environment, or set python: in remora.yaml",
+    )
 
 
 def is_activated(python: Path, root: Path, active: str | None) -> bool:

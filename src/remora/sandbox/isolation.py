@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from remora.errors import ConfigError, HostError
+from remora.errors import ConfigError, HostError, UsageError
 from remora.sandbox import isolation_probe
 from remora.sandbox.child.command_record import BUBBLEWRAP, LANDLOCK, LIMITS_ONLY, NAMESPACES
 from remora.sandbox.confinement import Confinement
@@ -66,6 +66,29 @@ def require_level(least: int) -> None:
             f"workspace.require_isolation is L{least}, but this machine supports only "
             f"L{best_level()}: {missing.problem}",
             hint=missing.hint,
+        )
+
+
+def check_consent(level: int, *, allowed: bool) -> None:
+    """Raise UsageError if isolation is insufficient and the user has not consented."""
+    if level < SAFE_LEVEL and not allowed:
+        raise UsageError(
+            f"this machine cannot isolate the project's code well enough to run its tests "
+            f"(level L{level}, L{SAFE_LEVEL} required)",
+            hint="`remora doctor` shows how to improve this; if you trust this project, add "
+            "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
+        )
+
+
+def check_home(root: Path, home: Path, *, allowed: bool) -> None:
+    """Raise UsageError if the project contains the user's home folder.
+
+    Tests could read everything in the home folder. `allowed` disables the check.
+    """
+    if home.is_relative_to(root) and not allowed:
+        raise UsageError(
+            f"the project {root} contains your home folder, which the tests could read",
+            hint="run the tests in a smaller project, or add --allow-unsandboxed",
         )
 
 

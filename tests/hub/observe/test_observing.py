@@ -7,19 +7,15 @@ from pathlib import Path
 import pytest
 
 from remora.code.file_analysis import read_facts
-from remora.errors import ConfigError, HostError, UsageError
+from remora.errors import HostError, UsageError
 from remora.hub.observe.observed_run import (
     ObservedRun,
     PytestOptions,
-    check_consent,
-    check_home,
-    find_interpreter,
     pytest_command,
     run_tests,
 )
 from remora.hub.observed_links import Observation, ObservedCall
 from remora.hub.query.snapshots import MemorySnapshot
-from remora.sandbox.interpreters import is_activated
 from remora.sandbox.isolation import best_level
 
 APP = '''"""An app."""
@@ -302,47 +298,3 @@ def test_pytest_is_understood(words: list[str], rest: list[str]) -> None:
 def test_nothing_else_is_run(words: list[str]) -> None:
     with pytest.raises(UsageError, match="only pytest"):
         pytest_command(Path("/p/python"), words)
-
-
-def test_consent_is_asked_for_below_level_two() -> None:
-    for level in (0, 1):
-        with pytest.raises(UsageError, match=f"L{level}") as refused:
-            check_consent(level, allowed=False)
-        assert "--allow-unsandboxed" in refused.value.hint
-        check_consent(level, allowed=True)
-    check_consent(2, allowed=False)
-
-
-def test_a_project_that_holds_the_home_folder_needs_consent(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    for root in (home, tmp_path):
-        with pytest.raises(UsageError, match="home folder"):
-            check_home(root, home, allowed=False)
-        check_home(root, home, allowed=True)
-    check_home(home / "project", home, allowed=False)
-
-
-def test_an_environment_is_the_users_where_they_are_in_it_and_it_is_not_the_projects() -> None:
-    root, python = Path("/p"), Path("/env/bin/python")
-    assert is_activated(python, root, "/env")
-    assert not is_activated(python, root, None)
-    assert not is_activated(python, root, "")
-    assert not is_activated(python, root, "/other")
-    assert not is_activated(root / ".venv/bin/python", root, "/p/.venv")
-
-
-def test_the_interpreter_is_the_configured_the_roots_or_the_active_one(tmp_path: Path) -> None:
-    active, own, named = tmp_path / "active", tmp_path / "root" / ".venv", tmp_path / "root" / "py"
-    with pytest.raises(UsageError, match="no environment is active"):
-        find_interpreter(tmp_path / "root", None, str(active))
-    for folder in (active, own):
-        (folder / "bin").mkdir(parents=True)
-        (folder / "bin" / "python").symlink_to(sys.executable)
-    named.symlink_to(sys.executable)
-    root = tmp_path / "root"
-    assert find_interpreter(root, "py", str(active)) == named
-    assert find_interpreter(root, None, str(active)) == own / "bin" / "python"
-    own.rename(tmp_path / "moved")
-    assert find_interpreter(root, None, str(active)) == active / "bin" / "python"
-    with pytest.raises(ConfigError, match="missing"):
-        find_interpreter(root, "missing", str(active))

@@ -1,14 +1,11 @@
-"""Test runs with Remora's pytest plugin in the project's interpreter.
-
-The user's consent and the interpreter are checked before any project code runs.
-"""
+"""Test runs with Remora's pytest plugin in the project's interpreter."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from remora.errors import ConfigError, HostError, UsageError
+from remora.errors import HostError, UsageError
 from remora.hub.observe.observation_reader import (
     ReadResult,
     read_records,
@@ -19,7 +16,6 @@ from remora.hub.query.snapshots import Snapshot
 from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
-from remora.sandbox.isolation import SAFE_LEVEL
 from remora.sandbox.process import ProcessExit, run_attached
 from remora.sandbox.supervisor_client import PATH, Command
 
@@ -54,55 +50,6 @@ class ObservedRun:
     timed_out: bool
     isolation: str
     read: ReadResult
-
-
-def check_consent(level: int, *, allowed: bool) -> None:
-    """Raise UsageError if isolation is insufficient and the user has not consented."""
-    if level < SAFE_LEVEL and not allowed:
-        raise UsageError(
-            f"this machine cannot isolate the project's code well enough to run its tests "
-            f"(level L{level}, L{SAFE_LEVEL} required)",
-            hint="`remora doctor` shows how to improve this; if you trust this project, add "
-            "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
-        )
-
-
-def check_home(root: Path, home: Path, *, allowed: bool) -> None:
-    """Raise UsageError if the project contains the user's home folder.
-
-    Tests could read everything in the home folder. `allowed` disables the check.
-    """
-    if home.is_relative_to(root) and not allowed:
-        raise UsageError(
-            f"the project {root} contains your home folder, which the tests could read",
-            hint="run the tests in a smaller project, or add --allow-unsandboxed",
-        )
-
-
-def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
-    """Return the configured interpreter, or else the interpreter in the root's .venv or in
-    `active`.
-
-    No process is started. Raises ConfigError if the configured interpreter does not exist, and
-    UsageError if no interpreter is found.
-    """
-    if configured is not None:
-        named = root / Path(configured).expanduser()
-        if not named.is_file():
-            raise ConfigError(
-                f"python: {configured} does not exist",
-                hint="set it to an existing interpreter, or remove the setting",
-            )
-        return named
-    folders = [root / ".venv", *([Path(active)] if active else [])]
-    for folder in folders:
-        found = folder / "bin" / "python"
-        if found.is_file():
-            return found
-    raise UsageError(
-        f"{root} has no .venv, and no environment is active",
-        hint="activate the project's environment, or set python: in remora.yaml",
-    )
 
 
 def pytest_command(python: Path, words: Sequence[str]) -> list[str]:

@@ -1,0 +1,35 @@
+"""The interpreter of a project: which one it is, and whose."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from remora.errors import ConfigError, UsageError
+from remora.sandbox.interpreters import find_interpreter, is_activated
+
+
+def test_an_environment_is_the_users_where_they_are_in_it_and_it_is_not_the_projects() -> None:
+    root, python = Path("/p"), Path("/env/bin/python")
+    assert is_activated(python, root, "/env")
+    assert not is_activated(python, root, None)
+    assert not is_activated(python, root, "")
+    assert not is_activated(python, root, "/other")
+    assert not is_activated(root / ".venv/bin/python", root, "/p/.venv")
+
+
+def test_the_interpreter_is_the_configured_the_roots_or_the_active_one(tmp_path: Path) -> None:
+    active, own, named = tmp_path / "active", tmp_path / "root" / ".venv", tmp_path / "root" / "py"
+    with pytest.raises(UsageError, match="no environment is active"):
+        find_interpreter(tmp_path / "root", None, str(active))
+    for folder in (active, own):
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "python").symlink_to(sys.executable)
+    named.symlink_to(sys.executable)
+    root = tmp_path / "root"
+    assert find_interpreter(root, "py", str(active)) == named
+    assert find_interpreter(root, None, str(active)) == own / "bin" / "python"
+    own.rename(tmp_path / "moved")
+    assert find_interpreter(root, None, str(active)) == active / "bin" / "python"
+    with pytest.raises(ConfigError, match="missing"):
+        find_interpreter(root, "missing", str(active))
