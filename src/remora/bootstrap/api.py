@@ -22,8 +22,8 @@ from remora.bootstrap.api_arguments import (
 )
 from remora.bootstrap.execute_plan import connect_own_models, execute_plan
 from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
+from remora.bootstrap.hub.observe_tests import store_observed
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.open_project import connect_model, model_flags
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.project_interpreter import check_interpreter

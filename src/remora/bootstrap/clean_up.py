@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from remora.bootstrap.hub_index_writer import open_store
+from remora.bootstrap.hub.index_writer import open_store
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
 from remora.hub.observe.observation_queue import collect, leave, spool_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.execute_plan import listeners_for
-from remora.bootstrap.hub_facts import fact_source
+from remora.bootstrap.hub.fact_source import fact_source
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for

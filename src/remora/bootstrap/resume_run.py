@@ -6,7 +6,7 @@ from datetime import datetime
 
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.execute_plan import listeners_for
-from remora.bootstrap.hub_facts import fact_source
+from remora.bootstrap.hub.fact_source import fact_source
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_key
 from remora.bootstrap.prepare_run import agents_for

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+from remora.bootstrap.hub.start_daemon import start_hub
+from remora.bootstrap.hub.target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation
 from remora.errors import RemoraError
 from remora.hub.process import control

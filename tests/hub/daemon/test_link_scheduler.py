@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from remora.bootstrap.hub_index import index_hub
-from remora.bootstrap.hub_target import HubTarget
+from remora.bootstrap.hub.index import index_hub
+from remora.bootstrap.hub.target import HubTarget
 from remora.errors import DiskError
 from remora.hub.daemon import link_scheduler as module
 from remora.hub.daemon.change_queue import ChangeQueue

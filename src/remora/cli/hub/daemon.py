@@ -48,8 +48,8 @@ def start(
     follows changes. Until its initial scan is finished, queries read the files directly. Exit with
     3 if the daemon cannot start.
     """
-    from remora.bootstrap.hub_start import start_hub
-    from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+    from remora.bootstrap.hub.start_daemon import start_hub
+    from remora.bootstrap.hub.target import HubTarget, hub_paths_of
     from remora.hub.process import control
 
     caller, target = invocation_of(options), HubTarget(db=db, socket=socket, http=http)
@@ -62,7 +62,7 @@ def start(
         _print_running(options, places, found, http)
         return 0
 
-    from remora.bootstrap.hub_daemon import announce, run_hub  # imports all of the daemon
+    from remora.bootstrap.hub.run_daemon import announce, run_hub  # imports all of the daemon
 
     def ready(status: "StatusResult") -> None:
         if detached:
@@ -82,7 +82,7 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
     The database is kept. If no daemon is running, this command does nothing and exits with 0.
     """
-    from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+    from remora.bootstrap.hub.target import HubTarget, hub_paths_of
     from remora.hub.process import control
 
     places = hub_paths_of(invocation_of(options), HubTarget(db=db, socket=socket))
@@ -99,7 +99,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
     If no daemon is running, the numbers are read from the database.
     """
-    from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+    from remora.bootstrap.hub.target import HubTarget, hub_paths_of
     from remora.bootstrap.invocation import is_configured, open_config
     from remora.hub.process import control
 
@@ -177,9 +177,9 @@ def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
 
 
 def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
-    from remora.bootstrap.hub_links import linked  # imports the database code
+    from remora.hub.link_progress import read_link_count  # imports the database code
 
-    links = linked(places)
+    links = read_link_count(places)
     if links is None:
         return "unknown"
     if links.complete:

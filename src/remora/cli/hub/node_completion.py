@@ -19,8 +19,8 @@ class HubNode(click.types.StringParamType):
 
         The list is empty if the names cannot be read.
         """
-        from remora.bootstrap.hub_node_names import stored_names
         from remora.cli.app.invocation import invocation_of
+        from remora.hub.name_completion import stored_names
         from remora.hub.process.hub_paths import hub_paths
 
         try:

@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+from remora.bootstrap.hub.target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -57,7 +57,7 @@ class HubQuery:
         return self._answered(getattr(self._client, kind)(key, depth))
 
     def unknown_because(self) -> str:
-        from remora.bootstrap.hub_links import why_unknown  # imports the store
+        from remora.hub.link_progress import why_unknown  # imports the store
 
         return why_unknown(self._places)
 
@@ -120,7 +120,7 @@ def _make_index(
     options: Options, invocation: Invocation, target: HubTarget, places: HubPaths
 ) -> None:
     """Build the index if it is missing, damaged or from an earlier version."""
-    from remora.bootstrap.hub_index import (  # imports the analysis
+    from remora.bootstrap.hub.index import (  # imports the analysis
         index_hub,
         is_indexed,
         is_readable,

@@ -19,7 +19,7 @@ class LinkCount(NamedTuple):
     complete: bool
 
 
-def linked(places: HubPaths) -> LinkCount | None:
+def read_link_count(places: HubPaths) -> LinkCount | None:
     """Return the progress of precomputing links, or None if the database cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
@@ -32,7 +32,7 @@ def linked(places: HubPaths) -> LinkCount | None:
 
 def why_unknown(places: HubPaths) -> str:
     """Return a message that explains why links are unknown, and what to do about it."""
-    known = linked(places)
+    known = read_link_count(places)
     if known is None:
         return (
             "only the file itself could be read, because there is no "

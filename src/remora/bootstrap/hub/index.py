@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from remora.bootstrap.hub_index_writer import indexer_of, store_or_daemon
-from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+from remora.bootstrap.hub.index_writer import indexer_of, store_or_daemon
+from remora.bootstrap.hub.large_files import LargeFiles, large_files
+from remora.bootstrap.hub.target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
-from remora.bootstrap.large_files import LargeFiles, large_files
 from remora.errors import OutsideError
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from remora.bootstrap.hub_index_writer import open_store
-from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+from remora.bootstrap.hub.index_writer import open_store
+from remora.bootstrap.hub.target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.project_interpreter import interpreter_for
 from remora.errors import HubLocked, RemoraError

@@ -6,7 +6,7 @@ import select
 import subprocess
 import time
 
-from remora.bootstrap.hub_target import HubTarget, http_address, hub_paths_of
+from remora.bootstrap.hub.target import HubTarget, http_address, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control

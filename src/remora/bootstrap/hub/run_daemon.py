@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from remora.bootstrap.hub_index_writer import indexer_of, store_when_free
-from remora.bootstrap.hub_start import READY
-from remora.bootstrap.hub_target import HubTarget, http_address, hub_paths_of
+from remora.bootstrap.hub.index_writer import indexer_of, store_when_free
+from remora.bootstrap.hub.start_daemon import READY
+from remora.bootstrap.hub.target import HubTarget, http_address, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.config.schema import Config
 from remora.errors import HubLocked
