@@ -1,4 +1,4 @@
-"""Text for people: safe single lines, counted nouns, clipped strings."""
+"""Text: safe single lines, escaped surrogates, counted nouns, clipped strings."""
 
 from pathlib import PurePath
 
@@ -17,6 +17,16 @@ def escape_line(text: str) -> str:
     escaped.
     """
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
+
+
+def escape_surrogates(text: str) -> str:
+    r"""Return `text` with each lone surrogate replaced by the six characters `\udXXX`.
+
+    Lone surrogates occur in file names that are not valid UTF-8.
+    """
+    if text.isascii():
+        return str.__str__(text)  # for a subclass, only its text
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def clip(text: str, limit: int) -> str:

@@ -21,7 +21,6 @@ from remora.memory.canonical import (
     canonical,
     canonical_sha256,
     canonical_size,
-    escape_surrogates,
     to_packet_value,
 )
 from remora.memory.encode_values import encode_value
@@ -225,10 +224,6 @@ def test_so_is_one_that_is_stored_as_a_list_of_containers() -> None:
 def test_a_container_beside_itself_is_not_a_cycle(convert: Any) -> None:
     shared = ["x"]
     assert convert([shared, shared]) == [["x"], ["x"]]
-
-
-def test_escaped_surrogates_leave_other_text_alone() -> None:
-    assert escape_surrogates("é\\ud800\ud800😀") == "é\\ud800\\ud800😀"
 
 
 def test_a_packets_hash_is_that_of_its_plain_json() -> None:

@@ -5,8 +5,8 @@ from hashlib import sha256
 from typing import Any
 
 from remora.agents.named_summarizers import EPOCH
-from remora.memory.canonical import escape_surrogates
 from remora.pym import Limits, Script, one_line
+from remora.text import escape_surrogates
 
 Files = Mapping[str, tuple[bytes | None, bytes | None]]
 Contents = Callable[[str], bytes]

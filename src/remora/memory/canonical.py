@@ -1,4 +1,4 @@
-"""Canonical JSON for hashing, and conversion of arbitrary values to packet values."""
+"""Canonical and plain JSON, and conversion of arbitrary values to packet values."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,8 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+
+from remora.text import escape_surrogates
 
 _MAX_INT = 2**53
 LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -41,11 +43,9 @@ def canonical_sha256(value: Any) -> str:
     return sha256(canonical(value)).hexdigest()
 
 
-def escape_surrogates(text: str) -> str:
-    r"""Return `text` with each lone surrogate replaced by the six characters `\udXXX`."""
-    if text.isascii():
-        return str.__str__(text)  # for a subclass, only its text
-    return text.encode("utf-8", "backslashreplace").decode()
+def json_text(value: Any) -> str:
+    """Return a value as JSON, without reordering its keys."""
+    return msgspec.json.encode(value).decode()
 
 
 def to_packet_value(value: Any) -> Any:

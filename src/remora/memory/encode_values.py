@@ -14,9 +14,9 @@ from remora.memory.canonical import (
     LEAVES,
     MAX_DEPTH,
     canonical_sha256,
-    escape_surrogates,
     safe_repr,
 )
+from remora.text import escape_surrogates
 
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
 _MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from remora.chat import ToolCall, ToolSchema, Usage
-from remora.memory.canonical import escape_surrogates
 from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
 from remora.memory.upcast import upcast_line
+from remora.text import escape_surrogates
 
 VERSION = 1
 GENESIS = "0" * 64

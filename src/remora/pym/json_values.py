@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from remora.text import escape_surrogates
+
 _DEPTH = 200
 _INT_LIMIT = 2**63  # all JSON readers and writers used here accept numbers below this
 
@@ -65,11 +67,6 @@ def _to_json(value: Any, budget: SizeBudget, depth: int) -> Any:
     found = _scalar(value)
     budget.spend(json_size(found) if isinstance(found, str) else 5)
     return found
-
-
-def escape_surrogates(text: str) -> str:
-    """Escape lone surrogates, which occur in file names that are not valid UTF-8."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def json_size(text: str) -> int:

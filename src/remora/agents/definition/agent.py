@@ -19,10 +19,10 @@ from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import ConfigError, NotFound
-from remora.memory.canonical import escape_surrogates
 from remora.memory.summarizers import Summarizer
 from remora.operations.base import Operations
 from remora.pym import Script, ScriptChecks
+from remora.text import escape_surrogates
 from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
+from remora.memory.canonical import json_text
 from remora.memory.events import Event
 from remora.text import clip
 
@@ -45,7 +46,7 @@ def call_text(data: dict[str, Any]) -> str:
     """Return a call as text, such as `apply_fix(code="safe")`."""
     args = data.get("args")
     named = args.items() if isinstance(args, dict) else ()
-    return f"{data.get('tool')}({', '.join(f'{key}={_json(value)}' for key, value in named)})"
+    return f"{data.get('tool')}({', '.join(f'{key}={json_text(value)}' for key, value in named)})"
 
 
 def decision_text(data: dict[str, Any]) -> str:
@@ -115,15 +116,11 @@ def _decoded(raw: msgspec.Raw | None, kind: type[_Kind]) -> _Kind | None:
         return None
 
 
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 _SUMMARIZERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "agent_start": _agent_start,
     "context_update": lambda data: f"{data.get('source')}{_after(data, 'error')}",
     "model_request": _model_request,
-    "model_response": lambda data: _json(data.get("text")),
+    "model_response": lambda data: json_text(data.get("text")),
     "tool_call": lambda data: f"{call_text(data)} by {decision_text(data)}",
     "tool_result": _tool_result,
     "submit_result": lambda data: "verified" if data.get("verified") else "not verified",

@@ -5,9 +5,9 @@ from difflib import ndiff
 from typing import Any
 
 import click
-import msgspec
 
 from remora.cli.views.event_summary import call_text
+from remora.memory.canonical import json_text
 from remora.runs.records.packet_diff import PacketChange
 from remora.text import clip, count, escape_line
 
@@ -86,7 +86,7 @@ def _text(value: Any) -> str:
         value = value["value"]
     if value is None or value == "":
         return "nothing"
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else json_text(value)
 
 
 _ITEMS = {"recent_actions": _action, "candidate_actions": _candidate, "diagnostics": _text}

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
-from remora.exports.training.sft_rows import json_text
+from remora.memory.canonical import json_text
 from remora.memory.events import (
     AgentError,
     Event,

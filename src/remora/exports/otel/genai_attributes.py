@@ -10,7 +10,8 @@ from typing import Any
 
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
-from remora.exports.training.sft_rows import declaration, json_text
+from remora.exports.training.sft_rows import declaration
+from remora.memory.canonical import json_text
 
 Attributes = dict[str, Any]
 PROVIDER = "remora"

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from remora.exports.export_counts import ExportCounts
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision
 from remora.exports.training.sft_rows import Row, answered_decisions, provenance
+from remora.memory.canonical import json_text
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.render import render
 from remora.trace.trace_folder import TraceFolder
@@ -64,4 +63,4 @@ def _value(value: Any) -> str:
         return f"[{','.join(map(_value, value))}]"
     if isinstance(value, dict):
         return "{" + ",".join(f"{key}:{_value(value[key])}" for key in sorted(value)) + "}"
-    return msgspec.json.encode(value).decode()
+    return json_text(value)

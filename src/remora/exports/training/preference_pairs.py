@@ -29,11 +29,10 @@ from remora.exports.training.sft_rows import (
     answer_message,
     answered_decisions,
     candidates,
-    json_text,
     provenance,
     taken_label,
 )
-from remora.memory.canonical import canonical_sha256
+from remora.memory.canonical import canonical_sha256, json_text
 from remora.memory.packet import PINNED, DecisionPacket
 from remora.trace.trace_folder import TraceFolder
 

@@ -10,6 +10,7 @@ from remora.exports.export_counts import ExportCounts
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
+from remora.memory.canonical import json_text
 from remora.memory.events import ToolCalled
 from remora.memory.prompt.base import LABELS
 from remora.trace.read.reader import read_events
@@ -122,11 +123,6 @@ def candidates(one: ModelDecision) -> list[Row]:
         }
         for label, candidate in zip(LABELS, shown, strict=False)
     ]
-
-
-def json_text(value: Any) -> str:
-    """Return a value as a JSON string, without reordering its keys."""
-    return msgspec.json.encode(value).decode()
 
 
 def declaration(tool: ToolSchema) -> Row:

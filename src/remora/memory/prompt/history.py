@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from remora.chat import AnswerForm, ToolSchema
+from remora.memory.canonical import json_text
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, chat_request, instructions
@@ -36,12 +37,8 @@ def render_history(
 def _event_lines(event: Event) -> Iterator[str]:
     data: dict[str, Any] = msgspec.json.decode(event.data)
     if event.type == ToolCalled.type:
-        yield f"call: {data['tool']} {_json(data['args'])}"
+        yield f"call: {data['tool']} {json_text(data['args'])}"
     elif event.type == ToolResulted.type:
-        yield f"result: {_json(data['raw_output'])}"
+        yield f"result: {json_text(data['raw_output'])}"
     elif event.type == AgentError.type:
         yield f"error: {data['message']}"
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from remora.chat import AnswerForm, ToolSchema
+from remora.memory.canonical import json_text
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import LABELS, RenderedRequest, chat_request, instructions
@@ -121,13 +120,9 @@ def _candidates(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
 
 
 def _call(tool: str, args: dict[str, Any]) -> str:
-    return f"{tool}({', '.join(f'{name}={_json(value)}' for name, value in args.items())})"
+    return f"{tool}({', '.join(f'{name}={json_text(value)}' for name, value in args.items())})"
 
 
 def _text(value: Any) -> str:
     """Return a value on one line, so that data cannot start a new line."""
-    return value if isinstance(value, str) and value.isprintable() else _json(value)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) and value.isprintable() else json_text(value)

@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.operations.test.cases.sample_values import ALIASES, ParameterUse, kind_of
+from remora.operations.test.cases.sample_values import ALIASES, ParameterUse, kind_of, last_name
 from remora.operations.test.target_function import TargetFunction
 
 _WORD = "st.text('abcdefghijklmnopqrstuvwxyz', min_size=1)"
@@ -61,10 +61,10 @@ def _of_type(annotation: ast.expr, number: int) -> str | None:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _first(left, right, number)
         case ast.Subscript(value=outer, slice=inner):
-            return _of_generic(_last_name(outer), inner, number)
+            return _of_generic(last_name(outer), inner, number)
         case ast.Name() | ast.Attribute():
             return _strategy_of_kind(
-                ALIASES.get(_last_name(annotation), _last_name(annotation)), number
+                ALIASES.get(last_name(annotation), last_name(annotation)), number
             )
     return None
 
@@ -96,7 +96,3 @@ def _of_generic(outer: str, inner: ast.expr, number: int) -> str | None:
 def _strategy_of_kind(kind: str | None, number: int) -> str | None:
     known = _OF_KIND.get(kind or "", ())
     return known[min(number, len(known) - 1)] if known else None
-
-
-def _last_name(node: ast.expr) -> str:
-    return ast.unparse(node).rpartition(".")[2]

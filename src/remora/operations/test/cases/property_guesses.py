@@ -16,6 +16,7 @@ from remora.operations.test.cases.hypothesis_strategies import (
     strategy_for,
 )
 from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
+from remora.operations.test.cases.sample_values import last_name
 from remora.operations.test.target_function import TargetFunction
 
 _TYPE = "type"
@@ -162,4 +163,4 @@ def _name_of(annotation: ast.expr | None) -> str:
     if annotation is None:
         return ""
     outer = annotation.value if isinstance(annotation, ast.Subscript) else annotation
-    return ast.unparse(outer).rpartition(".")[2]
+    return last_name(outer)

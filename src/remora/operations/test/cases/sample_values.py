@@ -78,9 +78,9 @@ def values_of_type(
             yield from values_of_type(left, classes, depth)
             yield from values_of_type(right, classes, depth)
         case ast.Subscript(value=outer, slice=inner):
-            yield from _of_generic(_last_name(outer), inner, classes, depth)
+            yield from _of_generic(last_name(outer), inner, classes, depth)
         case ast.Name() | ast.Attribute():
-            name = _last_name(annotation)
+            name = last_name(annotation)
             yield from KINDS.get(ALIASES.get(name, name), ())
             if name in classes and depth < _DEEPEST:
                 yield from constructor_call(classes[name], classes, depth + 1)
@@ -99,7 +99,7 @@ def constructor_call(
         words = _for_init(init, classes, depth)
     elif any("dataclass" in ast.unparse(one) for one in owner.decorator_list):
         words = _for_fields(owner, classes, depth)
-    elif owner.bases and [_last_name(base) for base in owner.bases] != ["object"]:
+    elif owner.bases and [last_name(base) for base in owner.bases] != ["object"]:
         return
     if words is not None:
         yield f"{owner.name}({', '.join(words)})"
@@ -202,7 +202,7 @@ class ParameterUse:
             return
         if not self._is(first):
             return
-        name = _last_name(function)
+        name = last_name(function)
         if name == "isinstance" and len(node.args) == 2:
             for part in ast.walk(node.args[1]):
                 self._kind(part.id if isinstance(part, ast.Name) else None)
@@ -243,5 +243,6 @@ def _kind(text: str) -> str:
     return kind_of(ast.parse(text, mode="eval").body)
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """Return the name after the last dot of a dotted name."""
     return ast.unparse(node).rpartition(".")[2]

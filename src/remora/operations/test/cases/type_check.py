@@ -3,7 +3,7 @@
 import ast
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.sample_values import ALIASES
+from remora.operations.test.cases.sample_values import ALIASES, last_name
 from remora.operations.test.target_function import TargetFunction
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -91,10 +91,8 @@ def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], 
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return any(_allows(side, value, meanings, depth) for side in (left, right))
         case ast.Subscript(value=outer, slice=inner):
-            return _allows_generic(
-                ast.unparse(outer).rpartition(".")[2], inner, value, meanings, depth
-            )
-    name = ast.unparse(annotation).rpartition(".")[2]  # `None` is a type too
+            return _allows_generic(last_name(outer), inner, value, meanings, depth)
+    name = last_name(annotation)  # `None` is a type too
     if name in meanings and depth < _DEEPEST:
         return _allows(meanings[name], value, meanings, depth + 1)
     types = _TYPES.get(ALIASES.get(name, name))
