@@ -5,13 +5,13 @@ from hashlib import sha256
 from typing import Any
 
 from remora.agents.named_summarizers import EPOCH
+from remora.operations.submission import Findings
 from remora.pym import Limits, Script, one_line
 from remora.text import escape_surrogates
 
 Files = Mapping[str, tuple[bytes | None, bytes | None]]
 Contents = Callable[[str], bytes]
 """Return a file's bytes by their SHA-256."""
-Findings = Callable[[str], list[dict[str, Any]]]
 
 
 def check_inputs(

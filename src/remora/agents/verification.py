@@ -9,12 +9,11 @@ import msgspec
 
 from remora.agents.custom_checks import check_inputs, run_check
 from remora.agents.redaction import placeholder_in_files
-from remora.operations.submission import Check as CheckFunction
-from remora.operations.submission import Submission
+from remora.operations.submission import Check, Submission
 from remora.pym import Script, one_line
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check.
 
     `detail` is empty if the check passed. `script` contains the script's hash and inputs, for
@@ -36,9 +35,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 def verify(
     names: Iterable[str],
     submission: Submission,
-    checks: Mapping[str, CheckFunction],
+    checks: Mapping[str, Check],
     scripts: Mapping[str, Script] = MappingProxyType({}),
-) -> list[Check]:
+) -> list[CheckResult]:
     """Run the named checks in order, and return their results.
 
     If a changed file contains a placeholder for a secret that was not in its base, no check is run
@@ -47,19 +46,19 @@ def verify(
     """
     refusal = placeholder_in_files(submission.files.values())
     if refusal is not None:
-        return [Check(name="no_placeholders", ok=False, detail=refusal)]
+        return [CheckResult(name="no_placeholders", ok=False, detail=refusal)]
     return [_run_check(name, submission, checks, scripts) for name in names]
 
 
 def _run_check(
     name: str,
     submission: Submission,
-    checks: Mapping[str, CheckFunction],
+    checks: Mapping[str, Check],
     scripts: Mapping[str, Script],
-) -> Check:
+) -> CheckResult:
     if name in checks:
         detail = one_line(checks[name](submission))
-        return Check(name=name, ok=not detail, detail=detail)
+        return CheckResult(name=name, ok=not detail, detail=detail)
     script = scripts[name]
     facts = check_inputs(
         script,
@@ -72,4 +71,4 @@ def _run_check(
     contents = {sha256(side).hexdigest(): side for side in sides}
     detail = run_check(script, facts, contents.__getitem__)
     record = {"script_sha256": script.sha256, "inputs": facts}
-    return Check(name=name, ok=not detail, detail=detail, script=record)
+    return CheckResult(name=name, ok=not detail, detail=detail, script=record)

@@ -26,7 +26,7 @@ from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 _OLDEST = (3, 11)
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class DoctorCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Result of one check. If it is `needed` and fails, `analyze` cannot run on this machine."""
 
     name: str
@@ -36,7 +36,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-def check_machine(root: Path, folders: UserFolders) -> list[Check]:
+def check_machine(root: Path, folders: UserFolders) -> list[DoctorCheck]:
     """Check the interpreter, programs, scripts and writable folders. Never raises."""
     return [
         _python(),
@@ -51,10 +51,10 @@ def check_machine(root: Path, folders: UserFolders) -> list[Check]:
     ]
 
 
-def check_overlay(driver: str, folders: UserFolders) -> Check:
+def check_overlay(driver: str, folders: UserFolders) -> DoctorCheck:
     """Check that overlay copies work. The check is needed only if `driver` is `overlay`."""
     problem = overlay_problem(folders.cache)
-    return Check(
+    return DoctorCheck(
         name="overlay",
         ok=not problem,
         detail=problem or "workspace.driver: overlay works on this machine",
@@ -63,7 +63,7 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
     )
 
 
-def check_model(status: ModelStatus) -> list[Check]:
+def check_model(status: ModelStatus) -> list[DoctorCheck]:
     """Check the configured model and the requirements of the embedded model.
 
     If no model is configured, rules make all decisions and these checks are not needed.
@@ -78,14 +78,14 @@ def check_model(status: ModelStatus) -> list[Check]:
         _try(
             "xllamacpp", _engine, needed=embedded, hint="install Remora with the `embedded` extra"
         ),
-        Check(
+        DoctorCheck(
             name="weights",
             ok=files["ok"],
             detail=f"{state}: {files['path']}",
             needed=embedded,
             hint=f"{optional}run `remora model pull`",
         ),
-        Check(
+        DoctorCheck(
             name="model",
             ok=problem is None,
             detail=_model_detail(status),
@@ -101,7 +101,7 @@ def _model_detail(status: ModelStatus) -> str:
     return "none: using rules only" if status.is_optional else status.problem.message
 
 
-def check_ruff_settings(root: Path) -> Check:
+def check_ruff_settings(root: Path) -> DoctorCheck:
     """Check that ruff accepts the settings in the root and in all folders with Python files."""
 
     def read() -> str:
@@ -122,7 +122,7 @@ def _with_settings(paths: Sequence[str]) -> list[Path]:
     return sorted({file.parent for file in files if file.name in SETTINGS} & above | {Path()})
 
 
-def check_tests(find: Callable[[], None], configured: str | None) -> Check:
+def check_tests(find: Callable[[], None], configured: str | None) -> DoctorCheck:
     """Check that the project's tests can run. `find` raises RemoraError if they cannot.
 
     The check is needed only if `configured`, the interpreter from the configuration, is set.
@@ -130,18 +130,20 @@ def check_tests(find: Callable[[], None], configured: str | None) -> Check:
     try:
         find()
     except RemoraError as error:
-        return Check(
+        return DoctorCheck(
             name="tests",
             ok=False,
             detail=error.message,
             needed=configured is not None,
             hint=error.hint,
         )
-    return Check(name="tests", ok=True, detail="the project's interpreter works and has pytest")
+    return DoctorCheck(
+        name="tests", ok=True, detail="the project's interpreter works and has pytest"
+    )
 
 
-def _python() -> Check:
-    return Check(
+def _python() -> DoctorCheck:
+    return DoctorCheck(
         name="python",
         ok=sys.version_info >= _OLDEST,
         detail=f"{platform.python_implementation()} {platform.python_version()}",
@@ -149,11 +151,11 @@ def _python() -> Check:
     )
 
 
-def _try(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: str) -> Check:
+def _try(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: str) -> DoctorCheck:
     try:
-        return Check(name=name, ok=True, detail=attempt(), needed=needed)
+        return DoctorCheck(name=name, ok=True, detail=attempt(), needed=needed)
     except (RemoraError, PackageNotFoundError, OSError) as error:
-        return Check(name=name, ok=False, detail=str(error), needed=needed, hint=hint)
+        return DoctorCheck(name=name, ok=False, detail=str(error), needed=needed, hint=hint)
 
 
 def _git(root: Path) -> str:
@@ -181,18 +183,18 @@ def _engine() -> str:
     return f"xllamacpp {version('xllamacpp')}"
 
 
-def _writable(name: str, folder: Path) -> Check:
+def _writable(name: str, folder: Path) -> DoctorCheck:
     hint = f"make it writable, or set XDG_{name.upper()}_HOME to a writable folder"
     try:
         make_private(folder)
         with tempfile.TemporaryFile(dir=folder):
-            return Check(name=name, ok=True, detail=f"{folder} is writable")
+            return DoctorCheck(name=name, ok=True, detail=f"{folder} is writable")
     except OSError as error:
-        return Check(name=name, ok=False, detail=f"{folder}: {error.strerror}", hint=hint)
+        return DoctorCheck(name=name, ok=False, detail=f"{folder}: {error.strerror}", hint=hint)
 
 
-def _root(root: Path) -> Check:
+def _root(root: Path) -> DoctorCheck:
     ok = os.access(root, os.W_OK | os.X_OK)
     detail = f"{root} is {'' if ok else 'not '}writable"
     hint = "" if ok else "make it writable; runs are recorded in its .agentfs/ folder"
-    return Check(name="root", ok=ok, detail=detail, hint=hint)
+    return DoctorCheck(name="root", ok=ok, detail=detail, hint=hint)

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from remora.agents.definition.agent import Agent, load_agent
-from remora.agents.verification import Check, verify
+from remora.agents.verification import CheckResult, verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import SubmitResult, ToolCalled
 from remora.models.embedded.embedded_model import EmbeddedModel
@@ -142,7 +142,7 @@ def said(name: str, path: str, after: bytes, proof: Proof | None, more: bool = F
         in_tree=cast(Any, None if proof is None else lambda _work: proof),
     )
     (check,) = verify([name], submission, BUILT_IN.checks)
-    assert isinstance(check, Check)
+    assert isinstance(check, CheckResult)
     return check.detail
 
 

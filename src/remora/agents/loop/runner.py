@@ -38,7 +38,7 @@ from remora.agents.loop.tool_execution import (
 from remora.agents.named_summarizers import summarizer_record
 from remora.agents.redaction import RedactedModel, placeholder_in_args
 from remora.agents.run_in_thread import run_in_thread
-from remora.agents.verification import Check, verify
+from remora.agents.verification import CheckResult, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, ModelError, RemoraError
 from remora.ids import escape_path
@@ -303,7 +303,7 @@ class AgentRunner:
             in_tree=self._in_workspace,
         )
 
-    def _checks(self, submission: Submission) -> list[Check]:
+    def _checks(self, submission: Submission) -> list[CheckResult]:
         agent, checks = self.dependencies.agent, self.dependencies.checks
         return self._redact.clean(
             verify(agent.definition.verify, submission, checks, agent.scripts)

@@ -21,7 +21,7 @@ _READY_S = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactSource:
+class HubFactSource:
     """The target and the settings of the Hub client."""
 
     root: Path
@@ -53,10 +53,10 @@ class FactSource:
             yield client
 
 
-def fact_source(invocation: Invocation, project: Project) -> FactSource:
+def fact_source(invocation: Invocation, project: Project) -> HubFactSource:
     """Return the fact source that the configuration selects."""
     config = project.config
-    return FactSource(
+    return HubFactSource(
         root=project.root,
         enabled=config.hub.enabled,
         places=hub_paths(invocation.folders, project.root),

@@ -15,7 +15,7 @@ from remora.text import escape_line
 if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
     from remora.operations.base import Operations
-    from remora.runs.doctor import Check
+    from remora.runs.doctor import DoctorCheck
     from remora.sandbox.isolation import MissingLevel
 
 
@@ -57,26 +57,26 @@ def doctor(options: Options) -> int:
     return 0 if ok else 1
 
 
-def _configured(invocation: "Invocation") -> "list[Check]":
+def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
     """Check the configuration, and the driver, interpreter and model that it selects."""
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
     from remora.bootstrap.project_interpreter import interpreter_for
-    from remora.runs.doctor import Check, check_model, check_overlay, check_tests
+    from remora.runs.doctor import DoctorCheck, check_model, check_overlay, check_tests
 
     root = invocation.find_root()
     try:
         config = open_config(invocation, root)
         status = model_status(invocation, config)
     except ConfigError as error:
-        wrong = Check(name="config", ok=False, detail=error.message, hint=error.hint)
+        wrong = DoctorCheck(name="config", ok=False, detail=error.message, hint=error.hint)
         return [wrong]
 
     def find_interpreter() -> None:
         python = interpreter_for(invocation, root, config)
         invocation.operations.check_interpreter(python)
 
-    known = Check(name="config", ok=True, detail="all keys are valid")
+    known = DoctorCheck(name="config", ok=True, detail="all keys are valid")
     return [
         known,
         check_overlay(config.workspace.driver, invocation.folders),
@@ -86,28 +86,30 @@ def _configured(invocation: "Invocation") -> "list[Check]":
     ]
 
 
-def _key(withheld: str) -> "list[Check]":
+def _key(withheld: str) -> "list[DoctorCheck]":
     """Return a check that explains why a configured key is not sent, or an empty list."""
-    from remora.runs.doctor import Check
+    from remora.runs.doctor import DoctorCheck
 
     if not withheld:
         return []
     hint = "to send it, set the address in REMORA_MODEL__BASE_URL or in your own config.yaml"
-    return [Check(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)]
+    return [
+        DoctorCheck(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)
+    ]
 
 
-def _agents(root: Path, operations: "Operations") -> "Check":
-    from remora.runs.doctor import Check
+def _agents(root: Path, operations: "Operations") -> "DoctorCheck":
+    from remora.runs.doctor import DoctorCheck
     from remora.runs.planning.agent_definitions import check_definitions
 
     checked = check_definitions(root, operations)
     wrong = next((one for one in checked if one.error), None)
     if wrong is not None:
-        return Check(name="agents", ok=False, detail=wrong.error, hint=wrong.hint)
-    return Check(name="agents", ok=True, detail=", ".join(one.name for one in checked))
+        return DoctorCheck(name="agents", ok=False, detail=wrong.error, hint=wrong.hint)
+    return DoctorCheck(name="agents", ok=True, detail=", ".join(one.name for one in checked))
 
 
-def _lines(checks: "Sequence[Check]") -> Iterator[str]:
+def _lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:
     for check in checks:
         mark, colour = ("ok", "green") if check.ok else ("--", "yellow")
         if not check.ok and check.needed:
