@@ -9,7 +9,7 @@ from pathlib import Path
 from remora.bootstrap.hub.index_writer import open_store
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
-from remora.hub.observe.observation_queue import collect, leave, spool_folder
+from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.reader import open_snapshot
@@ -83,7 +83,7 @@ def _forget_source(places: HubPaths, measured: Observation) -> None:
     """
     _require_idle(places.db)
     spool = spool_folder(places.db)
-    leave(spool, measured)  # first: if this process is killed, the next writer stores it
+    enqueue(spool, measured)  # first: if this process is killed, the next writer stores it
     for path in places.db.parent.iterdir():
         if path == spool:
             continue
@@ -92,7 +92,7 @@ def _forget_source(places: HubPaths, measured: Observation) -> None:
         else:
             path.unlink()
     with open_store(places) as store:
-        collect(spool, store.record_observed)
+        drain(spool, store.record_observed)
 
 
 def _require_idle(db: Path) -> None:

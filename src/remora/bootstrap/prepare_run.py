@@ -21,7 +21,7 @@ from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
-from remora.runs.retention.orphaned_copies import note_root
+from remora.runs.retention.orphaned_copies import record_project_path
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
@@ -45,7 +45,7 @@ def prepare(
     config = project.config
     python = python_for(invocation, project, agents)
     remove_idle_bases(project, utc_now())
-    note_root(project)
+    record_project_path(project)
     # the base is the whole project: `exclude` only limits what agents work on
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)

@@ -26,7 +26,7 @@ from remora.ids import escape_path, node_key
 from remora.pym import InputSpec, Script, load
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
-from remora.runs.retention.orphaned_copies import note_root
+from remora.runs.retention.orphaned_copies import record_project_path
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
 from remora.trace.stream.line_builder import utc_now
@@ -185,7 +185,7 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
 @contextmanager
 def _workspace(project: Project) -> Iterator[Workspace]:
     remove_idle_bases(project, utc_now())
-    note_root(project)
+    record_project_path(project)
     files = project_files(project.root, include=project.config.workspace.include)
     folder = project.cache / "bases" / f"tool-{new_run_id()}"
     try:

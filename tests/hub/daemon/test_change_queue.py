@@ -53,22 +53,22 @@ def test_a_file_that_is_sent_away_is_waited_for_until_its_last_errand_is_done() 
     pending = ChangeQueue()
     pending.add(["a"])
     ticket = pending.ticket()
-    first = pending.send_away("a", pending.first(1)["a"], now=5.0)
+    first = pending.sent_to_child("a", pending.first(1)["a"], now=5.0)
     pending.add(["a"])
-    second = pending.send_away("a", pending.first(1)["a"], now=6.0)
-    assert pending.only_elsewhere_since(ticket) == 5.0
-    pending.came_back("a", first)
+    second = pending.sent_to_child("a", pending.first(1)["a"], now=6.0)
+    assert pending.only_in_child_since(ticket) == 5.0
+    pending.read_by_child("a", first)
     assert not pending.reached(ticket)
-    pending.came_back("a", second)
+    pending.read_by_child("a", second)
     assert pending.reached(pending.ticket())
 
 
 def test_changes_to_read_here_are_not_counted_as_sent_away() -> None:
     pending = ChangeQueue()
     pending.add(["a", "b"])
-    pending.send_away("a", pending.first(1)["a"], now=5.0)
-    assert pending.only_elsewhere_since(pending.ticket()) is None
-    assert pending.only_elsewhere_since(1) == 5.0
+    pending.sent_to_child("a", pending.first(1)["a"], now=5.0)
+    assert pending.only_in_child_since(pending.ticket()) is None
+    assert pending.only_in_child_since(1) == 5.0
 
 
 class Machine(RuleBasedStateMachine):

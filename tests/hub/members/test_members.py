@@ -271,7 +271,7 @@ def test_files_of_which_no_folder_tells(repository: Path, tmp_path: Path) -> Non
     members = Members(repository)
     assert members.has_other_names("h.py")
     members.sweep()
-    assert members.restless() == {"h.py"}
+    assert members.unwatchable() == {"h.py"}
     assert not members.has_other_names("h.py")
     assert not members.has_other_names("a.py")
 
@@ -302,7 +302,7 @@ AS_SOMEBODY = """
     members = Members(Path(sys.argv[1]))
     found = set(members.sweep())
     truth = {path for path in project_files(Path(sys.argv[1])).paths if path.endswith(".py")}
-    print(found == truth, members.restless(), "shut" in members.folders())
+    print(found == truth, members.unwatchable(), "shut" in members.folders())
 """
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.observe.observation_queue import collect, leave, spool_folder
+from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observed_links import Observation, ObservedCall
 
 
@@ -19,11 +19,11 @@ def seen(number: int) -> Observation:
 def test_everything_is_collected_once_in_order(tmp_path: Path) -> None:
     folder = spool_folder(tmp_path / "cache" / "hub.db")
     for number in range(3):
-        leave(folder, seen(number))
+        enqueue(folder, seen(number))
     got: list[Observation] = []
-    assert collect(folder, got.append) == 3
+    assert drain(folder, got.append) == 3
     assert got == [seen(0), seen(1), seen(2)]
-    assert collect(folder, got.append) == 0
+    assert drain(folder, got.append) == 0
     assert list(folder.iterdir()) == []
 
 
@@ -31,7 +31,7 @@ def test_spool_is_for_its_user_alone(tmp_path: Path) -> None:
     folder = spool_folder(tmp_path / "cache" / "hub.db")
     umask = os.umask(0)
     try:
-        leave(folder, seen(1))
+        enqueue(folder, seen(1))
     finally:
         os.umask(umask)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -39,23 +39,23 @@ def test_spool_is_for_its_user_alone(tmp_path: Path) -> None:
 
 
 def test_spool_stays_where_it_cannot_be_recorded(tmp_path: Path) -> None:
-    leave(tmp_path, seen(1))
+    enqueue(tmp_path, seen(1))
 
     def refuse(_: Observation) -> None:
         raise OSError("full")
 
     with pytest.raises(OSError, match="full"):
-        collect(tmp_path, refuse)
-    assert collect(tmp_path, lambda _: None) == 1
+        drain(tmp_path, refuse)
+    assert drain(tmp_path, lambda _: None) == 1
 
 
 def test_unreadable_observations_are_removed(tmp_path: Path) -> None:
     (tmp_path / "0.msgpack").write_bytes(b"\xff\xff")
     (tmp_path / "target").write_bytes(b"")
     (tmp_path / "1.msgpack").symlink_to(tmp_path / "target")
-    assert collect(tmp_path, lambda _: None) == 0
+    assert drain(tmp_path, lambda _: None) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 
 def test_nothing_waits_where_there_is_no_folder(tmp_path: Path) -> None:
-    assert collect(tmp_path / "none", lambda _: None) == 0
+    assert drain(tmp_path / "none", lambda _: None) == 0

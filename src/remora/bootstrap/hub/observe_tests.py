@@ -9,7 +9,7 @@ from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.project_interpreter import interpreter_for
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
-from remora.hub.observe.observation_queue import collect, leave, spool_folder
+from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observe.observed_run import (
     SECONDS,
     ObservedRun,
@@ -110,10 +110,10 @@ def store_observed(
 def _store(places: HubPaths, observation: Observation) -> bool:
     """Store an observation. Return True if another process has to store it later."""
     spool = spool_folder(places.db)
-    leave(spool, observation)
+    enqueue(spool, observation)
     try:
         with open_store(places) as store:
-            collect(spool, store.record_observed)
+            drain(spool, store.record_observed)
     except HubLocked:
         _notify(places)
         return True

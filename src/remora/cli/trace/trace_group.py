@@ -11,7 +11,7 @@ _COMMANDS = {
     "tail": ("remora.cli.trace.tail:tail", "Show the end of a stream, or follow it."),
     "get": ("remora.cli.trace.index_commands:get", "Print the trace entry for a key."),
     "verify": (
-        "remora.cli.trace.verify_anchor:verify",
+        "remora.cli.trace.verify:verify",
         "Verify streams: hashes, packets, prompts, heads.",
     ),
     "replay": (
@@ -19,7 +19,7 @@ _COMMANDS = {
         "Rerun recorded scripts, using only the record.",
     ),
     "anchor": (
-        "remora.cli.trace.verify_anchor:anchor",
+        "remora.cli.trace.anchor:anchor",
         "Print the heads of streams for storage elsewhere.",
     ),
     "fork": ("remora.cli.trace.fork:fork", "Start a new agent from any turn of another agent."),

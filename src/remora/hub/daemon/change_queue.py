@@ -13,8 +13,8 @@ class ChangeQueue:
     def __init__(self) -> None:
         self._number = 0
         self._paths: dict[str, int] = {}
-        self._elsewhere: dict[str, tuple[int, float, int]] = {}
-        self._errand = 0
+        self._in_child: dict[str, tuple[int, float, int]] = {}
+        self._last_sent = 0
         self._sweep: int | None = None
         self._owed = 0
 
@@ -26,7 +26,7 @@ class ChangeQueue:
         return bool(self._paths) or self._sweep is not None
 
     def __len__(self) -> int:
-        return len(self._paths) + len(self._elsewhere)
+        return len(self._paths) + len(self._in_child)
 
     @property
     def sweep_wanted(self) -> bool:
@@ -44,11 +44,11 @@ class ChangeQueue:
 
     def reached(self, ticket: int) -> bool:
         """Return True if all changes up to `ticket` have been read."""
-        if not self._paths and not self._elsewhere and self._sweep is None:
+        if not self._paths and not self._in_child and self._sweep is None:
             return True
         return self._oldest() > ticket
 
-    def only_elsewhere_since(self, ticket: int) -> float | None:
+    def only_in_child_since(self, ticket: int) -> float | None:
         """Return when the child received the last of the files up to `ticket` that it has not yet
         read.
 
@@ -60,7 +60,7 @@ class ChangeQueue:
         if any(number <= ticket for number in self._paths.values()):
             return None
         return max(
-            (since for number, since, _ in self._elsewhere.values() if number <= ticket),
+            (since for number, since, _ in self._in_child.values() if number <= ticket),
             default=None,
         )
 
@@ -76,7 +76,7 @@ class ChangeQueue:
         if self._sweep is None:
             self._sweep = self._number
 
-    def nothing_is_known(self) -> None:
+    def forget_known_state(self) -> None:
         """Discard the known state, so that every request waits for the next sweep."""
         self._sweep = 0
 
@@ -104,25 +104,25 @@ class ChangeQueue:
         for path, number in taken.items():
             self._paths[path] = min(number, self._paths.get(path, number))
 
-    def send_away(self, path: str, number: int, now: float) -> int:
+    def sent_to_child(self, path: str, number: int, now: float) -> int:
         """Record that a file was sent to the child at the time `now`.
 
-        Returns the number to pass to `came_back`.
+        Returns the number to pass to `read_by_child`.
         """
-        self._errand += 1
-        before = self._elsewhere.get(path, (number, now, 0))
-        self._elsewhere[path] = (*before[:2], self._errand)
-        return self._errand
+        self._last_sent += 1
+        before = self._in_child.get(path, (number, now, 0))
+        self._in_child[path] = (*before[:2], self._last_sent)
+        return self._last_sent
 
-    def came_back(self, path: str, errand: int) -> None:
+    def read_by_child(self, path: str, sent_id: int) -> None:
         """Record that the child has read a file.
 
-        Does nothing if the file was sent again after `errand`.
+        Does nothing if the file was sent again after `sent_id`.
         """
-        if self._elsewhere.get(path, (0, 0.0, 0))[2] == errand:
-            del self._elsewhere[path]
+        if self._in_child.get(path, (0, 0.0, 0))[2] == sent_id:
+            del self._in_child[path]
 
     def _oldest(self) -> int:
-        away = (number for number, _, _ in self._elsewhere.values())
+        in_child = (number for number, _, _ in self._in_child.values())
         sweep = () if self._sweep is None else (self._sweep,)
-        return min(chain(self._paths.values(), away, sweep))
+        return min(chain(self._paths.values(), in_child, sweep))

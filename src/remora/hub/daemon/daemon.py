@@ -16,7 +16,7 @@ from remora.hub.daemon.request_handler import RequestHandler
 from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer
-from remora.hub.observe.observation_queue import collect, spool_folder
+from remora.hub.observe.observation_queue import drain, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
 from remora.hub.process.hub_paths import HubPaths
@@ -162,7 +162,7 @@ class Daemon:
         if self._updater.storing.locked():
             return
         try:
-            collect(spool_folder(self._places.db), record)
+            drain(spool_folder(self._places.db), record)
         except (RemoraError, OSError) as error:
             _log.warning("cannot store observations yet: %s", error)
 

@@ -104,7 +104,7 @@ class Updater:
         until = time.monotonic() + (_TROUBLED_PATIENCE_S if self._trouble else patience)
         while not self.pending.reached(ticket):
             self._urgent.set()
-            since = self.pending.only_elsewhere_since(ticket)
+            since = self.pending.only_in_child_since(ticket)
             seconds = (until if since is None else min(until, since + patience)) - time.monotonic()
             if seconds <= 0:
                 return False
@@ -195,7 +195,7 @@ class Updater:
         slice_s = _LONG_SLICE_S if self._many else _SLICE_S
         self._count = max(1, min(_MAX_AT_ONCE, int(len(taken) * slice_s / spent)))
         for path in done.deferred:
-            self._send_away(path, taken[path])
+            self._send_to_child(path, taken[path])
         self._done(done)
 
     def _put_back(self, taken: dict[str, int], error: BaseException) -> None:
@@ -208,7 +208,7 @@ class Updater:
             self.pending.put_back(taken)
         self._count = 1
 
-    def _send_away(self, path: str, number: int) -> None:
+    def _send_to_child(self, path: str, number: int) -> None:
         try:
             with open_reader(self._root, self._indexer.file_limit) as reader:
                 content = reader.read(path)
@@ -223,13 +223,13 @@ class Updater:
             return
         if before is not None:
             before.cancel()
-        errand = self.pending.send_away(path, number, time.monotonic())
+        sent_id = self.pending.sent_to_child(path, number, time.monotonic())
         task = asyncio.get_running_loop().create_task(
-            self._analyse_in_child(path, content.data, number, errand)
+            self._analyse_in_child(path, content.data, number, sent_id)
         )
         self._in_child[path] = file_hash, task
 
-    async def _analyse_in_child(self, path: str, source: bytes, number: int, errand: int) -> None:
+    async def _analyse_in_child(self, path: str, source: bytes, number: int, sent_id: int) -> None:
         facts = await self._analysis.analyse(path, source)
         del self._in_child[path]
         try:
@@ -240,7 +240,7 @@ class Updater:
             self._log_trouble(str(error))
             self.pending.put_back({path: number})
             self._wake.set()
-        self.pending.came_back(path, errand)
+        self.pending.read_by_child(path, sent_id)
         self._has_moved()
 
     def _supply(self, path: str, facts: FileFacts) -> Refreshed:
@@ -251,7 +251,7 @@ class Updater:
             _log.info("%r: %s", error.path, error.detail)
         if done.rebuilt:
             _log.warning("the database was rebuilt: reading all files again")
-            self.pending.nothing_is_known()
+            self.pending.forget_known_state()
             self._wake.set()
         self._report(done.generation, done.changed)
 

@@ -55,7 +55,7 @@ class CurrentFiles(Protocol):
         """Return the key of the node to which an import of `dotted` refers."""
 
 
-Aside = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
+RunOnCurrentFiles = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
 """Runs a query on the current nodes in another thread."""
 
 
@@ -67,7 +67,7 @@ class NameQuery(NamedTuple):
     folder: Path
 
 
-async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
+async def find_node(lookup: NameQuery, hub: Hub, run_on_files: RunOnCurrentFiles) -> FoundNode:
     """Return the node that a name refers to.
 
     Raises NotFound with similar names if no node matches, UsageError if several nodes match, and
@@ -89,11 +89,13 @@ async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
     # a search ignores unprintable names, and needs a daemon or an index
     if there := _first(spellings, await hub.get_context(spellings)):
         return FoundNode(there[0])
-    elsewhere = await aside(lambda current: _find_outside_search(lookup, current))
+    elsewhere = await run_on_files(lambda current: _find_outside_search(lookup, current))
     if elsewhere is not None:
         return FoundNode(elsewhere)
     is_answered = await hub.search(name, 1) is not None
-    raise await aside(lambda current: _unknown_name_error(lookup, current, is_answered=is_answered))
+    raise await run_on_files(
+        lambda current: _unknown_name_error(lookup, current, is_answered=is_answered)
+    )
 
 
 def no_answer_error() -> OutsideError:

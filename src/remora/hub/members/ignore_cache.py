@@ -31,7 +31,7 @@ class IgnoreCache:
         self._decisions: dict[str, bool] = {}  # a folder's key ends in a slash
         self._ignore_files: dict[str, RememberedFile] = {}
         self._settled = False
-        self.doors: dict[str, bool] = {}
+        self.closed_by_folder: dict[str, bool] = {}
         """Folders by path, True if closed, whose state can change without a watcher event."""
 
     @property
@@ -82,7 +82,7 @@ class IgnoreCache:
     def forget(self) -> None:
         self._decisions.clear()
         self._ignore_files.clear()
-        self.doors.clear()
+        self.closed_by_folder.clear()
         self._settled = False
         if self._rules is not None:
             self._rules.forget()
@@ -123,19 +123,19 @@ class IgnoreCache:
     def closed(self, folder: str, marks: Iterable[str]) -> bool:
         """Return True if a folder holds only other projects' code, like a virtual environment."""
         if (verdict := self.rules.closed(folder, marks)) is None:
-            self.doors.pop(folder, None)
+            self.closed_by_folder.pop(folder, None)
             return False
-        self.doors[folder] = verdict
+        self.closed_by_folder[folder] = verdict
         return verdict
 
-    def doors_moved(self) -> bool:
+    def closed_folders_changed(self) -> bool:
         """Return True if a folder has become closed, or is no longer closed.
 
         This detects changes that cause no watcher event.
         """
         return any(
             bool(self.rules.closed(folder, MARKS)) != closed
-            for folder, closed in self.doors.items()
+            for folder, closed in self.closed_by_folder.items()
         )
 
     def learn(self, folders: Iterable[str], files: Iterable[str]) -> None:

@@ -36,7 +36,7 @@ class Members:
         self._top = str(root)
         self._verdicts = IgnoreCache(root, exclude)
         self._surveyor = Walker(str(root), self._verdicts)
-        self._restless: dict[str, int] = {}
+        self._unwatchable: dict[str, int] = {}
         self._surveyed = False
         self._lock = threading.RLock()
         self.version = 0
@@ -70,24 +70,24 @@ class Members:
         with self._lock:
             version = self.version
             self._while_rules_hold(lambda: None)
-            if self._verdicts.doors_moved():
+            if self._verdicts.closed_folders_changed():
                 self.version += 1
             return self.version != version
 
-    def restless(self) -> frozenset[str]:
+    def unwatchable(self) -> frozenset[str]:
         """Return the members that can change without a watcher event.
 
         These are hard-linked files and files in unreadable folders.
         """
         with self._lock:
-            return frozenset(self._restless)
+            return frozenset(self._unwatchable)
 
     def has_other_names(self, path: str) -> bool:
         """Return True if a file has other hard links that may not be known yet."""
         about = lstat_below(self._top, path)
         if about is None or not st.S_ISREG(about.st_mode) or about.st_nlink == 1:
             return False
-        return self._restless.get(path) != about.st_ino
+        return self._unwatchable.get(path) != about.st_ino
 
     def forget(self) -> None:
         with self._lock:
@@ -117,18 +117,18 @@ class Members:
         if starts == [""]:
             return self._walk_all(before)
         found = self._surveyor.within(starts, before)
-        self._restless.update(found.restless)
+        self._unwatchable.update(found.unwatchable)
         return found
 
     def _walk_all(self, before: Before | None) -> WalkResult:
         self._verdicts.trim()
-        doors, self._verdicts.doors = self._verdicts.doors, {}
+        closed_before, self._verdicts.closed_by_folder = self._verdicts.closed_by_folder, {}
         found = self._surveyor.within([""], before)
         if self._verdicts.ignore_file_vanished(found.listed):
             raise RulesChanged
-        if self._surveyed and doors != self._verdicts.doors:
+        if self._surveyed and closed_before != self._verdicts.closed_by_folder:
             self.version += 1
         self._surveyed = True
         self._verdicts.settle()
-        self._restless = found.restless
+        self._unwatchable = found.unwatchable
         return found

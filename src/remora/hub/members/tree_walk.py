@@ -27,7 +27,7 @@ class WalkResult(NamedTuple):
     """Every folder that can contain a member or contains a tracked file."""
     listed: set[str]
     """The subset of `folders` in which every file is a member unless it is ignored."""
-    restless: dict[str, int]
+    unwatchable: dict[str, int]
     """Inodes of the files that can change without a watcher event in their folder."""
 
 
@@ -118,7 +118,7 @@ class Walker:
                     continue
                 found.files[path] = stamp_of(about)
                 if about.st_nlink > 1:
-                    found.restless[path] = about.st_ino
+                    found.unwatchable[path] = about.st_ino
         return [
             folder
             for listing in listings
@@ -142,7 +142,7 @@ class Walker:
             if about is not None and st.S_ISREG(about.st_mode):
                 found.files[path] = stamp_of(about)
                 if unreadable or about.st_nlink > 1:
-                    found.restless[path] = about.st_ino
+                    found.unwatchable[path] = about.st_ino
 
     def _is_file(self, path: str, reachable: dict[str, bool]) -> bool:
         about = lstat_below(self._top, path)

@@ -24,7 +24,7 @@ def spool_folder(db: Path) -> Path:
     return db.with_name(db.name + ".observed")
 
 
-def leave(folder: Path, observation: Observation) -> None:
+def enqueue(folder: Path, observation: Observation) -> None:
     """Write an observation to the spool atomically. Raises DiskError on failure."""
     name = f"{time.time_ns():020d}-{os.getpid()}"
     try:
@@ -37,7 +37,7 @@ def leave(folder: Path, observation: Observation) -> None:
         raise DiskError(f"{folder}: cannot store the observation: {error.strerror}") from error
 
 
-def collect(folder: Path, record: Callable[[Observation], object]) -> int:
+def drain(folder: Path, record: Callable[[Observation], object]) -> int:
     """Pass waiting observations to `record`, oldest first, and remove them.
 
     Returns the number of recorded observations. If `record` raises an exception, the current and

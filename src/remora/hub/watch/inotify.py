@@ -87,7 +87,7 @@ class InotifyWatcher:
             self._mark_incomplete()
         if self._note:
             return UNKNOWN_CHANGES
-        changes = Changes(frozenset(self._paths | self._restless()), self._complete)
+        changes = Changes(frozenset(self._paths | self._changed_unwatchable()), self._complete)
         self._paths.clear()
         self._complete = True
         return changes
@@ -209,12 +209,12 @@ class InotifyWatcher:
             raise ChangesHidden(objection)
         self._version = version
 
-    def _restless(self) -> set[str]:
+    def _changed_unwatchable(self) -> set[str]:
         """Return changed files that may not cause an event in their folder."""
         before, self._stamps = self._stamps, {}
         moved: set[str] = set()
         now = time.time_ns()
-        for path in self._members.restless():
+        for path in self._members.unwatchable():
             try:
                 stamp = stamp_of(os.lstat(f"{self._root}/{path}"))
             except OSError:
@@ -237,7 +237,7 @@ class InotifyWatcher:
         for path in watched - survey.folders:
             self._folders.leave(path)
         self._paths |= survey.files.keys()
-        if survey.restless:
+        if survey.unwatchable:
             self._complete = False
 
     def _give_up(self, note: str) -> None:

@@ -18,7 +18,7 @@ from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
 from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
-from remora.runs.retention.orphaned_copies import note_root
+from remora.runs.retention.orphaned_copies import record_project_path
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
@@ -115,7 +115,7 @@ class BaseFilesCache:
         differing = _files({**(files if isinstance(files, dict) else {}), **rebased})
         commit = _commit(self._start.base.get("commit"))
         project = self._project
-        note_root(project)
+        record_project_path(project)
         get = project.trace.objects.get
         return restore_base(project.root, commit, differing, get, folder)
 

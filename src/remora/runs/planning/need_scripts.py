@@ -22,7 +22,7 @@ class NeedScripts:
         self._path = tree / module.path
         self._module = module
 
-    def asked(self, agent: Agent, node: Node, findings: int) -> bool:
+    def needs_work(self, agent: Agent, node: Node, findings: int) -> bool:
         """Return True if the script reports that a node needs work.
 
         Raises HostError if the script fails.

@@ -98,7 +98,7 @@ def make_plan(
     named = dict.fromkeys(agent.definition.needs for agent in agents)
     amounts = {name: needs[name].prepare(tree, source.modules) for name in named if name in needs}
     counting = frozenset(name for name in amounts if needs[name].counts_findings)
-    sought = _FilePlanner(run_id, tree, agents, wanted, amounts, counting)
+    planner = _FilePlanner(run_id, tree, agents, wanted, amounts, counting)
     unreadable = list(source.unreadable)
     parts: list[_Part] = []
     for module in source.modules:
@@ -106,7 +106,7 @@ def make_plan(
         if selection.max_nodes is not None:
             room = selection.max_nodes - sum(part.nodes for part in parts)
         try:
-            parts.append(sought.within(module, room))
+            parts.append(planner.plan_file(module, room))
         except (RemoraError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
@@ -146,7 +146,7 @@ class _FilePlanner:
     amounts: Mapping[str, Amount]
     counting: frozenset[str]
 
-    def within(self, module: Module, room: int | None) -> _Part:
+    def plan_file(self, module: Module, room: int | None) -> _Part:
         """Return the jobs for the nodes of a file.
 
         `room` is the maximum number of nodes with jobs, or None if there is no limit.
@@ -174,7 +174,7 @@ class _FilePlanner:
         if needs in self.amounts:
             return self.amounts[needs](module, node)
         findings = sum(self.amounts[name](module, node) for name in self.counting)
-        return int(scripts.asked(agent, node, findings))
+        return int(scripts.needs_work(agent, node, findings))
 
 
 def _selected(path: str, wanted: Sequence[str]) -> bool:

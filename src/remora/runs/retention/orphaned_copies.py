@@ -15,7 +15,7 @@ _NOTE = "root"
 _MOST = 4096
 
 
-def note_root(project: Project) -> None:
+def record_project_path(project: Project) -> None:
     """Record the path of a project in the folder that contains its copies. Never raises.
 
     The path cannot be derived from the name of that folder.

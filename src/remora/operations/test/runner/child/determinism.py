@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 
-def cut_off() -> None:
+def block_network() -> None:
     """Block network connections, even if the sandbox allows them."""
 
     def refuse(*_: object) -> None:

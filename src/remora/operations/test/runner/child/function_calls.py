@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 from .fork import Order, in_child, line_of, write
 from .properties import run_properties
-from .tracer import Effects, Lines, strangers
+from .tracer import Effects, Lines, foreign_module_error
 
 _TEXT = 2_000
 _MOST_ITEMS = 100
@@ -35,7 +35,7 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
                 break
     if order.get("properties"):
         run_properties(asked, name, order, module)
-    write(asked["out"], name, {"problem": strangers(asked)})
+    write(asked["out"], name, {"problem": foreign_module_error(asked)})
 
 
 def imported(module: str, path: str) -> tuple[Any, str]:

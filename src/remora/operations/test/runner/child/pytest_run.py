@@ -9,7 +9,7 @@ import sys
 from typing import Any, Iterator
 
 from .fork import Order, line_of, write
-from .tracer import Effects, Lines, strangers
+from .tracer import Effects, Lines, foreign_module_error
 
 _TAIL = 4_000
 
@@ -88,6 +88,6 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
         "seen": reports.seen,
         "effects": reports.effects.seen[:1],
         "imported": any(isinstance(f, str) and os.path.realpath(f) == order["path"] for f in files),
-        "problem": problem or strangers(asked),
+        "problem": problem or foreign_module_error(asked),
     }
     write(asked["out"], name, found)

@@ -1,4 +1,4 @@
-"""Reads orders from standard input and carries them out."""
+"""Reads orders from standard input and runs them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Callable
 
-from .determinism import cut_off, shift_clocks
+from .determinism import block_network, shift_clocks
 from .fork import Order, in_child, write
 from .function_calls import run_calls
 from .properties import prepare
@@ -24,7 +24,7 @@ def main() -> None:
     os.chdir(asked["root"])
     if asked["shift"]:
         shift_clocks(asked["shift"])
-    cut_off()
+    block_network()
     if not asked["orders"] or any("ids" in order for order in asked["orders"]):
         try:
             import pytest
@@ -37,7 +37,7 @@ def main() -> None:
         for order in asked["orders"]:
             order["properties"] = []
     for number, order in enumerate(asked["orders"]):
-        with_text(order, functools.partial(carry_out, asked, str(number), order))
+        with_text(order, functools.partial(run_order, asked, str(number), order))
     write(asked["out"], "done", {})
 
 
@@ -63,7 +63,7 @@ def put(path: str, content: bytes) -> None:
         file.write(content)
 
 
-def carry_out(asked: Order, name: str, order: Order) -> None:
+def run_order(asked: Order, name: str, order: Order) -> None:
     """Run an order in a child process, within the order's time limit."""
 
     def work() -> None:

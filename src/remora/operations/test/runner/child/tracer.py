@@ -176,7 +176,7 @@ class Effects:
         return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
 
 
-def strangers(asked: Order) -> str:
+def foreign_module_error(asked: Order) -> str:
     """Return an error if a module was imported from the original project.
 
     Modules of the project must be imported from the workspace.
