@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.execute_plan import execute_plan
 from remora.memory.budget import trim
 from remora.memory.events import AgentStart, Event, ModelRequest, payload
 from remora.memory.projection import apply
