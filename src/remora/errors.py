@@ -106,7 +106,7 @@ class InvalidEvent(RemoraError, ValueError):
 
 
 class ScriptError(RemoraError):
-    """A `.pym` script is invalid or failed.
+    """Raised if a `.pym` script is invalid or fails.
 
     `kind` is syntax, typing, runtime, limit, crashed, contract or denied. `line` is a line number
     in the script file, starting at 1.

@@ -62,7 +62,7 @@ class ScriptSummarizer(Summarizer):
 def summarizer_record(
     summarizer: Summarizer | None, result: Mapping[str, Any]
 ) -> dict[str, str] | None:
-    """Return the hashes for replaying the summarizer's script, or None if no script was used."""
+    """Return the hashes needed to replay the summarizer's script, or None if no script was used."""
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None

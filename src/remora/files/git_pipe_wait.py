@@ -1,4 +1,4 @@
-"""Detection of git processes that wait forever for a pipe."""
+"""Detection of git processes that are blocked on a pipe."""
 
 import threading
 import time

@@ -12,9 +12,9 @@ from remora.code.links import Edge, Related
 class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
     """An observed call. It is dropped when the `anchor` of its caller changes.
 
-    `above_end` contains the lines of the calls, sorted and without duplicates. Each line is counted
-    upward from the caller's last line, which is 0, so it stays correct when the caller moves or its
-    docstring changes. The current line number is `line_start + line_count - 1 - above_end`.
+    `above_end` holds the line offsets of the calls, sorted and without duplicates. They are counted
+    upward from the caller's last line, whose offset is 0. The current line number is `line_start +
+    line_count - 1 - above_end`. It stays correct when the caller moves or its docstring changes.
     """
 
     caller: str

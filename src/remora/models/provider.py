@@ -127,7 +127,7 @@ def _configured_address(settings: ModelSettings) -> str | None:
     if address is None and settings.name not in (None, weights.MODEL):
         raise ConfigError(
             f"model.name is {settings.name}, but model.base_url is not set",
-            hint="set model.base_url to a server with this model, such as http://HOST:PORT/v1",
+            hint="set model.base_url to the address of a server with this model, such as http://HOST:PORT/v1",
         )
     return address
 

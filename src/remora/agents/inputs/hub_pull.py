@@ -82,7 +82,9 @@ class PullHook:
     def _completed(
         self, target: str, asked: list[str], answer: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """Return the answers by node, updated with facts from files that the agent changed."""
+        """Return the answers, keyed by node, after adding facts from files that the agent
+        changed.
+        """
         found: dict[str, dict[str, Any]] = {}
         generation = getattr(answer, "generation", None)
         for key in asked:

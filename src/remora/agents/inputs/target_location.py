@@ -11,7 +11,7 @@ from remora.code.syntax.nodes import Module, find_node, own_lines
 def locate_target(
     job: Job, source: bytes | None, last_known: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the `target` input of scripts.
+    """Return the `target` input for scripts.
 
     Its keys are `path`, `node`, `key`, `type`, `first`, `last` and `own`. `own` contains the first
     and last line of each range that belongs to the node itself rather than to a nested node. If the

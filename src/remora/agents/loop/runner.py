@@ -141,7 +141,9 @@ class AgentRunner:
             self.dependencies.objects.put(script.raw)
 
     def _restore_files(self) -> None:
-        """Restore the files and the node's location to their last recorded state."""
+        """Restore the files and the node's location to their state after the last recorded
+        result.
+        """
         self._changes.restore(self._state.changes)
         spelled = escape_path(self.job.path)
         written = [c.after for c in self._state.changes if c.path == spelled and c.after]

@@ -93,7 +93,7 @@ class PreparedTests:
 def store_observed(
     invocation: Invocation, project: Project, observation: Observation | None
 ) -> str:
-    """Store in the Hub what was observed while the accepted tests ran.
+    """Store the observations made by the accepted tests in the Hub.
 
     Returns an error message, or an empty string if there was no error. Does nothing if the Hub is
     disabled in the configuration.

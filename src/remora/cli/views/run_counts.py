@@ -51,7 +51,7 @@ class RunCounts:
             self.written += 0 if is_lint_code(code) else number
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
-        """Return the numbers of a job's fixed and remaining findings, as mappings keyed by code.
+        """Return the numbers of fixed and of remaining findings of a job, both keyed by code.
 
         Findings count as fixed only if the changes are verified.
         """

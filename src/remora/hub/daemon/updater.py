@@ -75,7 +75,7 @@ class Updater:
         return tuple(note for note in (self.watcher.note, self._trouble) if note)
 
     def see(self) -> None:
-        """Queue all changes that have occurred so far, without reading the files."""
+        """Queue all changes made so far, without reading the files."""
         watcher = self.watcher
         # inotify queues an event before the changing call returns; other watchers must prove it
         settled = watcher.kind == "inotify" or watcher.settled(_SETTLE_S)

@@ -16,7 +16,7 @@ class Rank(NamedTuple):
 
 
 def split_words(query: str) -> list[bytes]:
-    """Return the words of a query, with A to Z in lowercase."""
+    """Return the words of a query, with ASCII letters in lowercase."""
     return query.removeprefix("node:").encode("utf-8", "surrogatepass").lower().split()
 
 

@@ -243,7 +243,8 @@ def _node_defined_at(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | Non
 def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
     """Return the node that contains a lambda or comprehension, or None if there is no such node.
 
-    The node is looked up by the code object's qualified name, or by line if the name is unknown.
+    The node is looked up by the qualified name of the code object, or by line if the name is
+    unknown.
     """
     holding = [n for n in nodes if n.line_start <= code.line < n.line_start + n.line_count]
     if code.qualname is None:

@@ -20,7 +20,7 @@ class SourceAnswer(NamedTuple):
 class Busy(NamedTuple):
     """The source is busy, and the request may be retried later.
 
-    `after` is the number of seconds that the client waited for the daemon.
+    `after` is how long the client has already waited, in seconds.
     """
 
     after: float

@@ -70,7 +70,9 @@ def _merge_calls(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
 
 
 def _merged_row(db: sqlite3.Connection, call: ObservedCall) -> Row | None:
-    """Return the row of a call with the stored lines added, or None if nothing changes."""
+    """Return the row for a call with the stored lines merged in, or None if that changes
+    nothing.
+    """
     known: Row | None = db.execute(
         "SELECT * FROM observed_calls WHERE caller = ? AND callee = ?", (call.caller, call.callee)
     ).fetchone()

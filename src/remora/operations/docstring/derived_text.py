@@ -158,10 +158,11 @@ def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: Relate
 
 
 def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
-    """Return the description of a parameter with the same name in other docstrings.
+    """Return the description that other docstrings give to a parameter of this name.
 
-    If the parameter is described at least twice in the same class and all descriptions agree, this
-    description is used. Otherwise, most descriptions in the folder must agree.
+    If at least two docstrings in the same class describe the parameter and they all agree, that
+    description is used. Otherwise, it is the description that most docstrings in the folder use, if
+    there is one.
     """
     files = (evidence.own, *evidence.near)
     found = [each for file in files for each in file.parameters if each.name == parameter.name]

@@ -18,9 +18,10 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     """The test file for a new test. `exists` is false if the file has to be created.
 
-    `imports_from` is the target's module as written in imports. `quote` is the quote character of
-    the surrounding tests, and `typed` is true if they have `-> None`. `table` is how parametrized
-    tests list their columns: as a single string (`text`) or as several strings (`names`).
+    `imports_from` is the name of the target's module in imports. `quote` is the quote character of
+    the surrounding tests, and `typed` is true if these tests are annotated with `-> None`. `table`
+    is the form of the parameter names in parametrized tests: a single string (`text`) or several
+    strings (`names`).
     """
 
     path: str

@@ -36,8 +36,8 @@ ALL = ReviewFilter()
 def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
     """Parse the values of command-line options.
 
-    A value of `conditions` may contain several conditions, separated by commas. Raises UsageError
-    for an invalid rule code or an unknown condition.
+    Each value in `conditions` may contain several conditions, separated by commas. Raises
+    UsageError for an invalid rule code or an unknown condition.
     """
     codes = {rule.strip().upper() for rule in rules}
     wrong = sorted(code for code in codes if not _CODE.fullmatch(code))

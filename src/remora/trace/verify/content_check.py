@@ -117,7 +117,7 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
 def _scripts(payload: Payload | None) -> Iterable[Any]:
     """Yield the hashes of the scripts that were run.
 
-    The scripts of tools are skipped, because they may not be stored.
+    Tool scripts are skipped, because they might not have been stored.
     """
     if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
         yield payload.script_sha256

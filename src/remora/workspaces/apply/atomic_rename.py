@@ -82,8 +82,8 @@ def repair_swap(folder: int, name: bytes, other: bytes) -> None:
 def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
     """Rename a file without overwriting an existing one.
 
-    Takes two steps if renameat2 is not available. Raises FileExistsError if the new name is taken,
-    and OSError if the rename fails.
+    The rename takes two steps if renameat2 is not available. Raises FileExistsError if the name is
+    taken, and OSError if the rename fails.
     """
     if not is_same_file(folder, name, free):
         try:

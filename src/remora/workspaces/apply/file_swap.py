@@ -275,8 +275,8 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         """Swap the old file back into place.
 
-        The swap is repeated until the file that is swapped out is the file that was written. Any
-        other file that is swapped out has newer edits, and is put back.
+        The swap is repeated until it displaces the file that was written. Any other displaced file
+        contains newer edits, and is put back.
         """
         there = entry.result
         for _ in range(_TRIES):

@@ -1,4 +1,4 @@
-"""Rules for bases, MROs and subclasses of classes, and for delegation to base classes."""
+"""Rules for base classes, MROs, subclasses, and delegation to base classes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
