@@ -20,7 +20,15 @@ Amount = Callable[["Module", "Node"], int]
 Merge = Callable[[Path, "FilePatch"], "FilePatch"]
 """Takes the project's root and a patch whose file may have changed; returns the patch to apply."""
 Codes = Mapping[str, int]
-"""How often each finding occurs, by code. A linter's codes have no space."""
+"""How often each finding occurs, by code.
+
+A linter's code is a single word. Other codes are `missing THING` or `outdated THING`.
+"""
+
+
+def is_lint_code(code: str) -> bool:
+    """Return True for a linter's code, and False for codes such as `missing docstring`."""
+    return " " not in code
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ from remora.cli.app.output import (
     wrap_text,
 )
 from remora.ids import split_node_key
+from remora.operations.base import Codes
 from remora.runs.records.findings import (
-    Codes,
     codes_text,
     counts_as_done,
     fixed_and_left,

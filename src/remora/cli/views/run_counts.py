@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.stop_rules import sent_tokens
 from remora.memory.events import Event, ModelRequest, ToolResulted
-from remora.runs.records.findings import Codes, fixed, is_lint_code, known_findings
+from remora.operations.base import Codes, is_lint_code
+from remora.runs.records.findings import fixed, known_findings
 
 if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan

@@ -10,6 +10,7 @@ from remora.operations.base import (
     Parts,
     Phrase,
     Totals,
+    is_lint_code,
 )
 from remora.text import plural
 
@@ -25,7 +26,7 @@ def _load() -> Parts:
 
 
 def _measure(jobs: Sequence[JobFindings], planned: int) -> dict[str, int] | None:
-    linted = [job for job in jobs if job.codes and not any(" " in code for code in job.codes)]
+    linted = [job for job in jobs if job.codes and all(map(is_lint_code, job.codes))]
     if not linted:
         return None
     met = sum(sum(job.fixed.values()) + sum(job.left.values()) for job in linted)

@@ -1,7 +1,6 @@
 """Counts of fixed and remaining findings, as recorded in streams.
 
-Counts are keyed by code. A linter's code is a single word. Other codes are `missing THING` or
-`outdated THING`, such as `missing docstring`. Their fixes are displayed as `THING added` or `THING
+The fixes of `missing THING` and `outdated THING` are displayed as `THING added` and `THING
 updated`.
 """
 
@@ -10,14 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from remora.memory.events import Event
+from remora.operations.base import Codes, is_lint_code
 
-Codes = Mapping[str, int]
 _VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
-
-
-def is_lint_code(code: str) -> bool:
-    """Return True for a linter's code, and False for codes such as `missing docstring`."""
-    return " " not in code
 
 
 def known_findings(event: Event) -> dict[str, int] | None:

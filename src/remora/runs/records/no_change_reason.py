@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.memory.events import Event, ToolCalled
-from remora.runs.records.findings import Codes, is_lint_code
+from remora.operations.base import Codes, is_lint_code
 from remora.trace.read.reader import decode_part
 
 

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from remora.operations.base import is_lint_code
 from remora.runs.records.current_attempt import UNDECIDED
-from remora.runs.records.findings import is_lint_code
 from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
 

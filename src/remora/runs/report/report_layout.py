@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from remora.runs.records.findings import codes_text, fixes_text, is_lint_code
+from remora.operations.base import is_lint_code
+from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.totals import asked_text, phrases_of
 from remora.runs.report.remaining_findings import KEPT_STATES
 from remora.runs.report.report_model import Finding, JobReport, Report

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from remora.ids import unescape_path
+from remora.operations.base import is_lint_code
 from remora.runs.records.current_attempt import UNDECIDED
-from remora.runs.records.findings import is_lint_code
 from remora.runs.report.report_layout import fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
