@@ -46,14 +46,14 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
     """The findings that a job's change set fixes and the findings that it leaves, counted by code.
 
-    `counts` is False if the change set is not in the user's files and can no longer be applied.
-    `worth` contains other numbers reported by the operation's tools.
+    `is_counted` is False if the change set is not in the user's files and can no longer be applied.
+    `measurements` contains other numbers reported by the operation's tools.
     """
 
     fixed: Codes
     left: Codes
-    counts: bool
-    worth: Codes = {}
+    is_counted: bool
+    measurements: Mapping[str, int] = {}
 
     @property
     def codes(self) -> frozenset[str]:
@@ -90,8 +90,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     measure: Callable[[Sequence[JobFindings], int], dict[str, int] | None]
     phrase: Callable[[Mapping[str, int]], Phrase]
-    worth_text: Callable[[Codes], str] = lambda _worth: ""
-    """Returns a description of a job's `worth`, which is shown after `test added, `."""
+    measurement_text: Callable[[Mapping[str, int]], str] = lambda _measurements: ""
+    """Returns a description of a job's `measurements`, which is shown after its fixes."""
     counts_findings: bool = False
     """True if the numbers are lint findings, with the keys `fixed` and `of`.
 
@@ -160,9 +160,9 @@ class Operations:
     def checks_run_code(self) -> frozenset[str]:
         return frozenset[str]().union(*(each.checks_run_code for each in self.all))
 
-    def worth_text(self, worth: Codes) -> str:
+    def measurement_text(self, measurements: Mapping[str, int]) -> str:
         """Return a description of the numbers that a job's tools reported, or an empty string."""
-        return next(filter(None, (each.worth_text(worth) for each in self.totals)), "")
+        return next(filter(None, (each.measurement_text(measurements) for each in self.totals)), "")
 
     @cached_property
     def settings(self) -> "Mapping[str, type[OperationConfig]]":

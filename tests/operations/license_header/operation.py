@@ -49,7 +49,10 @@ def measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None
     known = [job for job in jobs if MISSING in job.codes]
     if not known:
         return None
-    return {"added": sum(MISSING in job.fixed and job.counts for job in known), "of": len(known)}
+    return {
+        "added": sum(MISSING in job.fixed and job.is_counted for job in known),
+        "of": len(known),
+    }
 
 
 def phrase(numbers: Mapping[str, int]) -> Phrase:

@@ -107,6 +107,7 @@ class TestRecord:
 
         report = told(shop)
         document = msgspec.json.decode(FORMATS["json"](report))
+        assert {"worth", "worth_text"} <= document["jobs"][0].keys()
         assert document["sums"] == [each.document() for each in report.sums]
         document["sums"] = msgspec.to_builtins(report.sums)
         assert msgspec.convert(document, Report) == report
@@ -135,8 +136,8 @@ def of_all_agents(report: Report) -> Report:
         lint,
         operation="test",
         fixed={"missing test": 1},
-        worth=WORTH,
-        worth_text=BUILT_IN.worth_text(WORTH),
+        measurements=WORTH,
+        measurement_text=BUILT_IN.measurement_text(WORTH),
     )
     left = replace(text, files=(), fixed={}, left=(Finding(code="missing docstring", message=""),))
     return replace(report, sums=sums, jobs=(*report.jobs, text, test, left))

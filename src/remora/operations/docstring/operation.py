@@ -48,7 +48,7 @@ def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | Non
     known = [job for job in jobs if job.codes & {_MISSING, _OUTDATED}]
     if not known:
         return None
-    done = Counter(code for job in known if job.counts for code in job.fixed)
+    done = Counter(code for job in known if job.is_counted for code in job.fixed)
     return {"added": done[_MISSING], "mended": done[_OUTDATED], "of": len(known)}
 
 

@@ -30,7 +30,7 @@ def _measure(jobs: Sequence[JobFindings], planned: int) -> dict[str, int] | None
     if not linted:
         return None
     met = sum(sum(job.fixed.values()) + sum(job.left.values()) for job in linted)
-    fixed = sum(sum(job.fixed.values()) for job in linted if job.counts)
+    fixed = sum(sum(job.fixed.values()) for job in linted if job.is_counted)
     return {"fixed": fixed, "of": max(planned, met)}
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from remora.operations.base import (
     Amount,
-    Codes,
     JobFindings,
     Need,
     Operation,
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
 
 _MISSING = "missing test"
-_WORTH = ("killed", "mutants", "lines", "all_lines")
-"""Worth of a test: killed mutants of all mutants, executed lines of all lines."""
+_MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
+"""Measurements of a test: killed mutants of all mutants, executed lines of all lines."""
 
 
 def _load() -> Parts:
@@ -69,20 +68,20 @@ def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | Non
     known = [job for job in jobs if _MISSING in job.codes]
     if not known:
         return None
-    added = [job for job in known if _MISSING in job.fixed and job.counts]
-    worth = Counter[str]()
+    added = [job for job in known if _MISSING in job.fixed and job.is_counted]
+    measured = Counter[str]()
     for job in added:
-        worth.update(job.worth)
-    sums = {name: worth[name] for name in _WORTH}
+        measured.update(job.measurements)
+    sums = {name: measured[name] for name in _MEASUREMENTS}
     return {"added": len(added), "of": len(known), **sums}
 
 
 def _phrase(measure: Mapping[str, int]) -> Phrase:
     what = f"missing {plural('test', measure['of'])} added"
-    return Phrase(done=measure["added"], of=measure["of"], what=what, more=_worth(measure))
+    return Phrase(done=measure["added"], of=measure["of"], what=what, more=_detected(measure))
 
 
-def _worth(measure: Mapping[str, int]) -> str:
+def _detected(measure: Mapping[str, int]) -> str:
     """Describe the killed mutants and the executed lines.
 
     Return an empty string if they are unknown.
@@ -97,16 +96,19 @@ def _worth(measure: Mapping[str, int]) -> str:
     )
 
 
-def _worth_text(worth: Codes) -> str:
-    if not set(_WORTH) <= set(worth):
+def _measurement_text(measurements: Mapping[str, int]) -> str:
+    if not set(_MEASUREMENTS) <= set(measurements):
         return ""
-    return f"which detects {worth['killed']:,} of {worth['mutants']:,} planted faults"
+    killed, mutants = measurements["killed"], measurements["mutants"]
+    return f"which detects {killed:,} of {mutants:,} planted faults"
 
 
 TEST = Operation(
     name="test",
     folder=Path(__file__).parent,
     load=_load,
-    totals=Totals(key="tests", measure=_measure, phrase=_phrase, worth_text=_worth_text),
+    totals=Totals(
+        key="tests", measure=_measure, phrase=_phrase, measurement_text=_measurement_text
+    ),
     checks_run_code=frozenset({"test_passes", "test_kills_mutant"}),
 )

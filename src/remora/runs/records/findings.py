@@ -22,8 +22,8 @@ def known_findings(event: Event) -> dict[str, int] | None:
     return _known_counts(event, "findings")
 
 
-def known_worth(event: Event) -> dict[str, int] | None:
-    """Return the measurements of a written test, such as mutants killed, from a tool result.
+def known_measurements(event: Event) -> dict[str, int] | None:
+    """Return the other numbers that a tool result reports, e.g. how many faults a test detects.
 
     Returns None for other events.
     """

@@ -23,7 +23,7 @@ from remora.memory.events import (
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.runs.records.findings import known_findings, known_worth
+from remora.runs.records.findings import known_findings, known_measurements
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
@@ -49,8 +49,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     to review.
 
     `before` and `after` are the first and last findings reported by tools, keyed by code. They are
-    null if tools reported no findings. `worth` contains the measurements of a written test. `why`
-    is the reason for `no_change`.
+    null if tools reported no findings. `measurements` contains other numbers reported by the
+    operation's tools. `why` is the reason for `no_change`.
 
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
@@ -94,7 +94,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None
-    worth: dict[str, int] | None = None
+    measurements: dict[str, int] | None = None
     why: str | None = None
     same: bool = False
     first_diagnostics: tuple[str, ...] = ()
@@ -185,7 +185,7 @@ class _JobFold:
         self._end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
-        self._worth: dict[str, int] | None = None
+        self._measurements: dict[str, int] | None = None
         self._reason = NoChangeReason()
         self._parent = ""
         self._diagnostics: list[tuple[str, ...]] = []
@@ -224,7 +224,7 @@ class _JobFold:
             if counts is not None:
                 self._before = counts if self._before is None else self._before
                 self._after = counts
-            self._worth = known_worth(event) or self._worth
+            self._measurements = known_measurements(event) or self._measurements
 
     def _hear(self, event: Event) -> None:
         delta = event.packet_delta
@@ -261,7 +261,7 @@ class _JobFold:
             raw_bytes=tally.raw_bytes,
             before=self._before,
             after=self._after,
-            worth=self._worth,
+            measurements=self._measurements,
             changed_by_user=self._changed_by_user,
             first_diagnostics=self._diagnostics[0] if self._diagnostics else (),
             last_diagnostics=self._diagnostics[-1] if self._diagnostics else (),

@@ -170,7 +170,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "max_packet_tokens": job.max_packet_tokens,
         "raw_bytes": job.raw_bytes,
         "files_changed": [change.path for change in job.change_set],
-        "worth": job.worth,
+        "worth": job.measurements,
         "findings": None if job.before is None else {"before": job.before, "after": job.after},
         "conflicts": list(job.conflicts),
         "why": job.why,

@@ -116,7 +116,10 @@ def _findings(jobs: Sequence[Document]) -> list[JobFindings]:
     """Return the findings of each job. Jobs whose findings are unknown are left out."""
     return [
         JobFindings(
-            fixed=pair[0], left=pair[1], counts=counts_as_done(job), worth=job["worth"] or {}
+            fixed=pair[0],
+            left=pair[1],
+            is_counted=counts_as_done(job),
+            measurements=job["worth"] or {},
         )
         for job in jobs
         if (pair := fixed_and_left(job)) is not None

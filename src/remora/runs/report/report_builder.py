@@ -81,8 +81,8 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
         turns=job.turns,
         decided_by=job.decided_by,
         fixed=dict(known[0]) if known else {},
-        worth=job.worth,
-        worth_text=project.operations.worth_text(job.worth or {}),
+        measurements=job.measurements,
+        measurement_text=project.operations.measurement_text(job.measurements or {}),
         left=findings_left(job),
         files=tuple(
             file for change in job.change_set if (file := _file(project, change)) is not None

@@ -141,8 +141,9 @@ def fixes_of(job: JobReport) -> str:
         return ""
     is_done = job.review in ("pending", "accepted")
     text = fixes_text(job.fixed, done=is_done)
-    worth = f", {job.worth_text}" if job.worth_text and job.fixed and is_done else ""
-    return escape_line(text + worth)
+    if job.measurement_text and job.fixed and is_done:
+        text += f", {job.measurement_text}"
+    return escape_line(text)
 
 
 def left_codes(left: Sequence[Finding]) -> str:

@@ -62,8 +62,8 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     decided_by: dict[str, int]
     fixed: dict[str, int]
-    worth: dict[str, int] | None
-    worth_text: str
+    measurements: dict[str, int] | None = msgspec.field(name="worth")
+    measurement_text: str = msgspec.field(name="worth_text")
     left: tuple[Finding, ...]
     files: tuple[FileChange, ...]
     conflicts: tuple[dict[str, Any], ...]
