@@ -108,4 +108,7 @@ CONDITIONS: dict[str, Callable[[Project, JobView], bool]] = {
     "verified": _is_verified,
     "docstring-only": _is_docstring_only,
 }
-"""Conditions of `--if`."""
+"""Conditions of `--if`.
+
+`docstring-only` is an option that users know. It looks at files and applies to all operations.
+"""
