@@ -26,7 +26,8 @@ from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.runs.records.results import list_runs, own_run
+from remora.runs.records.results import own_run
+from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
@@ -108,7 +109,7 @@ def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
         analyze(caller, fuse, embedded="embedded" in more)
     else:
         project = open_project(caller)
-        run_id = more[0] if more else list_runs(project)[-1]["run_id"]
+        run_id = more[0] if more else list_run_lines(project.trace)[-1].run_id
         sys.addaudithook(fuse.step)
         fuse.armed = True
         decide(what, caller, project, run_id)

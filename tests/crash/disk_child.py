@@ -23,7 +23,8 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import RemoraError
 from remora.runs.project import Project
-from remora.runs.records.results import list_runs, read_run
+from remora.runs.records.results import read_run
+from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.review import accept
 from remora.trace.verify.folder_check import verify_all
@@ -85,7 +86,7 @@ class Disk:
             resource.setrlimit(resource.RLIMIT_FSIZE, (room * 100, resource.RLIM_INFINITY))
         try:
             project = self.project()
-            accept(project, list_runs(project)[-1]["run_id"], [], every=True)
+            accept(project, list_run_lines(project.trace)[-1].run_id, [], every=True)
         except RemoraError as error:
             return {"exit": error.exit_code, "message": error.message, "hint": error.hint}
         except BaseException as error:  # noqa: BLE001 (an OSError must not come so far)
@@ -108,7 +109,7 @@ class Disk:
         self.free()
         project = self.project()
         complete_journals(project)
-        run_id = list_runs(project)[-1]["run_id"]
+        run_id = list_run_lines(project.trace)[-1].run_id
         for job in read_run(project, run_id).jobs:
             path = job.node_id.removeprefix("node:").partition(":")[0]
             wanted = new if job.review == "accepted" else old

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remora.memory.events import RunEnd
-from remora.runs.records.results import list_runs
+from remora.runs.records.run_listing import list_run_lines
 from remora.trace.verify.folder_check import verify_all
 from tests.crash.conftest import descendants, gone_within, run, start
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk
@@ -24,8 +24,8 @@ def sound_but_interrupted(desk: Desk, run_id: str) -> None:
     problems = [(stream, p) for stream in report.streams for p in stream.problems]
     assert {problem.kind for _, problem in problems} <= {"torn_tail"}
     assert all(p.line >= stream.head.count for stream, p in problems), "at the end only"
-    (listed,) = list_runs(desk.project)
-    assert (listed["run_id"], listed["status"]) == (run_id, "interrupted")
+    (listed,) = list_run_lines(desk.project.trace)
+    assert (listed.run_id, listed.status) == (run_id, "interrupted")
     assert desk.payloads(run_id, RunEnd) == []
     view = desk.view(run_id)
     assert {job.status for job in view.jobs} <= {"interrupted", "submitted", "no_change"}
@@ -51,7 +51,7 @@ def test_without_a_kill_it_ends(desk: Desk) -> None:
     status, (run_id, events) = run(desk, "analyze", 10**9)
     assert status == 0
     assert int(events) > 45
-    assert [listed["status"] for listed in list_runs(desk.project)] == ["ended"]
+    assert [listed.status for listed in list_run_lines(desk.project.trace)] == ["ended"]
     assert desk.view(run_id).status == "ended"
     assert desk.problems() == []
 
@@ -103,6 +103,6 @@ def test_the_next_run_is_not_held_up(desk: Desk) -> None:
     run(desk, "analyze", 9)
     run_id = desk.analyze()
     assert desk.view(run_id).status == "ended"
-    assert sorted(listed["status"] for listed in list_runs(desk.project)) == [
+    assert sorted(listed.status for listed in list_run_lines(desk.project.trace)) == [
         "ended", "interrupted",
     ]  # fmt: skip

@@ -1,11 +1,15 @@
 """The documents that commands print: exactly these keys."""
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from remora.agents.job import AgentResult, Job
 from remora.errors import NotFound
 from remora.runs.records.change_set_files import job_diff
-from remora.runs.records.results import list_runs, run_document
+from remora.runs.records.results import run_document
+from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
@@ -94,11 +98,11 @@ def test_live_and_recorded_counts_agree(shop: Desk) -> None:
 
 
 def test_the_list_of_runs(shop: Desk) -> None:
-    assert list_runs(shop.project) == []
+    assert list_run_lines(shop.project.trace) == []
     one, other = shop.analyze(), shop.analyze(last)
     accept(shop.project, one, ["load"])
     reject(shop.project, one, ["guarded"])
-    listed = list_runs(shop.project)
+    listed: list[dict[str, Any]] = msgspec.to_builtins(list_run_lines(shop.project.trace))
     assert {run["run_id"] for run in listed} == {one, other}
     assert all(
         list(run) == ["run_id", "started", "status", "jobs", "pending", "accepted", "conflicts"]
@@ -117,7 +121,7 @@ def test_what_lies_among_the_runs_and_is_none_is_skipped(ran: Desk) -> None:
     (runs / "empty.jsonl").write_bytes(b"")
     (runs / "text.jsonl").write_bytes(b"hello\n")
     (runs / "folder.jsonl").mkdir()
-    assert [run["run_id"] for run in list_runs(ran.project)] == [run_id]
+    assert [run.run_id for run in list_run_lines(ran.project.trace)] == [run_id]
 
 
 def test_an_unknown_run_names_the_nearest(ran: Desk) -> None:

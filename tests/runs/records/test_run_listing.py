@@ -1,6 +1,5 @@
 """All runs in one look, from their own streams alone."""
 
-from remora.runs.records.results import list_runs
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.review import accept
 from tests.runs.conftest import CHOICE, Desk
@@ -21,10 +20,10 @@ def test_a_run_that_cannot_be_read_to_its_end_is_damaged(ran: Desk) -> None:
     path = ran.project.trace.run_stream(broken)
     first, _, *rest = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([first, b"{}\n", *rest]))
-    listed = {run["run_id"]: run for run in list_runs(ran.project)}
-    assert listed[sound]["status"] == "ended"
-    assert (listed[broken]["status"], listed[broken]["jobs"]) == ("damaged", 3)
-    assert (listed[broken]["pending"], listed[broken]["accepted"]) == (0, 0)
+    listed = {run.run_id: run for run in list_run_lines(ran.project.trace)}
+    assert listed[sound].status == "ended"
+    assert (listed[broken].status, listed[broken].jobs) == ("damaged", 3)
+    assert (listed[broken].pending, listed[broken].accepted) == (0, 0)
 
 
 def test_a_stream_that_never_began_as_a_run_is_skipped(ran: Desk) -> None:

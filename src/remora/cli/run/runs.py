@@ -29,12 +29,13 @@ def runs(options: Options) -> int:
     change sets that could not be merged with your files. A run is damaged if one of its streams
     cannot be read to the end.
     """
-    from remora.runs.records.results import run_documents
+    import msgspec
+
     from remora.runs.records.run_listing import list_run_lines
 
     project = recorded_project(options)
     found = list_run_lines(project.trace)
-    emit(options, {"runs": run_documents(found)}, _runs(options, project, found))
+    emit(options, {"runs": msgspec.to_builtins(found)}, _runs(options, project, found))
     return 0
 
 

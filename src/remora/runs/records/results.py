@@ -13,7 +13,6 @@ from remora.memory.events import Head, RunStart
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
 from remora.runs.records.job_view import JobView, read_job
-from remora.runs.records.run_listing import RunLine, list_run_lines
 from remora.runs.records.run_record import RunRecord, read_own_record, read_record
 from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
 from remora.trace.read.reader import run_status, typed_payload
@@ -89,16 +88,6 @@ def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = 
         jobs=tuple(_jobs(project.trace, counting, known, hashed=record.verified)),
         record=record,
     )
-
-
-def list_runs(project: Project) -> list[dict[str, Any]]:
-    """Return the entries of `runs --json`, with the oldest run first."""
-    return run_documents(list_run_lines(project.trace))
-
-
-def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
-    shown = ("run_id", "started", "status", "jobs", "pending", "accepted", "conflicts")
-    return [{name: getattr(run, name) for name in shown} for run in runs]
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:

@@ -18,7 +18,7 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, with the numbers of its pending, accepted and conflicting change sets.
+    """An entry of `runs --json`, with the numbers of pending, accepted and conflicting change sets.
 
     `jobs` is the number of planned jobs. If a run cannot be read completely, its status is
     `damaged` and its change sets are not counted.
