@@ -6,7 +6,7 @@ import pytest
 
 from remora.cli.app.entry import run
 
-_LOG = logging.getLogger("remora.text")
+_LOG = logging.getLogger("remora.bugs")
 
 
 @pytest.fixture(autouse=True)

@@ -61,7 +61,7 @@ from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
 from remora.tools.tree import ToolTree
 
-_log = logging.getLogger("remora.text")
+_log = logging.getLogger("remora.bugs")
 _log.addHandler(logging.NullHandler())  # tracebacks are shown only on request
 
 

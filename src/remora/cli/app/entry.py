@@ -94,7 +94,7 @@ def _show_tracebacks() -> None:
     import logging
 
     if logging.lastResort is not None:  # it looks up stderr on each write
-        logging.getLogger("remora.text").addHandler(logging.lastResort)
+        logging.getLogger("remora.bugs").addHandler(logging.lastResort)
 
 
 def _bug(args: Sequence[str], error: Exception) -> int:

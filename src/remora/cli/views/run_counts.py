@@ -25,7 +25,7 @@ class RunCounts:
         self.working: dict[str, Job] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
-    def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (a Watcher's)
+    def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
         self.jobs = len(plan.jobs)
 
     def began(self, job: Job) -> None:
