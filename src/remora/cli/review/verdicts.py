@@ -41,7 +41,7 @@ def accept(
         )
     for text in (*done.notes, *done.damaged):
         note(options, text)
-    if any(": new finding " in text for text in done.notes):
+    if done.new_findings:
         redo = next_command(options, project.root, "analyze")
         note(
             options,

@@ -83,9 +83,10 @@ def accept_onto_branch(
         picked = select_changes(
             project, view, wanted.nodes, every=wanted.every, narrow=wanted.narrow
         )
-        recheck = Recheck(project, view.record, picked.notes)
 
-        def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
+        def commit(
+            job: JobView, patches: Sequence[FilePatch], recheck: Recheck
+        ) -> list[dict[str, Any]]:
             nonlocal branch
             found = _commit_one(project, stream, job, patches, branch, recheck)
             branch = branch if found else reread_branch(branch)

@@ -76,11 +76,12 @@ def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
 class Recheck:
     """Checks the merged change sets of a run.
 
-    New findings that are caused by a merge are added to `notes`.
+    Messages about new findings that are caused by a merge are added to `notes` and `new_findings`.
     """
 
     def __init__(self, project: Project, record: RunRecord, notes: list[str]) -> None:
         self.notes = notes
+        self.new_findings: list[str] = []
         self._project = project
         self._record = record
         self._agents: dict[str, Agent] = {}
@@ -118,10 +119,12 @@ class Recheck:
         if len(after) > len(before):
             detail = f"the merged file has {len(after)} findings, yours {len(before)}"
             return FileConflict(path=write.path, detail=detail)
-        self.notes += [
+        caused = [
             f"{write.path}:{extra['line']}: new finding {extra['code']} {extra['message']}"
             for extra in new_findings(before, after)
         ]
+        self.notes += caused
+        self.new_findings += caused
         return None
 
     def _own_checks(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> str:

@@ -32,9 +32,10 @@ TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 class Verdicts:
     """Result of a review.
 
-    Each item of `conflicts` is `{node_id, path, detail}`. `notes` contains messages. `damaged`
-    contains messages about streams or contents that differ from the record. `observed` contains the
-    calls that were observed in accepted tests. `view` is the run after the review.
+    Each item of `conflicts` is `{node_id, path, detail}`. `notes` contains messages. `new_findings`
+    contains those of the messages that are about findings caused by a merge. `damaged` contains
+    messages about streams or contents that differ from the record. `observed` contains the calls
+    that were observed in accepted tests. `view` is the run after the review.
     """
 
     run_id: str
@@ -44,6 +45,7 @@ class Verdicts:
     notes: list[str]
     damaged: list[str]
     view: RunView = field(repr=False)
+    new_findings: Sequence[str] = ()
     observed: Observation | None = None
 
     @property
@@ -75,9 +77,10 @@ def accept(  # noqa: PLR0913 (the options of the command)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
-        recheck = Recheck(project, view.record, picked.notes)
 
-        def act(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
+        def act(
+            job: JobView, patches: Sequence[FilePatch], recheck: Recheck
+        ) -> list[dict[str, Any]]:
             found = _accept_one(project, stream, job, patches, recheck)
             if not found:
                 accepted.append(job)
@@ -156,14 +159,15 @@ def accept_each(
     project: Project,
     stream: RunStream,
     picked: SelectedChanges,
-    act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
+    act: Callable[[JobView, Sequence[FilePatch], Recheck], list[dict[str, Any]]],
     progress: TrackProgress,
 ) -> Verdicts:
     """Accept the selected change sets one at a time.
 
     `act` accepts a change set and returns its conflicts, which are empty on success.
     """
-    met = [(job.node_id, act(job, patches)) for job, patches in progress(picked.usable)]
+    recheck = Recheck(project, picked.view.record, picked.notes)
+    met = [(job.node_id, act(job, patches, recheck)) for job, patches in progress(picked.usable)]
     return Verdicts(
         run_id=stream.run_id,
         accepted=[node_id for node_id, found in met if not found],
@@ -172,6 +176,7 @@ def accept_each(
         notes=picked.notes,
         damaged=picked.damaged,
         view=read_run(project, stream.record, picked.view.jobs),
+        new_findings=recheck.new_findings,
     )
 
 
