@@ -45,8 +45,6 @@ def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     hub.db, without any source code. Records and model weights are also kept. Use `remora trace
     compact` to remove old records.
     """
-    import msgspec
-
     from remora.bootstrap.clean_up import cleanable, is_hub_in_use
     from remora.bootstrap.open_project import open_project
     from remora.runs.retention.clean import remove_all
@@ -63,19 +61,21 @@ def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     shown = remove_all(acts, kept, dry_run=True)
     if dry_run:
         return _print_result(options, shown)
-    if not acts:
-        return _print_result(options, msgspec.structs.replace(shown, dry_run=False))
-    if not yes:
-        if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError(
-                f"{size_text(shown.bytes)} could be freed; nothing was removed",
-                hint="use --yes to remove it, --dry-run to list it",
-            )
-        for line in _lines(options, shown):
-            click.echo(line)
-        if not click.confirm(f"free {size_text(shown.bytes)}?"):
-            return 0
+    if acts and not yes and not _confirm(options, shown):
+        return 0
     return _print_result(options, remove_all(acts, kept, dry_run=False))
+
+
+def _confirm(options: Options, shown: "CleanResult") -> bool:
+    """Ask the user whether to remove the items. Raises UsageError without a terminal."""
+    if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            f"{size_text(shown.bytes)} could be freed; nothing was removed",
+            hint="use --yes to remove it, --dry-run to list it",
+        )
+    for line in _lines(options, shown):
+        click.echo(line)
+    return click.confirm(f"free {size_text(shown.bytes)}?")
 
 
 def _print_result(options: Options, done: "CleanResult") -> int:
