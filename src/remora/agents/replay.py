@@ -10,7 +10,14 @@ import msgspec
 
 from remora.agents.custom_checks import run_check
 from remora.agents.named_summarizers import ScriptSummarizer
-from remora.errors import NotFound, ReplayMismatch, ScriptError, StreamDamaged, StreamError
+from remora.errors import (
+    NotFound,
+    RemoraError,
+    ReplayMismatch,
+    ScriptError,
+    StreamDamaged,
+    StreamError,
+)
 from remora.memory.canonical import canonical
 from remora.memory.decode_values import decode_value
 from remora.memory.encode_values import encode_value, encoded_sha256
@@ -21,6 +28,8 @@ from remora.pym import HostCall, Script, load_bytes, one_line
 from remora.tools.tool import Tool, ToolRun, replay_tool
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.reader import read_events
+from remora.trace.trace_folder import TraceFolder
 
 _PLACEHOLDER = b"<secret:"
 _SCRIPTED = ("context", "candidates")
@@ -43,8 +52,34 @@ class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class AgentReplay(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of replaying an agent's scripts, up to the first damaged line of its stream.
+
+    `ok` is True if the stream is undamaged and no result differs from the record. `error` describes
+    the damage.
+    """
+
+    agent_id: str
+    ok: bool
+    scripts: tuple[ScriptReplay, ...]
+    error: str
+
+
 class _CannotReplay(Exception):
     """Raised if a script cannot be replayed."""
+
+
+def replay_agent(folder: TraceFolder, agent_id: str) -> AgentReplay:
+    """Replay the scripts of an agent. A stream that cannot be read is reported in `error`."""
+    found: list[ScriptReplay] = []
+    error = ""
+    try:
+        events = read_events(folder.existing_agent(agent_id))
+        found.extend(replay_scripts(events, folder.blobs, folder.objects))
+    except RemoraError as broken:
+        error = broken.message
+    ok = not error and all(one.same is not False for one in found)
+    return AgentReplay(agent_id=agent_id, ok=ok, scripts=tuple(found), error=error)
 
 
 def replay_scripts(

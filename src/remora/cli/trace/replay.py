@@ -1,7 +1,8 @@
 """The `trace replay` command, which reruns recorded scripts using only the records."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,12 +15,11 @@ from remora.cli.app.output import (
     wrap_text,
 )
 from remora.cli.app.project_context import records_of
-from remora.errors import RemoraError, UsageError
+from remora.errors import UsageError
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
-    from remora.agents.replay import ScriptReplay
-    from remora.trace.trace_folder import TraceFolder
+    from remora.agents.replay import AgentReplay
 
 _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", "yellow")}
 
@@ -36,6 +36,9 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     anything. Exit with 1 if a result differs from the record. `unknown` means that the record is
     incomplete. In this case, the reason is shown.
     """
+    import msgspec
+
+    from remora.agents.replay import replay_agent
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.trace_folder import stream_id
 
@@ -45,12 +48,13 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     names = [stream_id(path) for path in folder.agent_streams()]
     if agent is not None:
         names = [_agent(stream_named(folder, agent), names)]
-    documents = [_replay(folder, name) for name in names]
-    ok = all(one["ok"] for one in documents)
-    emit(options, {"ok": ok, "agents": documents}, _lines(documents, verbose=options.verbose))
-    for one in documents:
-        if one["error"]:
-            print_error("stream_damaged", one["error"], "see `remora trace verify`", as_json=False)
+    replays = [replay_agent(folder, name) for name in names]
+    ok = all(one.ok for one in replays)
+    document = {"ok": ok, "agents": msgspec.to_builtins(replays)}
+    emit(options, document, _lines(replays, verbose=options.verbose))
+    for one in replays:
+        if one.error:
+            print_error("stream_damaged", one.error, "see `remora trace verify`", as_json=False)
     return 0 if ok else 1
 
 
@@ -62,55 +66,28 @@ def _agent(name: str, agents: Sequence[str]) -> str:
     return name
 
 
-def _replay(folder: "TraceFolder", name: str) -> dict[str, Any]:
-    """Replay the scripts of an agent, up to the first damaged line of its stream."""
-    import msgspec
-
-    from remora.agents.replay import replay_scripts
-    from remora.trace.read.reader import read_events
-
-    found: list[ScriptReplay] = []
-    error = ""
-    try:
-        events = read_events(folder.existing_agent(name))
-        found.extend(replay_scripts(events, folder.blobs, folder.objects))
-    except RemoraError as broken:
-        error = broken.message
-    return {
-        "agent_id": name,
-        "ok": not error and all(one.same is not False for one in found),
-        "scripts": [msgspec.to_builtins(one) for one in found],
-        "error": error,
-    }
-
-
-def _lines(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
-    totals: dict[bool | None, int] = {}
-    for one in documents:
-        yield from _agent_lines(one, whole=verbose or len(documents) == 1)
-        for script in one["scripts"]:
-            totals[script["same"]] = totals.get(script["same"], 0) + 1
-    if not documents:
+def _lines(replays: "Sequence[AgentReplay]", *, verbose: bool) -> Iterator[str]:
+    for one in replays:
+        yield from _agent_lines(one, whole=verbose or len(replays) == 1)
+    if not replays:
         yield "no agents yet; run `remora analyze` to start some"
         return
+    totals = Counter(script.same for one in replays for script in one.scripts)
     parts = [
         f"{totals[same]} {_RESULTS[same][0]}" for same in (True, False, None) if same in totals
     ]
-    yield (
-        f"replayed {count(sum(totals.values()), 'script run')}: "
-        f"{', '.join(parts) or 'none recorded'}"
-    )
+    yield f"replayed {count(totals.total(), 'script run')}: {', '.join(parts) or 'none recorded'}"
 
 
-def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:
-    shown = [script for script in document["scripts"] if whole or script["same"] is False]
+def _agent_lines(replay: "AgentReplay", *, whole: bool) -> Iterator[str]:
+    shown = [script for script in replay.scripts if whole or script.same is False]
     if shown:
-        yield click.style(escape_line(document["agent_id"]), bold=True)
+        yield click.style(escape_line(replay.agent_id), bold=True)
     for script in shown:
-        word, colour = _RESULTS[script["same"]]
-        head = f"turn {script['turn']:>3}  {script['kind']:<10}  {script['script']}"
+        word, colour = _RESULTS[script.same]
+        head = f"turn {script.turn:>3}  {script.kind:<10}  {script.script}"
         yield f"  {click.style(f'{word:<7}', fg=colour)}  {escape_line(head)}"
-        if script["detail"]:
+        if script.detail:
             yield from wrap_text(
-                escape_line(f"           {script['detail']}"), terminal_width(), " " * 11
+                escape_line(f"           {script.detail}"), terminal_width(), " " * 11
             )
