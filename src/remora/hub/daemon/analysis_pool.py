@@ -13,9 +13,8 @@ from hashlib import sha256
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
-from remora.hub.daemon.child_process import frame_message
+from remora.hub.daemon.child_process import frame_message, read_message, start_child
 from remora.hub.file_reader import facts_without_nodes
-from remora.hub.process.spawn import FOLDER, command
 
 LIMIT_S = 120.0
 """Maximum seconds for one file."""
@@ -75,23 +74,20 @@ class AnalysisPool:
         assert child.stdout is not None
         child.stdin.write(frame_message(msgspec.msgpack.encode((os.fsencode(path), source))))
         await child.stdin.drain()
-        facts = _facts.decode(await _part(child.stdout))
+        facts = _facts.decode(await read_message(child.stdout))
         nodes: list[NodeFacts] = []
-        while portion := _nodes.decode(await _part(child.stdout)):
+        while portion := _nodes.decode(await read_message(child.stdout)):
             nodes += portion
             await asyncio.sleep(0)
         return msgspec.structs.replace(facts, nodes=tuple(nodes))
 
     async def _running_child(self) -> asyncio.subprocess.Process:
         if self._child is None or self._child.returncode is not None:
-            self._child = await asyncio.create_subprocess_exec(
-                *command("remora.hub.daemon.analysis_child:main", str(self._memory)),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
+            self._child = await start_child(
+                "remora.hub.daemon.analysis_child:main",
+                str(self._memory),
+                self._environment,
                 stderr=asyncio.subprocess.DEVNULL,
-                cwd=FOLDER,
-                env=dict(self._environment),
-                start_new_session=True,  # Ctrl-C must reach only the daemon
             )
         return self._child
 
@@ -107,7 +103,3 @@ class AnalysisPool:
             with suppress(ProcessLookupError):
                 child.kill()
             await child.wait()
-
-
-async def _part(stream: asyncio.StreamReader) -> bytes:
-    return await stream.readexactly(int.from_bytes(await stream.readexactly(4), "big"))

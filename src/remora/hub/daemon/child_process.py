@@ -4,10 +4,43 @@ import ctypes
 import os
 import signal
 import sys
-from typing import BinaryIO
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, BinaryIO
+
+from remora.hub.process.spawn import FOLDER, command
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader
+    from asyncio.subprocess import Process
 
 _LENGTH = 4
 _PR_SET_PDEATHSIG = 1
+
+
+async def start_child(
+    function: str, argument: str, environment: Mapping[str, str], *, stderr: int
+) -> "Process":
+    """Start a child that calls `function` (`MODULE:FUNCTION`), with pipes for input and output.
+
+    `stderr` is `PIPE` or `DEVNULL`.
+    """
+    import asyncio  # not in the children, which start faster without it
+
+    return await asyncio.create_subprocess_exec(
+        *command(function, argument),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=stderr,
+        cwd=FOLDER,
+        env=dict(environment),
+        start_new_session=True,  # Ctrl-C must reach only the daemon
+    )
+
+
+async def read_message(stream: "StreamReader") -> bytes:
+    """Return the next message of a child. Raises EOFError if the child's output ends."""
+    head = await stream.readexactly(_LENGTH)
+    return await stream.readexactly(int.from_bytes(head, "big"))
 
 
 def begin() -> BinaryIO | None:

@@ -16,9 +16,8 @@ import msgspec
 
 from remora.errors import HubDamaged, RemoraError
 from remora.hub.daemon import link_child
-from remora.hub.daemon.child_process import frame_message
+from remora.hub.daemon.child_process import frame_message, read_message, start_child
 from remora.hub.daemon.updater import Updater
-from remora.hub.process.spawn import FOLDER, command
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Portion, RoundStart, Unlinked
 
@@ -143,14 +142,11 @@ class LinkScheduler:
         return self._store.links().put(base, portion)
 
     async def _start_child(self) -> asyncio.subprocess.Process:
-        child = await asyncio.create_subprocess_exec(
-            *command("remora.hub.daemon.link_child:main", str(self._db)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
+        child = await start_child(
+            "remora.hub.daemon.link_child:main",
+            str(self._db),
+            self._environment,
             stderr=asyncio.subprocess.PIPE,
-            cwd=FOLDER,
-            env=dict(self._environment),
-            start_new_session=True,  # Ctrl-C is for the daemon
         )
         assert child.stderr is not None
         self._stderr_tail = asyncio.create_task(_stderr_tail(child.stderr))
@@ -160,8 +156,7 @@ class LinkScheduler:
         """Return the child's next message once no changed files are waiting to be read."""
         assert child.stdout is not None
         try:
-            head = await child.stdout.readexactly(4)
-            body = await child.stdout.readexactly(int.from_bytes(head, "big"))
+            body = await read_message(child.stdout)
         except asyncio.IncompleteReadError:
             if (code := await child.wait()) == link_child.DAMAGED:
                 raise HubDamaged(f"{self._db}: the link data is corrupt") from None
