@@ -1,6 +1,7 @@
 """Checking a change set and writing it to the user's files."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -47,7 +48,7 @@ def write_change_set(
     prepared: PreparedChanges,
     review: Review,
     otherwise: Review,
-) -> list[FileConflict]:
+) -> list[dict[str, Any]]:
     """Write the journal, record the review, and replace the files.
 
     If a file changes before it can be replaced, nothing is written. In this case, `otherwise` is
@@ -58,7 +59,7 @@ def write_change_set(
     def on_conflict(found: Sequence[FileConflict]) -> None:
         stream.append(msgspec.structs.replace(otherwise, detail=details(node_id, found)))
 
-    return write_changes(
+    failed = write_changes(
         prepared,
         project.state / "journal",
         record=lambda: _record(stream, review),
@@ -67,6 +68,7 @@ def write_change_set(
         ),
         on_conflict=on_conflict,
     )
+    return details(node_id, failed)
 
 
 def store_contents(project: Project, prepared: PreparedChanges) -> None:

@@ -111,7 +111,7 @@ def _revert_one(
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # it is still accepted, so no verdict is recorded
         return details(job.node_id, before)
-    failed = write_change_set(
+    return write_change_set(
         project,
         stream,
         job.node_id,
@@ -119,4 +119,3 @@ def _revert_one(
         review_event(job, REVERTED),
         review_event(job, ACCEPTED),
     )
-    return details(job.node_id, failed)

@@ -214,7 +214,7 @@ def _accept_one(
     if before:
         return record_conflict(project, stream, job, details(job.node_id, before))
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
-    failed = write_change_set(
+    return write_change_set(
         project,
         stream,
         job.node_id,
@@ -222,7 +222,6 @@ def _accept_one(
         review_event(job, "accepted"),
         review_event(job, "conflict"),
     )
-    return details(job.node_id, failed)
 
 
 def record_conflict(

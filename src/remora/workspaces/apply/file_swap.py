@@ -232,20 +232,19 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             if digest_unless_open(folder, waiting) == entry.result:
                 unlink_if_exists(folder, waiting)
             else:
-                problem = self._recreate(entry, folder, name, waiting)
+                problem = (
+                    self._rename_back(entry, folder, name, waiting)
+                    or "it was edited after it had been created, and was kept"
+                )
         unlink_if_exists(folder, waiting + b"-part")
         return problem
-
-    def _recreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        try:
-            rename_to_free(folder, waiting, name)
-        except FileExistsError:
-            return self._keep(entry, folder, waiting)
-        return "it was edited after it had been created, and was kept"
 
     def _undelete(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         if digest_at(folder, waiting) is None:
             return ""
+        return self._rename_back(entry, folder, name, waiting)
+
+    def _rename_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         try:
             rename_to_free(folder, waiting, name)
         except FileExistsError:
