@@ -12,7 +12,8 @@ from remora.ids import LAST
 if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
 
-Finder = Callable[[click.Context], Iterable[str]]
+Finder = Callable[[click.Context, str], Iterable[str]]
+"""Returns names to complete. The second argument is the text typed so far."""
 
 
 class Name(click.types.StringParamType):
@@ -32,26 +33,26 @@ class Name(click.types.StringParamType):
         The list is empty if the names cannot be read.
         """
         try:
-            found = dict.fromkeys(self._find(ctx))
+            found = dict.fromkeys(self._find(ctx, incomplete))
         except Exception:  # noqa: BLE001 (a completion never fails)
             return []
         return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 
-def _runs(ctx: click.Context) -> Iterable[str]:
+def _runs(ctx: click.Context, _typed: str) -> Iterable[str]:
     from remora.trace.trace_folder import stream_id
 
     return [LAST, *sorted(map(stream_id, _records(ctx).run_streams()), reverse=True)]
 
 
-def _streams(ctx: click.Context) -> Iterable[str]:
+def _streams(ctx: click.Context, typed: str) -> Iterable[str]:
     from remora.trace.trace_folder import stream_id
 
     folder = _records(ctx)
-    return [*_runs(ctx), *sorted(map(stream_id, folder.agent_streams()))]
+    return [*_runs(ctx, typed), *sorted(map(stream_id, folder.agent_streams()))]
 
 
-def _nodes(ctx: click.Context) -> Iterable[str]:
+def _nodes(ctx: click.Context, _typed: str) -> Iterable[str]:
     """Yield the nodes of the run given as an argument, or of the newest run."""
     from remora.memory.events import JobStart
     from remora.runs.records.name_lookup import run_named
@@ -65,13 +66,24 @@ def _nodes(ctx: click.Context) -> Iterable[str]:
             yield data.node_id.removeprefix("node:")
 
 
-def _agents(ctx: click.Context) -> Iterable[str]:
+def _agents(ctx: click.Context, _typed: str) -> Iterable[str]:
     from remora.agents.definition.agent_listing import list_agents
     from remora.cli.app.invocation import invocation_of
 
     invocation = invocation_of(options_of(ctx))
     listed, _ = list_agents(invocation.find_root(), invocation.operations)
     return [agent["operation"] for agent in listed]
+
+
+def _hub_nodes(ctx: click.Context, typed: str) -> Iterable[str]:
+    """Return node names from the Hub's database. A daemon is not needed."""
+    from remora.cli.app.invocation import invocation_of
+    from remora.hub.name_completion import stored_names
+    from remora.hub.process.hub_paths import hub_paths
+
+    invocation = invocation_of(options_of(ctx))
+    places = hub_paths(invocation.folders, invocation.find_root(), db=ctx.params.get("db"))
+    return stored_names(places.db, typed)
 
 
 def _records(ctx: click.Context) -> "TraceFolder":
@@ -81,3 +93,4 @@ def _records(ctx: click.Context) -> "TraceFolder":
 
 
 RUN, STREAM, NODE, OPERATION = Name(_runs), Name(_streams), Name(_nodes), Name(_agents)
+HUB_NODE = Name(_hub_nodes)

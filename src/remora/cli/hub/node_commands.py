@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from remora.cli.app.name_parameters import HUB_NODE
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import (
     emit,
@@ -16,7 +17,6 @@ from remora.cli.app.output import (
     wrap_text,
 )
 from remora.cli.hub.hub_options import place_options
-from remora.cli.hub.node_completion import HUB_NODE
 from remora.errors import OutsideError
 from remora.text import count, escape_line
 
@@ -84,10 +84,7 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     (follows from assignments, returns or callbacks), unique (the only definition of that name), or
     observed (seen while tests ran).
     """
-    from remora.cli.hub.node_queries import hub_query
-
-    with hub_query(options, **places) as hub:
-        return _links(options, hub, "callers", node, depth)
+    return _links(options, places, "callers", node, depth)
 
 
 @command(
@@ -102,10 +99,7 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
 
     Names outside the project start with ext:. `remora hub callers --help` explains the tiers.
     """
-    from remora.cli.hub.node_queries import hub_query
-
-    with hub_query(options, **places) as hub:
-        return _links(options, hub, "callees", node, depth)
+    return _links(options, places, "callees", node, depth)
 
 
 @command(
@@ -122,10 +116,7 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
     line and may be empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit with 3
     if the tests are unknown.
     """
-    from remora.cli.hub.node_queries import hub_query
-
-    with hub_query(options, **places) as hub:
-        return _links(options, hub, "tests", node, depth)
+    return _links(options, places, "tests", node, depth)
 
 
 @command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
@@ -155,22 +146,25 @@ def _notes_on(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     )
 
 
-def _links(options: Options, hub: "HubQuery", kind: str, name: str, depth: int) -> int:
-    meant = hub.find(name)
-    answer = hub.links(kind, meant.key, depth)
-    _note_other_definitions(options, meant)
-    if answer[kind] is None:
-        return _unknown(options, hub, kind, answer)
-    if options.json:
-        emit(options, answer, ())
+def _links(options: Options, places: dict[str, Any], kind: str, name: str, depth: int) -> int:
+    from remora.cli.hub.node_queries import hub_query
+
+    with hub_query(options, **places) as hub:
+        meant = hub.find(name)
+        answer = hub.links(kind, meant.key, depth)
+        _note_other_definitions(options, meant)
+        if answer[kind] is None:
+            return _unknown(options, hub, kind, answer)
+        if options.json:
+            emit(options, answer, ())
+            return 0
+        for line in _lines(hub, kind, meant.key, depth, answer[kind], verbose=options.verbose):
+            click.echo(line)
+        if not answer["fresh"]:
+            note(options, "not up to date: some changed files have not been read yet")
+        if kind == "callers":
+            _note_constructor(options, hub, meant)
         return 0
-    for line in _lines(hub, kind, meant.key, depth, answer[kind], verbose=options.verbose):
-        click.echo(line)
-    if not answer["fresh"]:
-        note(options, "not up to date: some changed files have not been read yet")
-    if kind == "callers":
-        _note_constructor(options, hub, meant)
-    return 0
 
 
 def _unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any]) -> int:
