@@ -25,10 +25,11 @@ from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import files_at, packet_at
+from remora.trace.read.state_at import packet_at
 from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
 from tests.runs.conftest import CHOICE, CLEAN, RULES, UNUSED, Desk, Watching
+from tests.trace.past_files import files_at
 
 CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"
 BARE = "def bare(x):\n    try:\n        x()\n    except:\n        pass\n"

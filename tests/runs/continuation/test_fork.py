@@ -33,11 +33,12 @@ from remora.runs.records.run_stream import open_run
 from remora.runs.records.totals import totals_by_operation
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import files_at, packet_at
+from remora.trace.read.state_at import packet_at
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import CHECK, at, stopped
+from tests.trace.past_files import files_at
 
 RUN = "run-1"
 

@@ -39,8 +39,8 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import files_at
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
+from tests.trace.past_files import files_at
 
 CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
 MANY = "def guarded(x):\n" + "".join(

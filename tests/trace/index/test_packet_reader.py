@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from remora.errors import NotFound, RemoraError, StreamDamaged, StreamError
+from remora.errors import NotFound, StreamDamaged, StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, TurnStart
 from remora.memory.packet import packet_json
@@ -27,10 +27,10 @@ from remora.trace.read.reader import read_events, read_lines
 from remora.trace.read.state_at import packet_at
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
-from tests.trace.conftest import AGENT, BASE, RUN, Recorder, play_run
+from tests.trace.conftest import AGENT, Recorder, play_run
 from tests.trace.index.conftest import Agent
 from tests.trace.index.test_index import index_of, read_by
-from tests.trace.read.test_state_at import DELTAS, bytes_of, clean
+from tests.trace.read.test_state_at import DELTAS, clean
 
 SMALL = 600
 """Bytes between two snapshots, so that short streams have many."""
@@ -212,7 +212,7 @@ def test_a_missing_turn(turn: int, indexed: bool, folder: TraceFolder) -> None:
 
 def test_a_missing_agent(folder: TraceFolder) -> None:
     reader = PacketReader(folder)
-    for ask in (reader.packet_at, reader.turn_events, reader.files_at):
+    for ask in (reader.packet_at, reader.turn_events):
         with pytest.raises(NotFound):
             ask("nobody", 1)
     with pytest.raises(NotFound):
@@ -254,17 +254,6 @@ def test_a_turn_that_was_begun_again_lower_is_found(folder: TraceFolder) -> None
     agent.writer.close()
     check(folder, agent.name, 3)
     assert [event.seq for event in PacketReader(folder).turn_events(agent.name, 1)] == [1]
-
-
-def test_files_are_those_of_the_run_and_the_agent(folder: TraceFolder) -> None:
-    agent = play_run(folder)[1]
-    reader = PacketReader(folder)
-    for turn in range(5):
-        assert bytes_of(folder, reader.files_at(AGENT, turn)) == agent.left[turn]
-    assert bytes_of(folder, reader.files_at(AGENT, 0)) == BASE
-    folder.run_stream(RUN).unlink()
-    with pytest.raises(RemoraError):
-        reader.files_at(AGENT, 1)
 
 
 @given(st.binary(max_size=60))

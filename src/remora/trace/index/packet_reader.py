@@ -1,4 +1,4 @@
-"""Random access to the packet, events and files of any turn, using index snapshots."""
+"""Random access to the packet and the events of any turn, using index snapshots."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -26,12 +26,10 @@ from remora.trace.index.row_codec import (
     snapshot_before,
 )
 from remora.trace.index.rows import Snapshot
-from remora.trace.read.reader import last_event, open_stream, read_events
+from remora.trace.read.reader import last_event, open_stream
 from remora.trace.read.state_at import (
     DecisionState,
-    FileState,
     decision_at,
-    files_at,
     turn_not_found,
 )
 from remora.trace.trace_folder import TraceFolder
@@ -101,14 +99,6 @@ class PacketReader:
                 f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
             )
         return last.turn
-
-    def files_at(self, agent_id: str, turn: int) -> dict[str, FileState]:
-        """Load the events of the run and the agent, and return `state_at.files_at` for them."""
-        path = self._folder.existing_agent(agent_id)
-        last = last_event(path)
-        run_id = "" if last is None else last.run_id
-        run = read_events(self._folder.existing_run(run_id))
-        return files_at(run, read_events(path), turn)
 
     def _snapshot_near(self, path: Path, turn: int) -> tuple[Snapshot, DecisionPacket] | None:
         """Return the last packet snapshot at or before the start of a turn.

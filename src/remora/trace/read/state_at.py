@@ -1,7 +1,7 @@
-"""Past state of an agent: the packet used for a turn's decision, and the files after a turn."""
+"""Past state of an agent: the packet used for a turn's decision."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -10,12 +10,9 @@ from remora.memory.budget import trim
 from remora.memory.events import (
     AgentError,
     AgentStart,
-    Change,
     Event,
     ModelRequest,
-    RunStart,
     ToolCalled,
-    ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
@@ -23,16 +20,6 @@ from remora.trace.read.reader import decode_part
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _HINT = "run `remora trace verify` for details"
-
-
-class FileState(NamedTuple):
-    """Content hash and permission bits of a file.
-
-    The content is stored in `objects/` under `sha256`, which is None if the file does not exist.
-    """
-
-    sha256: str | None
-    mode: int
 
 
 class DecisionState(NamedTuple):
@@ -140,32 +127,6 @@ def start_packet(event: Event) -> DecisionPacket | None:
     return start.packet
 
 
-def files_at(
-    run_events: Iterable[Event], agent_events: Iterable[Event], turn: int
-) -> dict[str, FileState]:
-    """Return the files that differ from the base commit after a turn, keyed by root-relative path.
-
-    The result combines these layers, and later layers take precedence:
-
-    - files of the run's base that differ from the commit (without git, all selected files)
-    - base files that had changed before the agent started (`rebased`)
-    - the agent's initial changes (`changes` of a fork)
-    - the agent's changes up to and including `turn`
-
-    Raises StreamDamaged if the run's stream has no valid `run_start`.
-    """
-    files = _base(run_events)
-    for event in agent_events:
-        if event.turn > turn:
-            break
-        if event.type == AgentStart.type:
-            files |= _files(decode_part(event, _Rebased).rebased or {}, AgentStart.type)
-        if event.type in (AgentStart.type, ToolResulted.type):
-            changes = decode_part(event, _Changes).changes
-            files.update({change.path: FileState(change.after, change.mode) for change in changes})
-    return files
-
-
 def _applied(packet: DecisionPacket, event: Event) -> DecisionPacket:
     try:
         return apply(packet, event.packet_delta)
@@ -187,22 +148,6 @@ class _Shown(msgspec.Struct):
     trim: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
 
 
-class _Changes(msgspec.Struct):
-    changes: tuple[Change, ...] = ()
-
-
-class _Rebased(msgspec.Struct):
-    rebased: dict[str, Any] | None = None
-
-
-class _Base(msgspec.Struct, frozen=True):
-    files: dict[str, Any] = {}
-
-
-class _RunStarted(msgspec.Struct):
-    base: _Base = _Base()
-
-
 def _decision(event: Event) -> tuple[int, str] | None:
     """Return the number of trim steps and the packet hash of a decision event, or None for other
     events.
@@ -211,23 +156,3 @@ def _decision(event: Event) -> tuple[int, str] | None:
         return None
     named = decode_part(event, _Shown)
     return (named.trim or 0, named.packet_sha256) if named.packet_sha256 else None
-
-
-def _base(run_events: Iterable[Event]) -> dict[str, FileState]:
-    for event in run_events:
-        if event.type == RunStart.type:
-            return _files(decode_part(event, _RunStarted).base.files, RunStart.type)
-    raise StreamDamaged("the run's stream has no run_start", hint=_HINT)
-
-
-def _files(files: dict[str, Any], where: str) -> dict[str, FileState]:
-    return {path: _file(path, state, where) for path, state in files.items()}
-
-
-def _file(path: str, state: object, where: str) -> FileState:
-    match state:
-        case None:
-            return FileState(None, 0)
-        case {"sha256": str(digest), "mode": int(mode)}:
-            return FileState(digest, mode)
-    raise StreamDamaged(f"{where} has no valid content for {path}", hint=_HINT)
