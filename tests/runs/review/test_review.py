@@ -117,6 +117,17 @@ class TestAccept:
         assert accept(shop.project, run_id, ["a.py:load"]).accepted == ["node:a.py:load"]
         assert [review.verdict for review in reviews(shop, run_id)] == ["conflict", "accepted"]
 
+    def test_new_findings_of_a_merge_are_reported(self, desk: Desk) -> None:
+        """The user uses a name whose unused import an agent removed."""
+        text = "def load():\n    import io\n    import json\n    import re\n\n    x = 1\n    return x\n"
+        desk.write({"a.py": text, "ruff.toml": RULES})
+        run_id = desk.analyze()
+        desk.write({"a.py": text.replace("return x", "return re, x")})
+        done = accept(desk.project, run_id, ["a.py:load"])
+        assert done.accepted == ["node:a.py:load"], done.conflicts
+        assert done.new_findings == ["a.py:4: new finding F821 Undefined name `re`"]
+        assert done.notes == done.new_findings
+
 
 class TestChosen:
     def test_nothing_named_is_wrong_usage_that_lists_what_waits(self, shop: Desk) -> None:

@@ -110,5 +110,6 @@ CONDITIONS: dict[str, Callable[[Project, JobView], bool]] = {
 }
 """Conditions of `--if`.
 
-`docstring-only` is an option that users know. It looks at files and applies to all operations.
+The names are values of a command-line option. `docstring-only` compares files, so that it works for
+every operation.
 """
