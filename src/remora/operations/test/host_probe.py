@@ -78,7 +78,7 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     if weighed.why and not (named and _kills_enough(weighed.holds_killed, faults)):
         return _unfit(weighed.why, calls=len(calls))
     chosen = [] if weighed.why else weighed.chosen
-    of_all = _case_worth(subject, chosen, weighed.by_call, len(faults))
+    of_all = _case_measurements(subject, chosen, weighed.by_call, len(faults))
     of_values = [case for case in chosen if not case.raises]
     home = locate_test(subject, tests, place.files.exists)
     return {
@@ -91,7 +91,7 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         "prefer_holds": named and weighed.holds_killed >= of_all["killed"],
         "calls": len(calls),
         **of_all,
-        "of_values": _case_worth(subject, of_values, weighed.by_call, len(faults)),
+        "of_values": _case_measurements(subject, of_values, weighed.by_call, len(faults)),
         "of_property": {
             "killed": weighed.holds_killed,
             "mutants": len(faults),
@@ -101,7 +101,7 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     }
 
 
-def _case_worth(
+def _case_measurements(
     subject: TargetFunction, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
 ) -> dict[str, int]:
     return {
