@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 Amount = Callable[["Module", "Node"], int]
 """Returns how much work a node needs; 0 means none."""
-Merge = Callable[[Path, "FilePatch"], "FilePatch"]
-"""Takes the project's root and a patch whose file may have changed; returns the patch to apply."""
+Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
+"""Takes the project's root, a patch and the current content of its file.
+
+Returns the patch to apply.
+"""
 Codes = Mapping[str, int]
 """How often each finding occurs, by code.
 

@@ -131,7 +131,8 @@ def check_own_run(run_id: str, events: Sequence[Event], known: Head, key: bytes)
 def _foreign(run_id: str, problem: str) -> UsageError:
     return UsageError(
         f"the run {run_id} belongs to another installation: {problem}",
-        hint="inspect it with `remora show` and `remora diff`, then use --trust-run",
+        hint="if you moved or copied the project, or removed the state folder, use --trust-run; "
+        "if another person started the run, read `remora show` and `remora diff` first",
     )
 
 

@@ -172,6 +172,8 @@ def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -
     (write,) = merged_with_others(shop.project, patches[1:]).writes
     assert write.result is not None
     place.write_bytes(write.result)
+    (on_branch,) = merged_with_others(shop.project, patches[1:], lambda _path: (one, 0o644)).writes
+    assert on_branch.result == write.result
     for patch, left in ((patches[0], two), (patches[1], None)):
         prepared = removed_from_others(shop.project, reverse_patches([patch]))
         assert prepared.conflicts == ()

@@ -150,7 +150,7 @@ def test_when_the_process_that_keeps_them_ends_so_do_they(driver: OverlayDriver)
             assert time.monotonic() < end
         with pytest.raises(HostError, match="cannot be read"):
             workspace.snapshot()
-        with pytest.raises(DiskError, match="has ended"):
+        with pytest.raises(DiskError, match="has exited"):
             workspace.reset()
     with driver.open() as workspace:
         assert workspace.snapshot() == {}, "another one keeps the next"

@@ -32,7 +32,7 @@ that completes commands, options, and the names of runs, agents, operations and 
 | 1 | done, but something needs attention: a job failed, a conflict, a damaged stream, an unknown run, agent, operation, tool, node or setting |
 | 2 | invalid usage or configuration |
 | 3 | something outside Remora failed, such as the model or the disk |
-| 130 | interrupted: your files are unchanged, and completed work is recorded |
+| 130 | interrupted; completed work is recorded, and `accept` and `revert` keep completed change sets |
 """
 _CONFIG = """\
 ## Configuration

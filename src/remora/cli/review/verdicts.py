@@ -35,10 +35,15 @@ def accept(
 ) -> int:
     """Write change sets to the user's files or to a branch, and return the exit code."""
     project = project_of(options)
-    with accept_progress(options) as pace:
-        done = api.accept(
-            run, *nodes, git_branch=git_branch, root=project, progress=pace, **_choice(chosen)
-        )
+    try:
+        with accept_progress(options) as pace:
+            done = api.accept(
+                run, *nodes, git_branch=git_branch, root=project, progress=pace, **_choice(chosen)
+            )
+    except KeyboardInterrupt:
+        show = next_command(options, project.root, "show", run)
+        note(options, f"change sets accepted before the interruption are kept; `{show}` lists them")
+        raise
     for text in (*done.notes, *done.damaged):
         note(options, text)
     if done.new_findings:

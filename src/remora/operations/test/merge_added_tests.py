@@ -5,7 +5,6 @@ from pathlib import Path
 import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.errors import HostError
 from remora.operations.test.insert.added_tests import merge_added_tests
 from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.tools.host.ruff.new_findings import new_findings
@@ -13,18 +12,13 @@ from remora.tools.host.ruff.ruff_process import imports_sorted, lint_text
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
-def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
-    """Return a patch that adds the new tests to the user's current test file.
+def keep_both_tests(root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
+    """Return a patch that adds the new tests to `ours`, the current content of the test file.
 
     A patch that does more than add tests is returned unchanged.
     """
-    try:
-        ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
-    except HostError:
-        return patch
     if not is_test_file(patch.path):
         return patch
     width = width_of(ToolTree(root), patch.path)
@@ -37,16 +31,12 @@ def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
     return msgspec.structs.replace(patch, base=ours, theirs=made)
 
 
-def remove_own_tests(root: Path, patch: FilePatch) -> FilePatch:
-    """Return a patch that removes only the added tests from the user's current test file.
+def remove_own_tests(_root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
+    """Return a patch that removes only the added tests from `ours`, the file's current content.
 
     `patch` is reversed, so its base contains the tests. It is returned unchanged if the original
     change did more than add tests, or if the file has not been edited since.
     """
-    try:
-        ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
-    except HostError:
-        return patch
     if ours == patch.base or not is_test_file(patch.path):
         return patch
     left = remove_added_tests(patch.path, patch.theirs, patch.base, ours)

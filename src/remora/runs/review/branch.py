@@ -27,6 +27,7 @@ from remora.runs.review.branch_journal import (
 )
 from remora.runs.review.filters import ALL, ReviewFilter
 from remora.runs.review.journals import details
+from remora.runs.review.merges import merged_with_others
 from remora.runs.review.recheck import Recheck, Tree
 from remora.runs.review.review import (
     TrackProgress,
@@ -110,6 +111,8 @@ def _commit_one(
     """
     patches = [with_committed_line_ends(branch, patch) for patch in patches]
     prepared = prepare_changes(project.root, patches, branch.read_file)
+    if prepared.conflicts:
+        prepared = merged_with_others(project, patches, branch.read_file)
     before = _altered(project, patches) or objections(
         job, patches, prepared, recheck, _tree(project, branch)
     )

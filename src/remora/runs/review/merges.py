@@ -4,14 +4,22 @@ from collections.abc import Sequence
 
 import msgspec
 
+from remora.errors import HostError
 from remora.operations.base import Merge
 from remora.runs.project import Project
+from remora.workspaces.apply.merge_change_set import ReadFile
 from remora.workspaces.apply.transaction import FilePatch, PreparedChanges, prepare_changes
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
-def merged_with_others(project: Project, patches: Sequence[FilePatch]) -> PreparedChanges:
-    """Merge a change set with the user's files, using the merge rules of all operations."""
-    return _merged(project, patches, project.operations.merges)
+def merged_with_others(
+    project: Project, patches: Sequence[FilePatch], read_file: ReadFile | None = None
+) -> PreparedChanges:
+    """Merge a change set with the user's files, using the merge rules of all operations.
+
+    If `read_file` is given, the change set is merged with the files that it returns.
+    """
+    return _merged(project, patches, project.operations.merges, read_file)
 
 
 def removed_from_others(project: Project, reverse: Sequence[FilePatch]) -> PreparedChanges:
@@ -20,11 +28,14 @@ def removed_from_others(project: Project, reverse: Sequence[FilePatch]) -> Prepa
 
 
 def _merged(
-    project: Project, patches: Sequence[FilePatch], merges: Sequence[Merge]
+    project: Project,
+    patches: Sequence[FilePatch],
+    merges: Sequence[Merge],
+    read_file: ReadFile | None = None,
 ) -> PreparedChanges:
-    adapted = [_adapt(project, patch, merges) for patch in patches]
+    adapted = [_adapt(project, patch, merges, read_file) for patch in patches]
     moved = {new.path for new, old in zip(adapted, patches, strict=True) if new != old}
-    prepared = prepare_changes(project.root, adapted)
+    prepared = prepare_changes(project.root, adapted, read_file)
     writes = [
         msgspec.structs.replace(write, merged=write.merged or write.path in moved)
         for write in prepared.writes
@@ -32,7 +43,20 @@ def _merged(
     return msgspec.structs.replace(prepared, writes=tuple(writes))
 
 
-def _adapt(project: Project, patch: FilePatch, merges: Sequence[Merge]) -> FilePatch:
+def _adapt(
+    project: Project, patch: FilePatch, merges: Sequence[Merge], read_file: ReadFile | None
+) -> FilePatch:
+    """Apply the merge rules to a patch. A patch for a missing file is returned unchanged."""
+    ours: bytes | None
+    try:
+        if read_file is None:
+            ours = RootedFiles(project.root).read_bytes(patch.path, limit=FILE_LIMIT)
+        else:
+            ours, _ = read_file(patch.path)
+    except HostError:
+        return patch
+    if ours is None:
+        return patch
     for merge in merges:
-        patch = merge(project.root, patch)
+        patch = merge(project.root, patch, ours)
     return patch

@@ -332,6 +332,41 @@ class TestConfiguration:
         assert "invalid-syntax" not in {f["code"] for f in new}
         assert "invalid-syntax" in {f["code"] for f in old}
 
+    @pytest.mark.parametrize(
+        ("path", "text"),
+        [
+            ("setup.cfg", "[metadata]\nname = a\n[options]\npython_requires = >=3.7, !=3.8.1\n"),
+            (
+                "setup.py",
+                'import setuptools\nsetuptools.setup(name="a", python_requires=">=3.7")\n',
+            ),
+            ("pyproject.toml", '[tool.poetry.dependencies]\npython = "^3.7"\n'),
+        ],
+    )
+    def test_older_files_declare_the_oldest_python_too(
+        self, tree: Path, path: str, text: str
+    ) -> None:
+        (tree / "ruff.toml").unlink()
+        (tree / "a.py").write_text("from typing import List\n\nx: List[int] = []\n")
+        assert "UP006" in {f["code"] for f in lint_findings(tree, ["a.py"])}
+        (tree / path).write_text(text)
+        assert "UP006" not in {f["code"] for f in lint_findings(tree, ["a.py"])}
+
+    @pytest.mark.parametrize(
+        ("path", "text"),
+        [
+            ("setup.py", "import setuptools\nsetuptools.setup(python_requires=OLDEST)\n"),
+            ("setup.py", "raise SystemExit(\n"),
+            ("setup.cfg", "python_requires = >=3.7\n"),
+            ("setup.cfg", "\xff"),
+        ],
+    )
+    def test_an_unreadable_version_is_ignored(self, tree: Path, path: str, text: str) -> None:
+        (tree / "ruff.toml").unlink()
+        (tree / "a.py").write_text("from typing import List\n\nx: List[int] = []\n")
+        (tree / path).write_bytes(text.encode("latin-1"))
+        assert "UP006" in {f["code"] for f in lint_findings(tree, ["a.py"])}
+
     def test_a_configuration_may_extend_another_of_the_tree(self, tree: Path) -> None:
         (tree / "base.toml").write_text('[lint]\nselect = ["F541"]\n')
         (tree / "sub").mkdir()

@@ -1,8 +1,12 @@
 """Ruff configuration of files in the tree. Files above the root are never used."""
 
+import ast
 import os
 import re
 import tomllib
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
+from contextlib import suppress
 from typing import Any
 
 from remora.errors import HostError
@@ -13,7 +17,7 @@ SETTINGS = (".ruff.toml", "ruff.toml", "pyproject.toml")
 _LIMIT = 1024 * 1024
 _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
-_LOWEST = re.compile(r"(?:>=|==|~=|>)\s*3\.(\d+)")
+_LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 
 
 def is_configured(place: ToolTree, path: str) -> bool:
@@ -44,18 +48,64 @@ def has_config_below(place: ToolTree, folder: str) -> bool:
 def target_version(place: ToolTree) -> list[str]:
     """Return the ruff option for the oldest Python version that the project supports.
 
-    Returns an empty list if the project does not declare this version. Ruff's own search is not
-    used, because it continues above the root if there is no configuration in the project.
+    The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them.
+    Returns an empty list if the project does not declare it. Ruff's own search is not used, because
+    it continues above the root if there is no configuration in the project.
     """
-    if not place.files.exists("pyproject.toml"):
-        return []
-    project = _read(place, "pyproject.toml").get("project")
-    wanted = project.get("requires-python") if isinstance(project, dict) else None
-    lowest = _LOWEST.search(wanted) if isinstance(wanted, str) else None
+    readers = (_required_by_pyproject, _required_by_setup_cfg, _required_by_setup_py)
+    lowest = next(filter(None, (_LOWEST.search(read(place)) for read in readers)), None)
     if lowest is None:
         return []
     minor = min(max(int(lowest[1]), _FIRST_KNOWN), _LAST_KNOWN)
     return ["--target-version", f"py3{minor}"]
+
+
+def _required_by_pyproject(place: ToolTree) -> str:
+    """Return `requires-python`, or the Python version that Poetry requires, or an empty string."""
+    if not place.files.exists("pyproject.toml"):
+        return ""
+    document = _read(place, "pyproject.toml")
+    required = _value(document, "project", "requires-python")
+    return required or _value(document, "tool", "poetry", "dependencies", "python")
+
+
+def _required_by_setup_cfg(place: ToolTree) -> str:
+    parser = ConfigParser(interpolation=None)
+    with suppress(ConfigParserError):
+        parser.read_string(_text(place, "setup.cfg"))
+    return parser.get("options", "python_requires", fallback="")
+
+
+def _required_by_setup_py(place: ToolTree) -> str:
+    """Return the literal `python_requires` that a call in setup.py passes, or an empty string."""
+    try:
+        tree = ast.parse(_text(place, "setup.py"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    passed = (
+        keyword.value.value
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "python_requires" and isinstance(keyword.value, ast.Constant)
+    )
+    return next((value for value in passed if isinstance(value, str)), "")
+
+
+def _text(place: ToolTree, path: str) -> str:
+    """Return a file's text, or an empty string if it is missing or is not UTF-8."""
+    if not place.files.exists(path):
+        return ""
+    with suppress(UnicodeDecodeError):
+        return place.files.read_bytes(path, limit=_LIMIT).decode("utf-8-sig")
+    return ""
+
+
+def _value(document: object, *keys: str) -> str:
+    """Return the string under a path of keys, or an empty string if there is none."""
+    for key in keys:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, str) else ""
 
 
 def _has_config(place: ToolTree, folder: str) -> bool:
