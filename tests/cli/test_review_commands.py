@@ -127,6 +127,9 @@ class TestRevert:
         assert set(done.document) == {"run_id", "reverted", "conflicts", "head"}
         assert tree(desk.root) == before
         assert "reverted" in desk("show", "last").out
+        again = desk("accept", "last", "--all")
+        assert again.code == 0
+        assert "`remora analyze` proposes them again" in again.out
 
     def test_a_conflict_is_reported_and_writes_nothing(self, desk: Desk) -> None:
         desk("accept", "last", "a.py:load")

@@ -112,6 +112,9 @@ def _accepted(
 ) -> Iterator[str]:
     if not done.accepted and not done.conflicts:
         yield "no such change set is pending" if done.notes else "no change set is pending"
+        if any(job.review == "reverted" for job in done.view.jobs):
+            again = next_command(options, project.root, "analyze")
+            yield f"reverted change sets are not pending; `{again}` proposes them again"
     yield from _named("accepted", "green", done.accepted)
     if branch and done.accepted:
         yield escape_line(f"committed to the branch {branch}: your files are unchanged")
