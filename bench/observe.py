@@ -19,8 +19,9 @@ def main() -> dict[str, float]:
     with TemporaryDirectory() as made:
         folder = Path(made).resolve()
         shutil.copyfile(PLUGIN, folder / "remora_observe.py")
+        named = [package.name for package in PACKAGES if package.name in sys.argv[1:]]
         for package in PACKAGES:
-            if package.name in (sys.argv[1:] or ["h11", "click"]):
+            if package.name in (named or ["h11", "click"]):
                 ratios[package.name] = _ratio(package, folder)
                 mechanism = "sys.monitoring" if hasattr(sys, "monitoring") else "sys.setprofile"
                 print(f"{package.name}: observed / plain {ratios[package.name]:.2f} x, {mechanism}")
