@@ -1,6 +1,7 @@
 """What holds for every test: how hard Hypothesis tries, and that the machine is not switched off."""
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 
@@ -18,6 +19,12 @@ settings.register_profile("fast", SHARED, max_examples=30, derandomize=True)
 # for `make test-all`
 settings.register_profile("thorough", SHARED, max_examples=100)
 settings.load_profile("fast")
+
+# `nohup` and background jobs ignore these signals, and processes that tests start would inherit it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)
