@@ -81,7 +81,7 @@ def test_an_interrupted_run_is_reported_and_recorded(
     out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert "interrupted: nothing of yours was touched" in err
+    assert "interrupted: your files are unchanged" in err
     told = remora("show", "last", cwd=long_project).out
     assert "analyze --resume" in told
     assert are_gone(children)

@@ -292,23 +292,23 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any])
 
 @pytest.mark.parametrize("activated", [False, True])
 def test_pth_targets_are_readable_only_in_the_active_environment(
-    tree: Path, activated: bool
+    tree: Path, tmp_path: Path, activated: bool
 ) -> None:
     """A project's configuration could name any environment, and with it what that one names."""
     need(2)
-    named = tree.parent / "named"
+    named = tmp_path / "named"
     named.mkdir()
     (named / "value.py").write_text("VALUE = 1\n")
-    packages = tree.parent / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages = tmp_path / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     packages.mkdir(parents=True)
     (packages / "editable.pth").write_text(f"{named}\n")
-    (tree.parent / "venv" / "pyvenv.cfg").write_text(
+    (tmp_path / "venv" / "pyvenv.cfg").write_text(
         f"home = {Path(sys.executable).resolve().parent}\n"
     )
-    (tree.parent / "venv" / "bin").mkdir()
-    executable = tree.parent / "venv" / "bin" / "python"
+    (tmp_path / "venv" / "bin").mkdir()
+    executable = tmp_path / "venv" / "bin" / "python"
     executable.symlink_to(Path(sys.executable).resolve())
-    python = ProjectPython(python=executable, root=tree.parent / "project", activated=activated)
+    python = ProjectPython(python=executable, root=tmp_path / "project", activated=activated)
     functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
     (tree / "mod.py").write_text("import value\n\n\ndef f():\n    return value.VALUE\n")
     if activated:
