@@ -67,7 +67,7 @@ test: check weights $(INSPECT) ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
 test-all: bubblewrap check weights $(INSPECT) $(RECEIVER) ## all tests, the slow ones too
-	REMORA_TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
+	TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
 bubblewrap:
 	@command -v bwrap >/dev/null || { \
