@@ -12,11 +12,11 @@ _WORD = "[A-Za-z0-9_+/=~.:@!-]"
 _HEX = "((?:2[1bdefBDEF]|3[0-9adAD]|4[0-9a-fA-F]|5[0-9afAF]|6[1-9a-fA-F]|7[0-9aeAE]))"
 """A token character in hexadecimal."""
 _ESCAPES = compile_pattern(
-    rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|(/))"
+    rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|/)"
     rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
 )
 r"""Hexadecimal and octal escapes, JSON's `\/`, and line continuations within a word."""
-_OCTAL, _SLASH = 5, 6
+_OCTAL = 5
 _IS_WORD = re.compile(_WORD.encode())
 
 
@@ -67,11 +67,11 @@ def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
     of a token.
     """
     span = Span(*match.span())
-    group = next((group for group in range(1, _SLASH + 1) if match.span(group)[0] >= 0), 0)
-    if not group:
+    if not data.startswith(b"\\", span.start):
         return Span(span.start + 1, span.end - 1), b""
-    if group == _SLASH:
+    if data.endswith(b"/", span.start, span.end):
         return span, b"/"
+    group = next(group for group in range(1, _OCTAL + 1) if match.span(group)[0] >= 0)
     start, end = match.span(group)
     spelled = bytes([int(data[start:end], 8 if group == _OCTAL else 16)])
     return span, spelled if _IS_WORD.match(spelled) else None
