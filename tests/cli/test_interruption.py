@@ -73,7 +73,7 @@ def test_an_interrupted_run_is_reported_and_recorded(
     remora: Remora, long_project: Path, sent: signal.Signals
 ) -> None:
     before = tree(long_project)
-    process = remora.start("analyze", "--json", cwd=long_project)
+    process = remora.start("analyze", "-o", "lint", "--json", cwd=long_project)
     under_way(process, long_project)
     children = children_of(process.pid)
     assert children
@@ -101,7 +101,7 @@ def test_an_interrupted_run_is_reported_and_recorded(
 @pytest.mark.slow
 def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project: Path) -> None:
     before = tree(long_project)
-    process = remora.start("analyze", cwd=long_project)
+    process = remora.start("analyze", "-o", "lint", cwd=long_project)
     under_way(process, long_project)
     children = children_of(process.pid)
     process.kill()
