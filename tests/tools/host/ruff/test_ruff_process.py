@@ -359,6 +359,7 @@ class TestConfiguration:
             ("setup.py", "raise SystemExit(\n"),
             ("setup.cfg", "python_requires = >=3.7\n"),
             ("setup.cfg", "\xff"),
+            ("setup.py", "#" * 2_000_000),
         ],
     )
     def test_an_unreadable_version_is_ignored(self, tree: Path, path: str, text: str) -> None:

@@ -9,6 +9,7 @@ from configparser import Error as ConfigParserError
 from contextlib import suppress
 from typing import Any
 
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
@@ -78,9 +79,8 @@ def _required_by_setup_cfg(place: ToolTree) -> str:
 
 def _required_by_setup_py(place: ToolTree) -> str:
     """Return the literal `python_requires` that a call in setup.py passes, or an empty string."""
-    try:
-        tree = ast.parse(_text(place, "setup.py"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_text(_text(place, "setup.py"))
+    if isinstance(tree, str):
         return ""
     passed = (
         keyword.value.value
@@ -93,10 +93,8 @@ def _required_by_setup_py(place: ToolTree) -> str:
 
 
 def _text(place: ToolTree, path: str) -> str:
-    """Return a file's text, or an empty string if it is missing or is not UTF-8."""
-    if not place.files.exists(path):
-        return ""
-    with suppress(UnicodeDecodeError):
+    """Return a file's text, or an empty string if it cannot be read as UTF-8."""
+    with suppress(HostError, UnicodeDecodeError):
         return place.files.read_bytes(path, limit=_LIMIT).decode("utf-8-sig")
     return ""
 
