@@ -88,9 +88,16 @@ SPOILED: dict[str, Callable[[Path], object]] = {
     "a repository within": spoil_nested,
     "an ignore file": partial(spoil, "../src/.gitignore"),
 }
+SOME = {"HEAD", "index, behind a file", "an ignore file"}
 
 
-@pytest.mark.parametrize("spoils", SPOILED.values(), ids=SPOILED)
+@pytest.mark.parametrize(
+    "spoils",
+    [
+        pytest.param(spoils, id=name, marks=() if name in SOME else pytest.mark.slow)
+        for name, spoils in SPOILED.items()
+    ],
+)
 def test_a_pipe_costs_about_a_second(root: Path, spoils: Callable[[Path], None]) -> None:
     spoils(root)
     begun = time.monotonic()

@@ -126,6 +126,7 @@ def test_the_child_that_parses_has_a_memory_limit() -> None:
     asyncio.run(analysed())
 
 
+@pytest.mark.slow
 def test_index_without_a_daemon_skips_a_file_that_needs_too_much_memory(house: House) -> None:
     files: dict[str, str | bytes | None] = {
         "large.py": b"x = 1\n" * (_MIB // 2),

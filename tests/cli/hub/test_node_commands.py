@@ -3,6 +3,8 @@
 import contextlib
 import json
 import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from remora.cli.hub import node_commands
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.store.reader import open_snapshot
-from tests.cli.conftest import Remora, git, write
+from tests.cli.conftest import Done, Remora, git, write
 from tests.cli.test_terminal import on_terminal
 
 CART = '''"""What will be bought."""
@@ -193,39 +195,49 @@ def outdate(db: Path) -> None:
         connection.execute("PRAGMA user_version = 1")
 
 
-def test_a_whole_name_is_known_where_no_index_can_be_made(poor: Remora, shop: Path) -> None:
+@pytest.fixture
+def ask_at_once(poor: Remora, shop: Path) -> Iterator[Callable[..., list[Done]]]:
+    """Ask where the index is damaged and another process is writing it; each command waits for it."""
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
     db.write_bytes(b"rubbish" * 1000)
     writer = OwnerLock(db.with_name("hub.db.lock"))
+
+    def ask(*questions: tuple[str, ...]) -> list[Done]:
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda words: poor.afresh("hub", *words, cwd=shop), questions))
+
     try:
-        asked = poor("hub", "get", "shop/cart.py:Cart.total", "--json", cwd=shop)
-        assert "is being written by process" in asked.err
-        node = asked.document
-        assert (node["key"], node["callers"]) == ("node:shop/cart.py:Cart.total", None)
-        asked = poor("hub", "get", "Cart.total", "--json", cwd=shop)
-        assert (asked.code, asked.error["code"]) == (3, "outside_error")
+        yield ask
     finally:
         writer.close()
 
 
-@pytest.mark.parametrize("kind", ["tests", "callers", "callees"])
-def test_unknown_links_print_nothing_on_stdout(poor: Remora, shop: Path, kind: str) -> None:
+def test_a_whole_name_is_known_where_no_index_can_be_made(
+    ask_at_once: Callable[..., list[Done]],
+) -> None:
+    whole, part = ask_at_once(
+        ("get", "shop/cart.py:Cart.total", "--json"), ("get", "Cart.total", "--json")
+    )
+    assert "is being written by process" in whole.err
+    node = whole.document
+    assert (node["key"], node["callers"]) == ("node:shop/cart.py:Cart.total", None)
+    assert (part.code, part.error["code"]) == (3, "outside_error")
+
+
+def test_unknown_links_print_nothing_on_stdout(ask_at_once: Callable[..., list[Done]]) -> None:
     """`pytest $(remora hub tests …)` would take it for an id."""
-    poor("hub", "index", cwd=shop)
-    (db,) = (poor.home / "cache").rglob("hub.db")
-    db.write_bytes(b"rubbish" * 1000)
-    writer = OwnerLock(db.with_name("hub.db.lock"))
-    try:
-        asked = poor("hub", kind, "shop/cart.py:Cart.total", cwd=shop)
+    kinds = ("tests", "callers", "callees")
+    node = "shop/cart.py:Cart.total"
+    answers = ask_at_once(
+        *((kind, node) for kind in kinds), *((kind, node, "--json") for kind in kinds)
+    )
+    for kind, asked, told in zip(kinds, answers[:3], answers[3:], strict=True):
         assert (asked.code, asked.out) == (3, "")
-        assert f"the {kind} of shop/cart.py:Cart.total are unknown" in asked.err
+        assert f"the {kind} of {node} are unknown" in asked.err
         assert "there is no index" in asked.err
-        told = poor("hub", kind, "shop/cart.py:Cart.total", "--json", cwd=shop)
         assert told.code == 3
         assert (told.document[kind], told.document["fresh"]) == (None, False)
-    finally:
-        writer.close()
 
 
 @pytest.mark.slow

@@ -136,6 +136,7 @@ class TestRetry:
         assert shown[0] == shown[1]
         assert remora("trace", "verify", cwd=project).code == 0
 
+    @pytest.mark.slow
     def test_only_attempted_jobs_are_printed(self, remora: Remora, project: Path) -> None:
         remora("analyze", "--json", cwd=project)
         retried = remora("retry", "last", "read", cwd=project)

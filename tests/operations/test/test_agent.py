@@ -95,7 +95,7 @@ def test_unstable_results_are_left_alone(theatre: Theatre, agent: Agent) -> None
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("driver", ["slot", "overlay"])
+@pytest.mark.parametrize("driver", [pytest.param("slot", marks=pytest.mark.slow), "overlay"])
 def test_the_one_who_chooses_may_leave_out_exceptions(
     theatre: Theatre, agent: Agent, driver: str
 ) -> None:

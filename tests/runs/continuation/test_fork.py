@@ -205,6 +205,7 @@ class TestAFork:
 
 
 class TestAForkThatGoesOn:
+    @pytest.mark.slow
     def test_a_fork_reaches_its_parents_result(self, desk: Desk) -> None:
         parent = desk.view(RUN).jobs[0]
         for turn in range(parent.turns + 1):
