@@ -132,4 +132,4 @@ def test_a_broken_package_is_reported_with_the_repair_command(
     assert done.returncode == 3, done.stderr
     error = json.loads(done.stdout)["error"]
     assert "libmonty.so" in error["message"]
-    assert "install Remora again" in error["hint"]
+    assert "reinstall Remora" in error["hint"]

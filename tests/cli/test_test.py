@@ -67,7 +67,7 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
     shown = user("show", "last", cwd=sizes).out
     assert shown.count("test added") == 2, shown
     assert re.search(
-        r"(?m)^2 of 2 missing tests added: notice \d+ of \d+ planted faults, run", shown
+        r"(?m)^2 of 2 missing tests added: detect \d+ of \d+ planted faults, cover", shown
     )
     assert "def test_plural" in user("diff", "last", "plural", cwd=sizes).out
     accepted = user("accept", "last", "--all", cwd=sizes)

@@ -82,7 +82,7 @@ def test_with_the_real_model_no_server_is_left(desk: Desk) -> None:
     assert process.stdout is not None
     assert process.stdout.readline()
     end = time.monotonic() + 20
-    while not any(b"embedded_server" in _command(pid) for pid in descendants(process.pid)):
+    while not any(b"model_server" in _command(pid) for pid in descendants(process.pid)):
         assert time.monotonic() < end, "the server never started"
         time.sleep(0.02)
     children = descendants(process.pid)

@@ -201,6 +201,7 @@ def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None
     assert len(states) > 2, "the kills came at different moments"
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("rounds", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None:
     """At its acts on files and not at moments, so that the rare ones are met too; and twice."""

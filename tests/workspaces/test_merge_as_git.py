@@ -13,7 +13,8 @@ from remora.workspaces.apply.merge_lines import MergedText, merge3
 
 SLOW = settings(max_examples=60, deadline=None)  # each example is a process
 WORDS = [b"a", b"b", b"c", b"", b"    return 1", b"x = 1"]
-texts = some.lists(some.sampled_from(WORDS), max_size=10)
+# of lines that repeat, more than one can be the line that was dropped, and git may see another one
+texts = some.lists(some.sampled_from(WORDS), max_size=10, unique=True)
 
 
 def by_git(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
