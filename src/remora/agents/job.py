@@ -21,7 +21,12 @@ StopReason = Literal[
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation on one node. `attempt` is 1 for the first attempt."""
+    """One operation on one node, or on several nodes of a file.
+
+    `nodes` is None if the job works on the node `node_id` alone. Otherwise it contains the keys of
+    the nodes that the job works on, and an empty `nodes` means all nodes of the file. `attempt` is
+    1 for the first attempt.
+    """
 
     run_id: str
     agent_id: str
@@ -32,6 +37,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     node_summary: str
     path: str
     qualname: str
+    nodes: tuple[str, ...] | None = None
     attempt: int = 1
 
 

@@ -15,6 +15,7 @@ from remora.bootstrap.project_interpreter import python_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
+from remora.runs.execution.agent_settings import options_for
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
@@ -60,7 +61,10 @@ def prepare(
             selection = Selection(
                 paths=paths, node=request.node, max_nodes=request.max_nodes, changed=changed
             )
-        plan = make_plan(run_id, base.folder, source, agents, project.operations.needs, selection)
+        plan = make_plan(
+            run_id, base.folder, source, agents, project.operations.needs, selection,
+            {agent.definition.operation: options_for(config, agent.definition.operation, request) for agent in agents},
+        )  # fmt: skip
     except BaseException:
         try_remove_tree(base.folder)
         raise

@@ -37,12 +37,12 @@ def is_lint_code(code: str) -> bool:
 class Need(msgspec.Struct, frozen=True, kw_only=True):
     """A value of `needs` in `agent.yaml`.
 
-    `prepare` reads the planned files of a tree once, and returns a function that computes the
-    amount of work for a node. If `counts_findings` is true, the amounts are numbers of lint
+    `prepare` receives the tree, the planned files and the agent's options, such as `unsafe_fixes`.
+    It reads the files once, and returns a function that computes the amount of work for a node. If `counts_findings` is true, the amounts are numbers of lint
     findings, and plans show their sum.
     """
 
-    prepare: Callable[[Path, Sequence["Module"]], Amount]
+    prepare: Callable[[Path, Sequence["Module"], Mapping[str, Any]], Amount]
     counts_findings: bool = False
 
 
@@ -179,7 +179,7 @@ class Operations:
     @cached_property
     def needs(self) -> Mapping[str, Need]:
         """Needs, keyed by their name in `agent.yaml`, including `always`."""
-        always = Need(prepare=lambda _tree, _modules: lambda _module, _node: 1)
+        always = Need(prepare=lambda _tree, _modules, _options: lambda _module, _node: 1)
         return _merged("need", [*(parts.needs for parts in self._parts), {"always": always}])
 
     @cached_property

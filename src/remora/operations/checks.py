@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, Node, find_node, own_lines
+from remora.code.syntax.nodes import Module, Node, find_node, lines_of_nodes, own_lines
 from remora.code.syntax.source import parse_error
 from remora.ids import NodeKey
 from remora.operations.submission import Check, Submission
@@ -60,15 +60,18 @@ def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
     return frozenset(n.key for n in module.nodes) if isinstance(module, Module) else frozenset()
 
 
-def node_lines(
-    path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
+def lines_worked_on(
+    submission: Submission, source: bytes | None, known: frozenset[NodeKey]
 ) -> frozenset[int] | None:
-    """Return the lines that belong to the node itself, or None if the file has no such node."""
-    module = parse_module(path, source) if source is not None else None
-    if not isinstance(module, Module):
+    """Return the lines of a file's version that the job works on.
+
+    Returns None if the file does not parse or no longer contains the job's node.
+    """
+    module = parse_module(submission.path, source) if source is not None else None
+    if not isinstance(module, Module) or find_node(module, submission.node_id) is None:
         return None
-    node = find_node(module, key)
-    return own_lines(module, node.key, known) if node is not None else None
+    nodes = (submission.node_id,) if submission.nodes is None else submission.nodes
+    return lines_of_nodes(module, nodes, known)
 
 
 def _other_lines(

@@ -23,9 +23,10 @@ class RunInTree(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """An agent's changes to one node.
+    """An agent's changes to one node, or to several nodes of a file.
 
-    `path`, `node_id`, `node_name` and `qualname` identify the node. `files` maps the path of each
+    `path`, `node_id`, `node_name` and `qualname` identify the node. `nodes` has the same meaning as
+    in `Job`. `files` maps the path of each
     changed file to its content before and after the change, where None means that the file does not
     exist. `target` is the current location of the node, in the form passed to scripts. `observed`
     contains the nodes that project code executed during the checks. These nodes are recorded.
@@ -36,6 +37,7 @@ class Submission:
     node_id: str
     node_name: str
     qualname: str
+    nodes: tuple[str, ...] | None = None
     files: Mapping[str, tuple[bytes | None, bytes | None]]
     findings_before: Findings
     findings_after: Findings

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from remora.code.syntax.nodes import Module, Node
 from remora.operations.base import (
@@ -34,7 +35,7 @@ def has_license_header(submission: Submission) -> str:
     return f"{bare[0]} has no license header" if bare else ""
 
 
-def lacks_header(tree: Path, modules: Sequence[Module]) -> Amount:
+def lacks_header(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
     """Return 1 for a module without the header."""
     bare = {each.path for each in modules if not _text(tree, each).startswith(HEADER)}
 

@@ -167,6 +167,8 @@ class AgentDefinition(_YamlModel):
     """Description shown to users."""
     node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
     """Types of nodes that the agent works on."""
+    unit: Literal["node", "file"] = "node"
+    """What one job works on: a single node, or all selected nodes of a file."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Maximum number of turns. If null, `runner.max_turns` is used."""
     model: ModelName | None = None

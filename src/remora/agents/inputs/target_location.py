@@ -5,7 +5,8 @@ from typing import Any
 
 from remora.agents.job import Job
 from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, find_node, own_lines
+from remora.code.syntax.nodes import Module, find_node, lines_of_nodes
+from remora.ids import split_node_key
 
 
 def locate_target(
@@ -16,14 +17,16 @@ def locate_target(
     Its keys are `path`, `node`, `key`, `type`, `first`, `last` and `own`. `own` contains the first
     and last line of each range that belongs to the node itself rather than to a nested node. If the
     file does not parse or no longer contains the node, `last_known` is returned.
+
+    A job on several nodes of a file also has the key `nodes`, with the qualnames of these nodes, or
+    an empty list for all nodes of the file. `own` then contains the lines of all these nodes.
     """
     module = parse_module(job.path, source) if source is not None else None
     if isinstance(module, Module):
         node = find_node(module, job.node_id)
         if node is not None:
-            return _target(
-                job, node.line_start, node.line_end, line_ranges(own_lines(module, node.key))
-            )
+            own = lines_of_nodes(module, (node.key,) if job.nodes is None else job.nodes)
+            return _target(job, node.line_start, node.line_end, line_ranges(own))
     return last_known or _target(job, 1, 0, [])
 
 
@@ -47,6 +50,7 @@ def line_ranges(lines: frozenset[int]) -> list[list[int]]:
 
 
 def _target(job: Job, first: int, last: int, own: list[list[int]]) -> dict[str, Any]:
+    selected = {} if job.nodes is None else {"nodes": [split_node_key(key)[1] for key in job.nodes]}
     return {
         "path": job.path,
         "node": job.qualname,
@@ -55,4 +59,5 @@ def _target(job: Job, first: int, last: int, own: list[list[int]]) -> dict[str, 
         "first": first,
         "last": last,
         "own": own,
+        **selected,
     }

@@ -298,6 +298,7 @@ class AgentRunner:
             node_id=self.job.node_id,
             node_name=self.job.node_name,
             qualname=self.job.qualname,
+            nodes=self.job.nodes,
             files=self._changes.contents(),
             findings_before=self.dependencies.findings_before,
             findings_after=cache(self.dependencies.findings_after),  # no check changes a file

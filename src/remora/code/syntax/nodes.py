@@ -1,7 +1,7 @@
 """Nodes of a Python file, which are its functions, its classes and the module itself."""
 
 from bisect import bisect_right
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Literal
 
 import msgspec
@@ -69,6 +69,20 @@ def own_lines(
         if inner.parent == key and (known is None or inner.key in known):
             lines.difference_update(range(inner.line_start, inner.line_end + 1))
     return frozenset(lines)
+
+
+def lines_of_nodes(
+    module: Module, keys: Iterable[NodeKey], known: Container[NodeKey] | None = None
+) -> frozenset[int]:
+    """Return the lines of several nodes, each without its nested nodes, or all lines without keys.
+
+    Nodes that the module does not contain are ignored. `known` is the same as for `own_lines`.
+    """
+    wanted = tuple(keys)
+    if not wanted:
+        return frozenset(range(1, module.line_count + 1))
+    found = (own_lines(module, key, known) for key in wanted if find_node(module, key) is not None)
+    return frozenset[int]().union(*found)
 
 
 def node_at_line(module: Module, line: int) -> NodeKey:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from remora.operations.base import (
     Amount,
@@ -38,7 +38,7 @@ def _load() -> Parts:
     )
 
 
-def _prepare(_tree: Path, _modules: Sequence["Module"]) -> Amount:
+def _prepare(_tree: Path, _modules: Sequence["Module"], _options: Mapping[str, Any]) -> Amount:
     from remora.operations.docstring.docstring_need import needs_docstring
 
     return lambda module, node: int(needs_docstring(module, node))

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from remora.operations.checks import known_keys, node_lines
+from remora.operations.checks import known_keys, lines_worked_on
 from remora.operations.submission import Submission
 
 _SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGNORECASE)
@@ -11,23 +11,23 @@ _SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGN
 
 
 def fewer_findings(submission: Submission) -> str:
-    """Check that the node has fewer findings than before.
+    """Check that the nodes that the job works on have fewer findings than before.
 
     New comments that silence a linter are not allowed.
     """
-    path, key = submission.path, submission.node_id
+    path = submission.path
     contents = submission.files.get(path)
     if contents is None:
         return f"{path} was not changed"
     known = known_keys(path, contents[0])
-    own = [node_lines(path, key, source, known) for source in contents]
+    own = [lines_worked_on(submission, source, known) for source in contents]
     if own[1] is None:
         return f"{path} has no {submission.node_name} any more"
     if _silences(contents[1]) > _silences(contents[0]):
         return f"{path}: a comment silences findings instead of fixing them"
     before = _count(submission.findings_before(path), own[0] or frozenset())
     after = _count(submission.findings_after(path), own[1])
-    return "" if after < before else f"{before} findings on the node before, {after} after"
+    return "" if after < before else f"{before} findings before, {after} after"
 
 
 def _silences(source: bytes | None) -> int:

@@ -1,25 +1,43 @@
 """Number of lint findings in each node, from a single ruff run over all planned files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
-from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.host.ruff.ruff_process import Finding, lint_findings
 
 
-def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
+def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the findings on the lines that belong to a node itself.
 
     Raises ConfigError if ruff fails, which is usually caused by the project's ruff settings.
     """
-    lines: dict[str, list[int]] = {}
+    return _counts(_findings(tree, modules))
+
+
+def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
+    """Return a function that counts a node's findings that can be fixed.
+
+    Unsafe fixes count only if the option `unsafe_fixes` is set. Raises ConfigError if ruff fails.
+    """
+    allowed = ("safe", "unsafe") if options.get("unsafe_fixes") else ("safe",)
+    found = _findings(tree, modules)
+    return _counts([each for each in found if each["fix"] and each["fix"]["applicability"] in allowed])
+
+
+def _findings(tree: Path, modules: Sequence[Module]) -> list[Finding]:
     try:
-        found = lint_findings(tree, [module.path for module in modules]) if modules else []
+        return lint_findings(tree, [module.path for module in modules]) if modules else []
     except HostError as error:  # most likely caused by the project's ruff settings
         hint = "correct the project's ruff settings"
         raise ConfigError(error.message, hint=hint) from error
+
+
+def _counts(found: Sequence[Finding]) -> Amount:
+    lines: dict[str, list[int]] = {}
     for finding in found:
         lines.setdefault(finding["path"], []).append(int(finding["line"]))
     counts: dict[str, dict[str, int]] = {}

@@ -17,11 +17,20 @@ from remora.text import plural
 
 def _load() -> Parts:
     from remora.operations.lint.checks import fewer_findings
-    from remora.operations.lint.lint_need import findings_by_node
+    from remora.operations.lint.host_fix import file_findings, fix_findings
+    from remora.operations.lint.lint_need import all_findings, fixable_findings
+    from remora.tools.host_functions import HostFunction
 
     return Parts(
-        needs={"ruff": Need(prepare=findings_by_node, counts_findings=True)},
+        needs={
+            "ruff": Need(prepare=all_findings, counts_findings=True),
+            "fixable": Need(prepare=fixable_findings, counts_findings=True),
+        },
         checks={"fewer_findings": fewer_findings},
+        host_functions=(
+            HostFunction(function=file_findings, seconds=60.0),
+            HostFunction(function=fix_findings, seconds=120.0),
+        ),
     )
 
 

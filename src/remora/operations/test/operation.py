@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from remora.operations.base import (
     Amount,
@@ -52,7 +52,7 @@ def _load() -> Parts:
     )
 
 
-def _prepare(tree: Path, _modules: Sequence["Module"]) -> Amount:
+def _prepare(tree: Path, _modules: Sequence["Module"], _options: Mapping[str, Any]) -> Amount:
     from remora.operations.test.has_tests import NodesWithTests
     from remora.operations.test.testable_functions import needs_test
 

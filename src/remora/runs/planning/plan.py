@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from remora.agents.definition.agent import Agent
 from remora.agents.definition.agent_yaml import OWN_FOLDER
@@ -48,7 +49,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Planned jobs, ordered by file and line.
+    """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
 
     `skipped` is the number of node-operation pairs without a job. `findings` is the number of lint
     findings on the nodes of lint jobs.
@@ -91,13 +92,24 @@ def make_plan(
     agents: Sequence[Agent],
     needs: Mapping[str, Need],
     selection: Selection,
+    options: Mapping[str, Mapping[str, Any]],
 ) -> Plan:
-    """Return the plan of a run. Raises UsageError if the node glob matches no node."""
+    """Return the plan of a run. Raises UsageError if the node glob matches no node.
+
+    `options` contains the options of each operation.
+    """
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = _wanted(nodes, selection)
-    named = dict.fromkeys(agent.definition.needs for agent in agents)
-    amounts = {name: needs[name].prepare(tree, source.modules) for name in named if name in needs}
-    counting = frozenset(name for name in amounts if needs[name].counts_findings)
+    built_in = {
+        agent.definition.operation: needs[agent.definition.needs]
+        for agent in agents
+        if agent.definition.needs in needs
+    }
+    amounts = {
+        operation: need.prepare(tree, source.modules, options.get(operation, {}))
+        for operation, need in built_in.items()
+    }
+    counting = frozenset(name for name, need in built_in.items() if need.counts_findings)
     planner = _FilePlanner(run_id, tree, agents, wanted, amounts, counting)
     unreadable = list(source.unreadable)
     parts: list[_Part] = []
@@ -136,7 +148,8 @@ class _Part(NamedTuple):
 class _FilePlanner:
     """Plans jobs one file at a time.
 
-    `counting` contains the names of the needs that count findings.
+    `amounts` is keyed by operation, for operations with a built-in need. `counting` contains the
+    operations whose need counts findings.
     """
 
     run_id: str
@@ -153,26 +166,53 @@ class _FilePlanner:
         """
         scripts = NeedScripts(self.tree, module)
         jobs: list[Job] = []
+        together: dict[str, list[Node]] = {}
         chosen: set[NodeKey] = set()
+        full = False
         skipped = found = 0
         for node in (node for node in module.nodes if node.key in self.wanted):
             for agent in self.agents:
-                full = room is not None and len(chosen | {node.key}) > room
-                amount = 0 if full else self._amount(agent, module, node, scripts)
+                left_out = room is not None and len(chosen | {node.key}) > room
+                full = full or left_out
+                amount = 0 if left_out else self._amount(agent, module, node, scripts)
                 if not amount:
                     skipped += 1
                     continue
                 chosen.add(node.key)
-                found += amount if agent.definition.needs in self.counting else 0
-                jobs.append(_job(self.run_id, agent, node))
-        return _Part(jobs, len(chosen), skipped, found)
+                found += amount if agent.definition.operation in self.counting else 0
+                if agent.definition.unit == "file":
+                    together.setdefault(agent.definition.operation, []).append(node)
+                else:
+                    jobs.append(_job(self.run_id, agent, node))
+        files = [
+            self._file_job(agent, module, together[agent.definition.operation], full=full)
+            for agent in self.agents
+            if agent.definition.operation in together
+        ]
+        return _Part([*files, *jobs], len(chosen), skipped, found)
+
+    def _file_job(self, agent: Agent, module: Module, nodes: list[Node], *, full: bool) -> Job:
+        """Return one job for several nodes of a file.
+
+        `full` is true if nodes were left out because of `max_nodes`.
+        """
+        whole = not full and all(
+            node.key in self.wanted and self._is_allowed(agent, node) for node in module.nodes
+        )
+        first = nodes[0] if len(nodes) == 1 and not whole else module.nodes[0]
+        keys = () if whole else tuple(node.key for node in nodes)
+        return replace(_job(self.run_id, agent, first), nodes=keys)
+
+    @staticmethod
+    def _is_allowed(agent: Agent, node: Node) -> bool:
+        return not node.skip and node.node_type in agent.definition.node_types
 
     def _amount(self, agent: Agent, module: Module, node: Node, scripts: NeedScripts) -> int:
-        needs, types = agent.definition.needs, agent.definition.node_types
-        if node.skip or node.node_type not in types:
+        operation = agent.definition.operation
+        if not self._is_allowed(agent, node):
             return 0
-        if needs in self.amounts:
-            return self.amounts[needs](module, node)
+        if operation in self.amounts:
+            return self.amounts[operation](module, node)
         findings = sum(self.amounts[name](module, node) for name in self.counting)
         return int(scripts.needs_work(agent, node, findings))
 

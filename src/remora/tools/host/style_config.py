@@ -41,6 +41,20 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
     return _DEFAULT_WIDTH
 
 
+def black_options(place: ToolTree, path: str) -> list[str] | None:
+    """Return the options with which `ruff format` formats like the configured Black.
+
+    Returns None if Black is not configured.
+    """
+    for black, _ in _settings(place, path):
+        if black:
+            width = black.get("line-length")
+            options = ["--line-length", str(width)] if isinstance(width, int) else []
+            preserve = black.get("skip-string-normalization") is True
+            return options + ["--config", 'format.quote-style="preserve"'] * preserve
+    return None
+
+
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield the settings of Black and ruff in each folder, starting with the nearest folder."""
     parts = path.split("/")[:-1]

@@ -73,6 +73,23 @@ def apply_safe_fixes(
     return {"applied": len(taken), "skipped": rows}
 
 
+def apply_fixes_together(text: Text, findings: Sequence[Finding], *, unsafe: bool) -> bytes:
+    """Return the text with as many of the findings' fixes as can be applied together.
+
+    Unsafe fixes are applied only if `unsafe` is True.
+    """
+    allowed = ("safe", "unsafe") if unsafe else ("safe",)
+    lines = lines_of(text.body)
+    wanted = [
+        (finding, edits_of(text.body, fix, lines))
+        for finding in findings
+        if (fix := finding["fix"]) is not None and fix["applicability"] in allowed
+    ]
+    taken, _ = _without_overlaps(wanted)
+    body, _, _ = _still_parsing(text, taken)
+    return text._replace(body=body).bytes()
+
+
 _FixEdits = tuple[Finding, tuple[Edit, ...]]
 _Skipped = list[tuple[Finding, str]]
 

@@ -39,7 +39,17 @@ def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     content = place.read(path)
     own = _own_lines(path, content, node)
     found = [f for f in ruff_check(place, [path], None, True) if own is None or f["line"] in own]
-    kinds = _kinds(decode(path, content).body, found, own) if found else []
+    return describe_findings(decode(path, content).body, found, own)
+
+
+def describe_findings(
+    body: str, found: Sequence[Finding], own: frozenset[int] | None = None
+) -> dict[str, Any]:
+    """Return findings as `node_findings` returns them.
+
+    If `own` is given, fixes that change other lines count as `none`.
+    """
+    kinds = _kinds(body, found, own) if found else []
     described = [_described(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
     counts = Counter(finding["code"] for finding in found)
     return {

@@ -67,6 +67,35 @@ def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
     return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout or content
 
 
+def fix_text(
+    place: ToolTree, path: str, content: bytes, *, unsafe: bool = False, unfixable: Sequence[str] = ()
+) -> bytes:
+    """Return `content` as `ruff check --fix` would leave it in the file at `path`.
+
+    Rules in `unfixable` are not fixed.
+    """
+    isolated = not is_configured(place, path)
+    options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only"]
+    options += ["--unsafe-fixes"] if unsafe else ["--no-unsafe-fixes"]
+    options += ["--unfixable", ",".join(unfixable)] if unfixable else []
+    options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
+    return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout
+
+
+def format_text(
+    place: ToolTree, path: str, content: bytes, options: Sequence[str] | None = None
+) -> bytes:
+    """Return `content` as `ruff format` would leave it in the file at `path`.
+
+    If `options` is given, ruff's configuration in the tree is ignored. Raises HostError if the
+    content does not parse.
+    """
+    isolated = options is not None or not is_configured(place, path)
+    words = ["format", "--no-cache", "--quiet", *_source_of_rules(place, isolated=isolated)]
+    words += ["--force-exclude", *(options or ()), "--stdin-filename", path, "-"]
+    return _ruff(place, words, content).stdout
+
+
 def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
     return finding["path"], finding["line"], finding["column"], finding["code"]
 
