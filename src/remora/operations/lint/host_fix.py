@@ -8,16 +8,21 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.lint.formatting import format_as_before
+from remora.operations.lint.formatting import formatter
+from remora.operations.lint.recipes.apply import apply_recipes
+from remora.operations.lint.recipes.base import parse_source
+from remora.operations.lint.recipes.catalog import recipes_for
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text
+from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20
-_MAX_TRIES = 8
+_MAX_UNFIXABLE = 8
+_MAX_RECIPE_PASSES = 4
 
 
 def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -34,27 +39,23 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
 def fix_findings(
     place: ToolTree, path: str, nodes: list[str], unsafe: bool = False
 ) -> dict[str, Any]:
-    """Fix all findings of a file that have a fix, or only the findings on the lines of `nodes`.
+    """Fix the findings of a file, or only the findings on the lines of `nodes`.
 
-    The whole file is fixed as `ruff check --fix` fixes it. For nodes, fixes may also change other
-    lines of the file, for example to add an import. Unsafe fixes are applied only if `unsafe` is
-    True. Fixes that would add findings are left out. If the file was formatted before, it is
-    formatted again.
+    The whole file is first fixed as `ruff check --fix` fixes it. For nodes, fixes may also change
+    other lines of the file, for example to add an import. Recipes then fix findings that ruff has
+    no fix for. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
+    left out. A file that was formatted before is formatted again.
 
     Returns the counts of the fixed findings by code in `fixed`, and the result of `file_findings`
     for the new content in `left`.
     """
     content = place.read(path)
-    before = check_text(place, path, content)
-    if nodes:
-        fixed = _fix_nodes(place, path, content, nodes, unsafe=unsafe)
-    else:
-        fixed = _fix_file(place, path, content, before, unsafe=unsafe)
-    after = check_text(place, path, fixed)
+    fixer = _Fixer(place, path, content, nodes, unsafe=unsafe)
+    fixed = fixer.with_recipes(fixer.with_ruff_fixes())
     if fixed != content:
         place.write(path, fixed)
-    gone = Counter(finding["code"] for finding in _on_nodes(path, content, before, nodes))
-    left = _on_nodes(path, fixed, after, nodes)
+    left = fixer.targets(fixed, fixer.check(fixed))
+    gone = Counter(finding["code"] for finding in fixer.targets(content, fixer.before))
     gone.subtract(finding["code"] for finding in left)
     return {
         "fixed": {code: number for code, number in sorted(gone.items()) if number > 0},
@@ -62,81 +63,106 @@ def fix_findings(
     }
 
 
+class _Fixer:
+    """Fixes the findings of one file. `before` contains the findings of `content`."""
+
+    def __init__(
+        self, place: ToolTree, path: str, content: bytes, nodes: Sequence[str], *, unsafe: bool
+    ) -> None:
+        self._place = place
+        self._path = path
+        self._content = content
+        self._nodes = nodes
+        self._unsafe = unsafe
+        self._formatted = formatter(place, path, decode(path, content))
+        self.before = self.check(content)
+
+    def check(self, content: bytes) -> list[Finding]:
+        return check_text(self._place, self._path, content)
+
+    def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
+        """Return the findings that are to be fixed in a version of the file."""
+        return _on_nodes(self._path, content, findings, self._nodes)
+
+    def with_ruff_fixes(self) -> bytes:
+        return self._fix_nodes() if self._nodes else self._fix_file()
+
+    def with_recipes(self, content: bytes) -> bytes:
+        """Apply recipes to the findings that ruff cannot fix, until no recipe applies."""
+        recipes, width = recipes_for(unsafe=self._unsafe), width_of(self._place, self._path)
+        for _ in range(_MAX_RECIPE_PASSES):
+            text, present = decode(self._path, content), self.check(content)
+            wanted = [each for each in self.targets(content, present) if each["code"] in recipes]
+            if not wanted:
+                break
+            changed = apply_recipes(
+                parse_source(self._path, text.body, width),
+                wanted,
+                recipes,
+                lambda body: self.check(self._formatted(body)),
+                present,
+            )
+            if changed == text.body:
+                break
+            content = self._formatted(changed)
+        return content
+
+    def _fix_file(self) -> bytes:
+        """Fix the whole file as ruff does. If fixes add findings, leave out their rules."""
+        unfixable: list[str] = []
+        while len(unfixable) <= _MAX_UNFIXABLE:
+            fixed = self._fix_with_ruff(unfixable)
+            after = self.check(fixed)
+            if not new_findings(self.before, after):
+                return fixed
+            cause = self._cause_of_new_findings(after, unfixable)
+            if cause is None:
+                break
+            unfixable.append(cause)
+        return self._content
+
+    def _fix_with_ruff(self, unfixable: Sequence[str]) -> bytes:
+        fixed = fix_text(
+            self._place, self._path, self._content, unsafe=self._unsafe, unfixable=unfixable
+        )
+        return self._formatted(decode(self._path, fixed).body)
+
+    def _cause_of_new_findings(self, after: list[Finding], unfixable: Sequence[str]) -> str | None:
+        """Return the rule without whose fixes the fewest findings are new, or None."""
+        fixed = Counter(finding["code"] for finding in self.before)
+        fixed.subtract(finding["code"] for finding in after)
+        least, cause = len(new_findings(self.before, after)), None
+        for code in sorted(code for code, number in fixed.items() if number > 0):
+            tried = self._fix_with_ruff([*unfixable, code])
+            extra = len(new_findings(self.before, self.check(tried)))
+            if extra < least:
+                least, cause = extra, code
+        return cause
+
+    def _fix_nodes(self) -> bytes:
+        """Fix the findings of some nodes, and the findings that these fixes add anywhere."""
+        fixed = self._content
+        for _ in range(_MAX_PASSES):
+            present = self.check(fixed)
+            own = {id(each) for each in self.targets(fixed, present)}
+            own |= {id(each) for each in new_findings(self.before, present)}
+            wanted = [each for each in present if id(each) in own]
+            changed = apply_fixes_together(
+                decode(self._path, fixed), wanted, unsafe=self._unsafe
+            )
+            if changed == fixed:
+                break
+            fixed = changed
+        return self._formatted(decode(self._path, fixed).body)
+
+
 def _on_nodes(
     path: str, content: bytes, findings: list[Finding], nodes: Sequence[str]
 ) -> list[Finding]:
     if not nodes:
         return findings
-    own = _lines(path, content, nodes)
-    return [finding for finding in findings if finding["line"] in own]
-
-
-def _lines(path: str, content: bytes, nodes: Sequence[str]) -> frozenset[int]:
     module = parse_module(path, content)
     if not isinstance(module, Module):
         raise HostError(f"{path}: {module.detail}")
-    return lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
-
-
-def _fix_file(
-    place: ToolTree, path: str, content: bytes, before: list[Finding], *, unsafe: bool
-) -> bytes:
-    """Fix the whole file. If fixes add findings, leave out the rules that cause them."""
-    unfixable: tuple[str, ...] = ()
-    for _ in range(_MAX_TRIES):
-        fixed = _tidied(place, path, content, unsafe=unsafe, unfixable=unfixable)
-        after = check_text(place, path, fixed)
-        if not new_findings(before, after):
-            return fixed
-        cause = _cause(place, path, content, before, after, unsafe=unsafe, unfixable=unfixable)
-        if cause is None:
-            break
-        unfixable += (cause,)
-    return content
-
-
-def _tidied(
-    place: ToolTree, path: str, content: bytes, *, unsafe: bool, unfixable: Sequence[str] = ()
-) -> bytes:
-    fixed = fix_text(place, path, content, unsafe=unsafe, unfixable=unfixable)
-    return format_as_before(place, path, content, fixed)
-
-
-def _cause(
-    place: ToolTree,
-    path: str,
-    content: bytes,
-    before: list[Finding],
-    after: list[Finding],
-    *,
-    unsafe: bool,
-    unfixable: tuple[str, ...],
-) -> str | None:
-    """Return the fixed rule without whose fixes the fewest findings are new, or None."""
-    fixed = Counter(finding["code"] for finding in before)
-    fixed.subtract(finding["code"] for finding in after)
-    least, best = len(new_findings(before, after)), None
-    for code in sorted(code for code, number in fixed.items() if number > 0):
-        tried = _tidied(place, path, content, unsafe=unsafe, unfixable=(*unfixable, code))
-        extra = len(new_findings(before, check_text(place, path, tried)))
-        if extra < least:
-            least, best = extra, code
-    return best
-
-
-def _fix_nodes(
-    place: ToolTree, path: str, content: bytes, nodes: Sequence[str], *, unsafe: bool
-) -> bytes:
-    """Fix the findings of some nodes, and the findings that these fixes add anywhere."""
-    before = check_text(place, path, content)
-    fixed = content
-    for _ in range(_MAX_PASSES):
-        present = check_text(place, path, fixed)
-        added = [id(finding) for finding in new_findings(before, present)]
-        own = _lines(path, fixed, nodes)
-        wanted = [each for each in present if each["line"] in own or id(each) in added]
-        text = apply_fixes_together(decode(path, fixed), wanted, unsafe=unsafe)
-        if text == fixed:
-            break
-        fixed = text
-    return format_as_before(place, path, content, fixed)
+    own = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
+    return [finding for finding in findings if finding["line"] in own]

@@ -7,6 +7,7 @@ from typing import Any
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
+from remora.operations.lint.recipes.catalog import recipes_for
 from remora.tools.host.ruff.ruff_process import Finding, lint_findings
 
 
@@ -21,11 +22,18 @@ def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, A
 def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts a node's findings that can be fixed.
 
-    Unsafe fixes count only if the option `unsafe_fixes` is set. Raises ConfigError if ruff fails.
+    A finding can be fixed if ruff has a fix or if there is a recipe. Unsafe fixes count only if the
+    option `unsafe_fixes` is set. Raises ConfigError if ruff fails.
     """
-    allowed = ("safe", "unsafe") if options.get("unsafe_fixes") else ("safe",)
-    found = _findings(tree, modules)
-    return _counts([each for each in found if each["fix"] and each["fix"]["applicability"] in allowed])
+    unsafe = bool(options.get("unsafe_fixes"))
+    recipes = recipes_for(unsafe=unsafe)
+    allowed = ("safe", "unsafe") if unsafe else ("safe",)
+
+    def can_be_fixed(finding: Finding) -> bool:
+        fix = finding["fix"]
+        return finding["code"] in recipes or (fix is not None and fix["applicability"] in allowed)
+
+    return _counts([each for each in _findings(tree, modules) if can_be_fixed(each)])
 
 
 def _findings(tree: Path, modules: Sequence[Module]) -> list[Finding]:

@@ -1,0 +1,1 @@
+"""Recipes, which fix findings that ruff has no fix for."""

@@ -1,0 +1,253 @@
+"""Recipes and the source that they edit."""
+
+import ast
+import io
+import tokenize
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from remora.errors import HostError
+from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.text_edits import Edit
+from remora.tools.host.text_lines import Line, lines_of, newline_of, offset
+
+
+@dataclass(frozen=True)
+class PythonSource:
+    """The text of a Python file with its syntax tree.
+
+    `width` is the maximum line length. Edits are made in offsets of `body`.
+    """
+
+    path: str
+    body: str
+    tree: ast.Module
+    width: int
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        return lines_of(self.body)
+
+    @cached_property
+    def newline(self) -> str:
+        return newline_of(self.body)
+
+    def line(self, number: int) -> str:
+        """Return a line, counted from 1, without its line ending."""
+        line = self.lines[number - 1]
+        return self.body[line.start : line.stop]
+
+    def position(self, line: int, column: int) -> int:
+        """Return the offset of a line and column as ruff counts them, both from 1."""
+        return offset(self.body, self.lines, line, column)
+
+    def span(self, node: ast.expr | ast.stmt | ast.excepthandler) -> tuple[int, int]:
+        """Return the offsets of a node's first character and of the character after its last."""
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self._at(node.lineno, node.col_offset), self._at(
+            node.end_lineno, node.end_col_offset
+        )
+
+    def text(self, node: ast.expr | ast.stmt) -> str:
+        start, stop = self.span(node)
+        return self.body[start:stop]
+
+    def _at(self, line: int, column: int) -> int:
+        """Return the offset of a position in the tree, whose columns count bytes."""
+        text = self.line(line)
+        if text.isascii():
+            return self.lines[line - 1].start + column
+        return self.lines[line - 1].start + len(text.encode()[:column].decode())
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def written_attributes(self) -> frozenset[str]:
+        """Names of the attributes that are assigned or deleted anywhere in the file."""
+        return frozenset(
+            node.attr
+            for node in self.nodes
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        )
+
+    @cached_property
+    def bound_names(self) -> frozenset[str]:
+        """Names that the file binds in any scope, other than by `from MODULE import NAME`."""
+        found: set[str] = set()
+        for node in self.nodes:
+            match node:
+                case ast.ImportFrom():
+                    found.update(each.asname for each in node.names if each.asname)
+                case ast.Import():
+                    found.update((each.asname or each.name).split(".")[0] for each in node.names)
+                case ast.Name(ctx=ast.Store() | ast.Del()):
+                    found.add(node.id)
+                case ast.arg():
+                    found.add(node.arg)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    found.add(node.name)
+                case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                    found.add(name)
+        return frozenset(found)
+
+    @cached_property
+    def imported_names(self) -> frozenset[tuple[str, str, bool]]:
+        """Module, name and whether the import is at module level, for `from MODULE import NAME`."""
+        top = set(map(id, self.tree.body))
+        return frozenset(
+            (f"{'.' * node.level}{node.module or ''}", each.name, id(node) in top)
+            for node in self.nodes
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+            if each.asname is None
+        )
+
+    @cached_property
+    def comments(self) -> dict[int, int]:
+        """The column of the comment in each line that has one."""
+        try:
+            tokens = list(tokenize.generate_tokens(io.StringIO(self.body).readline))
+        except (tokenize.TokenError, SyntaxError):
+            return {}
+        return {each.start[0]: each.start[1] for each in tokens if each.type == tokenize.COMMENT}
+
+    @cached_property
+    def _docstring_lines(self) -> dict[int, ast.Constant]:
+        found = filter(None, map(docstring_of, self.nodes))
+        return {
+            line: literal
+            for literal in found
+            for line in range(literal.lineno, (literal.end_lineno or 0) + 1)
+        }
+
+    @cached_property
+    def _continued_strings(self) -> frozenset[int]:
+        return frozenset(
+            line
+            for node in self.nodes
+            if isinstance(node, ast.Constant | ast.JoinedStr)
+            for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
+        )
+
+    def docstring_at(self, line: int) -> ast.Constant | None:
+        """Return the literal of the docstring that a line belongs to, or None."""
+        return self._docstring_lines.get(line)
+
+    def starts_in_string(self, line: int) -> bool:
+        """Return True if a line starts inside a string."""
+        return line in self._continued_strings
+
+    def enclosing(self, at: int) -> list[ast.AST]:
+        """Return the nodes whose span contains an offset, from the module to the innermost."""
+        found: list[ast.AST] = [self.tree]
+        while True:
+            inner = next((node for node in _children(found[-1]) if self._holds(node, at)), None)
+            if inner is None:
+                return found
+            found.append(inner)
+
+    def _holds(self, node: ast.AST, at: int) -> bool:
+        if not isinstance(node, ast.expr | ast.stmt | ast.excepthandler):
+            return False
+        first = node.lineno
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min([first, *(each.lineno for each in node.decorator_list)])
+        line = bisect_right(self.lines, at, key=lambda each: each.start)
+        if not first <= line <= (node.end_lineno or 0):
+            return False
+        start, stop = self.span(node)
+        return first < node.lineno or start <= at < stop
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below `node` that have a position, without those in between that have none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr | ast.stmt | ast.excepthandler):
+            yield child
+        else:
+            yield from _children(child)
+
+
+Verify = Callable[[PythonSource, PythonSource], bool]
+"""Returns True if the second version of a file does the same as the first."""
+
+
+@dataclass(frozen=True)
+class RecipeFix:
+    """The edits that fix a finding. `imports` contains the names that they need, with modules."""
+
+    edits: tuple[Edit, ...]
+    imports: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Fixes the findings of some rules.
+
+    `fix` returns the fix of a finding, or None if the recipe does not apply to it. `keeps` verifies
+    the version with all fixes of the recipe. If `unsafe` is true, the recipe is used only if unsafe
+    fixes are permitted.
+    """
+
+    codes: tuple[str, ...]
+    fix: Callable[[PythonSource, Finding], RecipeFix | None]
+    keeps: Verify
+    unsafe: bool = False
+
+
+def parse_source(path: str, body: str, width: int) -> PythonSource:
+    """Return the source with its syntax tree. Raises HostError if it does not parse."""
+    from remora.code.syntax.source import parse_text
+
+    tree = parse_text(body)
+    if not isinstance(tree, ast.Module):
+        raise HostError(f"{path}: {tree}")
+    return PythonSource(path, body, tree, width)
+
+
+def same_tree(before: PythonSource, after: PythonSource) -> bool:
+    """Return True if two versions have the same syntax tree, so they differ only in layout."""
+    return ast.dump(before.tree) == ast.dump(after.tree)
+
+
+def same_tree_but_docstrings(before: PythonSource, after: PythonSource) -> bool:
+    """Return True if two versions have the same syntax tree except for the texts of docstrings."""
+    return _without_docstrings(before.tree) == _without_docstrings(after.tree)
+
+
+def same_docstring_words(before: PythonSource, after: PythonSource) -> bool:
+    """Return True if two versions differ only in layout and in white space within docstrings."""
+    words = [[text.split() for text in docstrings(each.tree)] for each in (before, after)]
+    return words[0] == words[1] and same_tree_but_docstrings(before, after)
+
+
+def docstrings(tree: ast.Module) -> list[str]:
+    """Return all docstrings of a module, in source order."""
+    return [each.value for node in ast.walk(tree) if (each := docstring_of(node)) is not None]
+
+
+def docstring_of(node: ast.AST) -> ast.Constant | None:
+    """Return the literal of a node's docstring, or None."""
+    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    first = node.body[0] if node.body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return first.value if isinstance(first.value.value, str) else None
+    return None
+
+
+def _without_docstrings(tree: ast.Module) -> str:
+    texts = [(each, each.value) for node in ast.walk(tree) if (each := docstring_of(node))]
+    try:
+        for literal, _ in texts:
+            literal.value = ""
+        return ast.dump(tree)
+    finally:
+        for literal, value in texts:
+            literal.value = value

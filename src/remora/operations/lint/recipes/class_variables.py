@@ -1,0 +1,96 @@
+"""Recipe for RUF012: annotates mutable class attributes with `ClassVar`."""
+
+import ast
+
+from remora.operations.lint.recipes.base import PythonSource, Recipe, RecipeFix
+from remora.operations.lint.recipes.imports import is_free
+from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.text_edits import Edit
+
+_SIMPLE = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
+
+
+def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
+    """Return the edits that annotate an attribute, unless instances may have their own value."""
+    at = source.position(finding["line"], finding["column"])
+    around = source.enclosing(at)
+    statement = next((node for node in reversed(around) if isinstance(node, ast.stmt)), None)
+    owner = next((node for node in reversed(around) if isinstance(node, ast.ClassDef)), None)
+    if owner is None or not is_free(source, "typing", "ClassVar"):
+        return None
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name) as target]):
+            if name in source.written_attributes:
+                return None
+            end = source.span(target)[1]
+            edit = Edit(end, end, f": {_annotation(statement.value)}")
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            if name in source.written_attributes:
+                return None
+            start, stop = source.span(statement.annotation)
+            edit = Edit(start, stop, f"ClassVar[{source.body[start:stop]}]")
+        case _:
+            return None
+    return RecipeFix((edit,), frozenset({("typing", "ClassVar")}))
+
+
+def _annotation(value: ast.expr) -> str:
+    known = _type(value)
+    return f"ClassVar[{known}]" if known else "ClassVar"
+
+
+def _type(value: ast.expr) -> str | None:
+    """Return the type of a literal whose items all have one simple type."""
+    match value:
+        case ast.List(elts=items) if (inner := _common(items)) is not None:
+            return f"list[{inner}]"
+        case ast.Set(elts=items) if (inner := _common(items)) is not None:
+            return f"set[{inner}]"
+        case ast.Dict(keys=keys, values=values):
+            key = _common([each for each in keys if each is not None]) if None not in keys else None
+            inner = _common(values)
+            return f"dict[{key}, {inner}]" if key and inner else None
+    return None
+
+
+def _common(items: list[ast.expr]) -> str | None:
+    kinds = {
+        _SIMPLE.get(type(each.value)) if isinstance(each, ast.Constant) else None for each in items
+    }
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _keeps(before: PythonSource, after: PythonSource) -> bool:
+    """Return True if only annotations with `ClassVar` and its import were added."""
+    return _bare(before.tree) == _bare(after.tree)
+
+
+def _bare(tree: ast.Module) -> str:
+    """Return the tree without `ClassVar` in annotations and without its import."""
+    return ast.dump(_Bare().visit(ast.parse(ast.unparse(tree))))
+
+
+class _Bare(ast.NodeTransformer):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802 - visitor protocol
+        match node.annotation:
+            case ast.Subscript(value=ast.Name(id="ClassVar"), slice=inner):
+                node.annotation = inner
+            case ast.Name(id="ClassVar"):
+                pass
+            case _:
+                return node
+        if node.value is None:
+            return node
+        return ast.Assign(targets=[node.target], value=node.value, lineno=0)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802 - visitor protocol
+        return ast.Assign(targets=node.targets, value=node.value, lineno=0)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:  # noqa: N802
+        if node.module == "typing":
+            node.names = [each for each in node.names if each.name != "ClassVar"]
+            node.names.sort(key=lambda each: each.name)
+        return node if node.names else None
+
+
+CLASS_VARIABLES = Recipe(codes=("RUF012",), fix=annotate, keeps=_keeps)

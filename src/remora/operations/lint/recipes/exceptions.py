@@ -1,0 +1,98 @@
+"""Recipes for `raise` and `except` statements."""
+
+import ast
+import re
+from collections import Counter
+
+from remora.operations.lint.recipes.base import PythonSource, Recipe, RecipeFix
+from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.text_edits import Edit
+
+_NAMES = ("err", "error", "exc", "e", "ex", "exception")
+
+
+def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
+    """B904: raise from the exception that is being handled.
+
+    Tracebacks keep showing that exception. Only the text between the two tracebacks changes.
+    """
+    at = source.position(finding["line"], finding["column"])
+    around = source.enclosing(at)
+    raised = next((node for node in reversed(around) if isinstance(node, ast.Raise)), None)
+    handler = next(
+        (node for node in reversed(around) if isinstance(node, ast.ExceptHandler)), None
+    )
+    if raised is None or raised.exc is None or raised.cause or handler is None:
+        return None
+    end = source.span(raised)[1]
+    if handler.name:
+        if _is_rebound(handler, handler.name):
+            return None
+        return RecipeFix((Edit(end, end, f" from {handler.name}"),))
+    name = _new_name(source, handler, around)
+    if name is None or handler.type is None:
+        return None
+    named = source.span(handler.type)[1]
+    closing = re.match(r"\s*\)?", source.body[named:])
+    shut = source.body.find(":", named)
+    if closing is None or source.body[named:shut].strip() not in ("", ")"):
+        return None
+    return RecipeFix((Edit(shut, shut, f" as {name}"), Edit(end, end, f" from {name}")))
+
+
+def _is_rebound(handler: ast.ExceptHandler, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+        for node in ast.walk(handler)
+    )
+
+
+def _new_name(
+    source: PythonSource, handler: ast.ExceptHandler, around: list[ast.AST]
+) -> str | None:
+    """Return the name that the file's handlers use most, if it is free in the function."""
+    used = Counter(
+        node.name
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ExceptHandler) and node.name in _NAMES
+    )
+    function = next(
+        (
+            node
+            for node in reversed(around)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        ),
+        source.tree,
+    )
+    taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    taken |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    taken |= {
+        node.name or ""
+        for node in ast.walk(function)
+        if isinstance(node, ast.ExceptHandler) and node is not handler and _is_around(node, handler)
+    }
+    wanted = [name for name, _ in used.most_common()] + list(_NAMES)
+    return next((name for name in wanted if name not in taken), None)
+
+
+def _is_around(outer: ast.ExceptHandler, inner: ast.ExceptHandler) -> bool:
+    return any(node is inner for node in ast.walk(outer)) or any(
+        node is outer for node in ast.walk(inner)
+    )
+
+
+def _same_but_causes(before: PythonSource, after: PythonSource) -> bool:
+    return _without_causes(before.tree) == _without_causes(after.tree)
+
+
+def _without_causes(tree: ast.Module) -> str:
+    copy = ast.parse(ast.unparse(tree))
+    for node in ast.walk(copy):
+        if isinstance(node, ast.Raise):
+            node.cause = None
+        elif isinstance(node, ast.ExceptHandler):
+            node.name = None
+    return ast.dump(copy)
+
+
+CHAINED = Recipe(codes=("B904",), fix=chain, keeps=_same_but_causes)

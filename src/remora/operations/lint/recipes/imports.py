@@ -1,0 +1,89 @@
+"""Edits that import the names that fixes need."""
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from remora.operations.lint.recipes.base import PythonSource, docstring_of
+from remora.tools.host.ruff.text_edits import Edit
+
+
+def is_free(source: PythonSource, module: str, name: str) -> bool:
+    """Return True if `name` can be imported, or is already imported, from `module`.
+
+    A module that uses the name for anything else cannot import it.
+    """
+    return name not in source.bound_names and all(
+        known == module and top
+        for known, imported, top in source.imported_names
+        if imported == name
+    )
+
+
+def import_edits(source: PythonSource, needed: frozenset[tuple[str, str]]) -> Iterator[Edit]:
+    """Yield the edits that import names, given as `(module, name)`, unless they are imported."""
+    modules: dict[str, set[str]] = {}
+    for module, name in needed:
+        modules.setdefault(module, set()).add(name)
+    for module, names in sorted(modules.items()):
+        present = [
+            node
+            for node in source.tree.body
+            if isinstance(node, ast.ImportFrom) and node.module == module and node.level == 0
+        ]
+        known = {each.name for node in present for each in node.names if each.asname is None}
+        missing = sorted(names - known)
+        if not missing:
+            continue
+        whole = next((node for node in present if _is_one_line(source, node)), None)
+        if whole is not None:
+            spelled = [f"{e.name} as {e.asname}" if e.asname else e.name for e in whole.names]
+            listed = ", ".join(sorted([*spelled, *missing], key=str.lower))
+            start, stop = source.span(whole)
+            yield Edit(start, stop, f"from {module} import {listed}")
+        else:
+            at = _place(source, module)
+            yield Edit(at, at, f"from {module} import {', '.join(missing)}{source.newline}")
+
+
+def _is_one_line(source: PythonSource, node: ast.ImportFrom) -> bool:
+    return node.lineno == node.end_lineno and "(" not in source.text(node)
+
+
+def _place(source: PythonSource, module: str) -> int:
+    """Return the offset of the line that a new import goes before."""
+    line = 1
+    body = source.tree.body
+    if docstring_of(source.tree) is not None:
+        line = (body[0].end_lineno or 0) + 1
+    else:
+        while line <= len(source.lines) and source.line(line).startswith("#"):
+            line += 1
+    for node in body:
+        if docstring_of(source.tree) is not None and node is body[0]:
+            continue
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            break
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not is_future and not (_is_standard(node) and _first_module(node) <= (module, "")):
+            if not _is_standard(node):
+                line = max(line, node.lineno)
+                break
+            continue
+        line = (node.end_lineno or 0) + 1
+    return source.lines[line - 1].start if line <= len(source.lines) else len(source.body)
+
+
+def _is_standard(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.level == 0 and (node.module or "").split(".")[0] in sys.stdlib_module_names
+    return isinstance(node, ast.Import) and all(
+        each.name.split(".")[0] in sys.stdlib_module_names for each in node.names
+    )
+
+
+def _first_module(node: ast.stmt) -> tuple[str, str]:
+    """Return a key that sorts a plain import before imports from modules."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module or "", ""
+    return "", node.names[0].name if isinstance(node, ast.Import) else ""
