@@ -18,7 +18,14 @@ from remora.files.project_files import project_files
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
-from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
+from remora.runs.planning.plan import (
+    MAX_JOBS,
+    AgentWithOptions,
+    Plan,
+    Selection,
+    make_plan,
+    read_modules,
+)
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
@@ -61,10 +68,11 @@ def prepare(
             selection = Selection(
                 paths=paths, node=request.node, max_nodes=request.max_nodes, changed=changed
             )
-        plan = make_plan(
-            run_id, base.folder, source, agents, project.operations.needs, selection,
-            {agent.definition.operation: options_for(config, agent.definition.operation, request) for agent in agents},
-        )  # fmt: skip
+        work = [
+            AgentWithOptions(agent, options_for(config, agent.definition.operation, request))
+            for agent in agents
+        ]
+        plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
     except BaseException:
         try_remove_tree(base.folder)
         raise

@@ -14,12 +14,11 @@ def locate_target(
 ) -> dict[str, Any]:
     """Return the `target` input for scripts.
 
-    Its keys are `path`, `node`, `key`, `type`, `first`, `last` and `own`. `own` contains the first
-    and last line of each range that belongs to the node itself rather than to a nested node. If the
-    file does not parse or no longer contains the node, `last_known` is returned.
-
-    A job on several nodes of a file also has the key `nodes`, with the qualnames of these nodes, or
-    an empty list for all nodes of the file. `own` then contains the lines of all these nodes.
+    Its keys are `path`, `node`, `key`, `type`, `first`, `last`, `own` and `nodes`. `nodes` contains
+    the qualnames of the nodes that the job works on, and is empty for all nodes of the file. `own`
+    contains the first and last line of each range that belongs to these nodes rather than to a
+    nested node. If the file does not parse or no longer contains the node, `last_known` is
+    returned.
     """
     module = parse_module(job.path, source) if source is not None else None
     if isinstance(module, Module):
@@ -50,7 +49,7 @@ def line_ranges(lines: frozenset[int]) -> list[list[int]]:
 
 
 def _target(job: Job, first: int, last: int, own: list[list[int]]) -> dict[str, Any]:
-    selected = {} if job.nodes is None else {"nodes": [split_node_key(key)[1] for key in job.nodes]}
+    nodes = (job.node_id,) if job.nodes is None else job.nodes
     return {
         "path": job.path,
         "node": job.qualname,
@@ -59,5 +58,5 @@ def _target(job: Job, first: int, last: int, own: list[list[int]]) -> dict[str, 
         "first": first,
         "last": last,
         "own": own,
-        **selected,
+        "nodes": [split_node_key(key)[1] for key in nodes],
     }

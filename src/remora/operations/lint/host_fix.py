@@ -10,8 +10,9 @@ from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.formatting import formatter
 from remora.operations.lint.recipes.apply import apply_recipes
-from remora.operations.lint.recipes.base import parse_source
+from remora.operations.lint.recipes.base import Conventions, parse_source
 from remora.operations.lint.recipes.catalog import recipes_for
+from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.node_findings import describe_findings
@@ -23,6 +24,7 @@ from remora.tools.tree import ToolTree
 _MAX_PASSES = 20
 _MAX_UNFIXABLE = 8
 _MAX_RECIPE_PASSES = 4
+_OLDEST = 10  # supported versions of Python
 
 
 def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -89,14 +91,17 @@ class _Fixer:
 
     def with_recipes(self, content: bytes) -> bytes:
         """Apply recipes to the findings that ruff cannot fix, until no recipe applies."""
-        recipes, width = recipes_for(unsafe=self._unsafe), width_of(self._place, self._path)
+        recipes = recipes_for(unsafe=self._unsafe)
+        conventions = Conventions(
+            width=width_of(self._place, self._path), oldest=oldest_minor(self._place) or _OLDEST
+        )
         for _ in range(_MAX_RECIPE_PASSES):
             text, present = decode(self._path, content), self.check(content)
             wanted = [each for each in self.targets(content, present) if each["code"] in recipes]
             if not wanted:
                 break
             changed = apply_recipes(
-                parse_source(self._path, text.body, width),
+                parse_source(self._path, text.body, conventions),
                 wanted,
                 recipes,
                 lambda body: self.check(self._formatted(body)),
@@ -147,9 +152,7 @@ class _Fixer:
             own = {id(each) for each in self.targets(fixed, present)}
             own |= {id(each) for each in new_findings(self.before, present)}
             wanted = [each for each in present if id(each) in own]
-            changed = apply_fixes_together(
-                decode(self._path, fixed), wanted, unsafe=self._unsafe
-            )
+            changed = apply_fixes_together(decode(self._path, fixed), wanted, unsafe=self._unsafe)
             if changed == fixed:
                 break
             fixed = changed

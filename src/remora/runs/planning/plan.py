@@ -63,6 +63,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: tuple[dict[str, Any], ...] = ()
 
 
+class AgentWithOptions(NamedTuple):
+    """An agent and the options that its scripts receive."""
+
+    agent: Agent
+    options: Mapping[str, Any]
+
+
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """The selected files of a base, divided into parsed modules and unreadable files."""
 
@@ -89,28 +96,22 @@ def make_plan(
     run_id: str,
     tree: Path,
     source: Source,
-    agents: Sequence[Agent],
+    agents: Sequence[AgentWithOptions],
     needs: Mapping[str, Need],
     selection: Selection,
-    options: Mapping[str, Mapping[str, Any]],
 ) -> Plan:
-    """Return the plan of a run. Raises UsageError if the node glob matches no node.
-
-    `options` contains the options of each operation.
-    """
+    """Return the plan of a run. Raises UsageError if the node glob matches no node."""
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = _wanted(nodes, selection)
-    built_in = {
-        agent.definition.operation: needs[agent.definition.needs]
-        for agent in agents
-        if agent.definition.needs in needs
-    }
-    amounts = {
-        operation: need.prepare(tree, source.modules, options.get(operation, {}))
-        for operation, need in built_in.items()
-    }
-    counting = frozenset(name for name, need in built_in.items() if need.counts_findings)
-    planner = _FilePlanner(run_id, tree, agents, wanted, amounts, counting)
+    amounts: dict[str, Amount] = {}
+    counting: set[str] = set()
+    for agent, options in agents:
+        need = needs.get(agent.definition.needs)
+        if need is not None:
+            amounts[agent.definition.operation] = need.prepare(tree, source.modules, options)
+            counting |= {agent.definition.operation} if need.counts_findings else set()
+    every = [agent for agent, _ in agents]
+    planner = _FilePlanner(run_id, tree, every, wanted, amounts, frozenset(counting))
     unreadable = list(source.unreadable)
     parts: list[_Part] = []
     for module in source.modules:
@@ -127,7 +128,7 @@ def make_plan(
             )
     return Plan(
         jobs=tuple(job for part in parts for job in part.jobs),
-        operations=tuple(agent.definition.operation for agent in agents),
+        operations=tuple(agent.definition.operation for agent in every),
         nodes=len(nodes),
         skipped=sum(part.skipped for part in parts),
         findings=sum(part.findings for part in parts),

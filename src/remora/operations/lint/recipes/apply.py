@@ -58,7 +58,7 @@ class _Trial:
     def _passes(self, proposals: Sequence[_Proposal]) -> bool:
         body = self.result(proposals)
         try:
-            after = parse_source(self.source.path, body, self.source.width)
+            after = parse_source(self.source.path, body, self.source.conventions)
         except HostError:
             return False
         found = self.check(body)
@@ -79,7 +79,7 @@ class _Trial:
 
     def _parsed(self, body: str) -> PythonSource | None:
         try:
-            return parse_source(self.source.path, body, self.source.width)
+            return parse_source(self.source.path, body, self.source.conventions)
         except HostError:
             return None
 

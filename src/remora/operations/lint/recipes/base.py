@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
@@ -15,16 +16,25 @@ from remora.tools.host.text_lines import Line, lines_of, newline_of, offset
 
 
 @dataclass(frozen=True)
-class PythonSource:
-    """The text of a Python file with its syntax tree.
+class Conventions:
+    """A project's maximum line length, and the minor version of its oldest supported Python 3."""
 
-    `width` is the maximum line length. Edits are made in offsets of `body`.
-    """
+    width: int
+    oldest: int
+
+
+@dataclass(frozen=True)
+class PythonSource:
+    """The text of a Python file with its syntax tree. Edits are made in offsets of `body`."""
 
     path: str
     body: str
     tree: ast.Module
-    width: int
+    conventions: Conventions
+
+    @property
+    def width(self) -> int:
+        return self.conventions.width
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -201,14 +211,12 @@ class Recipe:
     unsafe: bool = False
 
 
-def parse_source(path: str, body: str, width: int) -> PythonSource:
+def parse_source(path: str, body: str, conventions: Conventions) -> PythonSource:
     """Return the source with its syntax tree. Raises HostError if it does not parse."""
-    from remora.code.syntax.source import parse_text
-
     tree = parse_text(body)
     if not isinstance(tree, ast.Module):
         raise HostError(f"{path}: {tree}")
-    return PythonSource(path, body, tree, width)
+    return PythonSource(path, body, tree, conventions)
 
 
 def same_tree(before: PythonSource, after: PythonSource) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from remora.operations.lint.recipes.base import Recipe
 from remora.operations.lint.recipes.class_variables import CLASS_VARIABLES
-from remora.operations.lint.recipes.docstring_text import IMPERATIVE, SUMMARY_LINE
+from remora.operations.lint.recipes.docstring_text import IMPERATIVE, PERIOD, SUMMARY_LINE
 from remora.operations.lint.recipes.exceptions import CHAINED
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 
-_ALL = (LONG_LINES, SUMMARY_LINE, IMPERATIVE, CLASS_VARIABLES, CHAINED)
+_ALL = (LONG_LINES, SUMMARY_LINE, IMPERATIVE, PERIOD, CLASS_VARIABLES, CHAINED)
 RECIPES: Mapping[str, Recipe] = {code: recipe for recipe in _ALL for code in recipe.codes}
 
 

@@ -7,6 +7,8 @@ from remora.operations.lint.recipes.imports import is_free
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
+_SUBSCRIPTED = 9
+"""Minor version of the first Python 3 in which `list` can be subscripted."""
 _SIMPLE = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 
 
@@ -23,7 +25,8 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
             if name in source.written_attributes:
                 return None
             end = source.span(target)[1]
-            edit = Edit(end, end, f": {_annotation(statement.value)}")
+            known = _type(statement.value) if _can_subscript(source) else None
+            edit = Edit(end, end, f": ClassVar[{known}]" if known else ": ClassVar")
         case ast.AnnAssign(target=ast.Name(id=name)):
             if name in source.written_attributes:
                 return None
@@ -34,9 +37,11 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
     return RecipeFix((edit,), frozenset({("typing", "ClassVar")}))
 
 
-def _annotation(value: ast.expr) -> str:
-    known = _type(value)
-    return f"ClassVar[{known}]" if known else "ClassVar"
+def _can_subscript(source: PythonSource) -> bool:
+    """Return True if `list[str]` can be evaluated as an annotation."""
+    return source.conventions.oldest >= _SUBSCRIPTED or ("__future__", "annotations", True) in (
+        source.imported_names
+    )
 
 
 def _type(value: ast.expr) -> str | None:
@@ -71,7 +76,7 @@ def _bare(tree: ast.Module) -> str:
 
 
 class _Bare(ast.NodeTransformer):
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802 - visitor protocol
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         match node.annotation:
             case ast.Subscript(value=ast.Name(id="ClassVar"), slice=inner):
                 node.annotation = inner
@@ -83,10 +88,10 @@ class _Bare(ast.NodeTransformer):
             return node
         return ast.Assign(targets=[node.target], value=node.value, lineno=0)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802 - visitor protocol
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         return ast.Assign(targets=node.targets, value=node.value, lineno=0)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         if node.module == "typing":
             node.names = [each for each in node.names if each.name != "ClassVar"]
             node.names.sort(key=lambda each: each.name)

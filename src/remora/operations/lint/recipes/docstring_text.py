@@ -18,11 +18,15 @@ _SENTENCE = re.compile(r"[.!?](?:['\"`)\]]*)(?=\s|$)")
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx|No|Fig|Eq)\.$")
 _WORD = re.compile(r"[A-Za-z]+(?=[\s.,:]|$)")
 _MOOD_CHANGES = re.compile(r"(?:,|;|\band\b|\bor\b|\bthen\b)\s+(?:\w+ly\s+)?([a-z]+s)\b")
+_ENDS_WITH_WORD = re.compile(r"[\w`)'\"\]]$")
+_LEAST_WORDS = 2
+_QUOTES = ('"""', "'''")
 _THIRD_PERSON = re.compile(r"(?P<stem>[a-z]*[a-z])s")
-_NOT_VERBS = frozenset(
-    "this its class always is has was does as less access process address bus status yes us plus "
-    "thus series news lens alias axis basis analysis canvas bias gas".split()
+_NOT_VERBS = re.compile(
+    r"this|its|class|always|is|has|was|does|as|less|access|process|address|bus|status|yes|us|plus|"
+    r"thus|series|news|lens|alias|axis|basis|analysis|canvas|bias|gas"
 )
+"""Words that end in `s` and are not a verb in the third person."""
 
 
 def separate_summary(source: PythonSource, finding: Finding) -> RecipeFix | None:
@@ -33,45 +37,54 @@ def separate_summary(source: PythonSource, finding: Finding) -> RecipeFix | None
     literal = source.docstring_at(finding["line"])
     if literal is None or "\\" in source.text(literal):
         return None
-    quotes, first = _opening(source, literal)
-    if quotes is None:
+    column, first = _opening(source, literal)
+    if column is None:
         return None
     last = first
-    end = literal.end_lineno or first
-    while last + 1 < end and source.line(last + 1).strip():
+    while last + 1 < (literal.end_lineno or first) and source.line(last + 1).strip():
         last += 1
-    text = source.line(first)
-    lead = text[: len(text) - len(text[quotes:].lstrip())]
-    paragraph = [text[quotes:].strip(), *(source.line(n).strip() for n in range(first + 1, last + 1))]
-    if len(paragraph) < 2 or any("  " in line for line in paragraph):
+    paragraph = [source.line(first)[column:], *map(source.line, range(first + 1, last + 1))]
+    indent = _indent(source.line(literal.lineno))
+    if not _is_plain(paragraph, indent):
         return None
-    indent = re.match(r"\s*", source.line(literal.lineno))[0]  # type: ignore[index]
-    depths = {re.match(r"\s*", source.line(n))[0] for n in range(first + 1, last + 1)}  # type: ignore[index]
-    if depths != {indent}:
-        return None  # indented lines are a list, code or a table
-    words = " ".join(paragraph)
+    words = " ".join(line.strip() for line in paragraph)
     cut = _first_sentence(words)
-    if cut is None or len(lead) + cut > source.width:
+    if cut is None or column + cut > source.width:
         return None
-    summary, rest = words[:cut], words[cut:].strip()
-    lines = [lead + summary, ""]
-    at = len(paragraph[0])
-    if cut == at:
-        lines += [source.line(n) for n in range(first + 1, last + 1)]
-    elif rest:
-        lines += textwrap.wrap(
-            rest,
-            source.width,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+    lead = source.line(first)[:column]
+    if cut == len(paragraph[0].strip()):  # the sentence ends with the line
+        lines = [lead + words[:cut], "", *paragraph[1:]]
     else:
-        following = source.line(last + 1).strip()
-        lines = lines if following and not following.startswith(('"""', "'''")) else lines[:1]
+        lines = [lead + words[:cut], *_second_paragraph(words[cut:].strip(), indent, source.width)]
     start, stop = source.lines[first - 1].start, source.lines[last - 1].stop
     return RecipeFix((Edit(start, stop, source.newline.join(lines)),))
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _is_plain(paragraph: list[str], indent: str) -> bool:
+    """Return False for a paragraph of one line, and for lists, code and tables."""
+    return (
+        len(paragraph) > 1
+        and not any("  " in line.strip() for line in paragraph)
+        and all(_indent(line) == indent for line in paragraph[1:])
+    )
+
+
+def _second_paragraph(words: str, indent: str, width: int) -> list[str]:
+    if not words:
+        return []
+    wrapped = textwrap.wrap(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return ["", *wrapped]
 
 
 def _first_sentence(words: str) -> int | None:
@@ -122,7 +135,12 @@ def use_imperative(source: PythonSource, finding: Finding) -> RecipeFix | None:
 def _imperative(word: str) -> str | None:
     lower = word.lower()
     shape = _THIRD_PERSON.fullmatch(lower)
-    if shape is None or lower in _NOT_VERBS or lower.endswith("ss") or not word[1:].islower():
+    if (
+        shape is None
+        or _NOT_VERBS.fullmatch(lower)
+        or lower.endswith("ss")
+        or not word[1:].islower()
+    ):
         return None
     if lower.endswith("ies") and len(lower) > 4:
         verb = lower[:-3] + "y"
@@ -136,10 +154,37 @@ def _imperative(word: str) -> str | None:
 def _other_verbs(sentence: str, first: str) -> bool:
     """Return True if the sentence probably has another verb that would have to change, too."""
     return any(
-        match[1] not in _NOT_VERBS and match[1] != first.lower()
+        not _NOT_VERBS.fullmatch(match[1]) and match[1] != first.lower()
         for match in _MOOD_CHANGES.finditer(sentence)
     )
 
 
+def end_with_period(source: PythonSource, finding: Finding) -> RecipeFix | None:
+    """D400 and D415: add a period to a summary line that is a sentence of its own."""
+    literal = source.docstring_at(finding["line"])
+    if literal is None or "\\" in source.text(literal):
+        return None
+    column, number = _opening(source, literal)
+    if column is None:
+        return None
+    text = source.line(number)
+    last = number == literal.end_lineno
+    closing = re.search(r"\s*(?:\"\"\"|''')[^\"']*$", text) if last else None
+    stop = closing.start() if closing is not None else len(text.rstrip())
+    if (last and closing is None) or (not last and not _ends_paragraph(source, literal, number)):
+        return None
+    summary = text[column:stop].strip()
+    if len(summary.split()) < _LEAST_WORDS or not _ENDS_WITH_WORD.search(summary):
+        return None
+    at = source.lines[number - 1].start + stop
+    return RecipeFix((Edit(at, at, "."),))
+
+
+def _ends_paragraph(source: PythonSource, literal: ast.Constant, number: int) -> bool:
+    following = source.line(number + 1).strip()
+    return not following or (number + 1 == literal.end_lineno and following[:3] in _QUOTES)
+
+
+PERIOD = Recipe(codes=("D400", "D415"), fix=end_with_period, keeps=same_tree_but_docstrings)
 SUMMARY_LINE = Recipe(codes=("D205",), fix=separate_summary, keeps=same_docstring_words)
 IMPERATIVE = Recipe(codes=("D401",), fix=use_imperative, keeps=same_tree_but_docstrings)

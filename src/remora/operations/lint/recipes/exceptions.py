@@ -19,9 +19,7 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
     at = source.position(finding["line"], finding["column"])
     around = source.enclosing(at)
     raised = next((node for node in reversed(around) if isinstance(node, ast.Raise)), None)
-    handler = next(
-        (node for node in reversed(around) if isinstance(node, ast.ExceptHandler)), None
-    )
+    handler = next((node for node in reversed(around) if isinstance(node, ast.ExceptHandler)), None)
     if raised is None or raised.exc is None or raised.cause or handler is None:
         return None
     end = source.span(raised)[1]

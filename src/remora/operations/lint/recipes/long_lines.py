@@ -20,6 +20,7 @@ _DIRECTIVE = re.compile(
 )
 _COMMENT = re.compile(r"(\s*)(#+:?\s*)(.*)")
 _ITEM = re.compile(r"(?:[-*+•]|\d+[.)]|:\w[^:]*:|@\w+[^:]*:|\w[\w, *]*(?:\([^)]*\))?\s?:)\s+")
+_BULLETS = "-*+•0123456789"
 _LITERAL = re.compile(r"\s*(?:>>>|\.\.\.(?:\s|$)|\||\+[-=]|\.\. |[-=~^\"'`#*+]{3,}\s*$|\$ |%)")
 _CODE = re.compile(r"[=;{}]|\w\(.*\)|^\s*(?:def|class|import|from|return|if|for|while|with)\b.*:?$")
 
@@ -42,7 +43,7 @@ def _wrap_comment(source: PythonSource, number: int) -> RecipeFix | None:
         return None
     indent, mark, words = shape[1], shape[2] if shape[2][-1] == " " else shape[2] + " ", shape[3]
     item = _ITEM.match(words)
-    hang = indent + mark + " " * (len(item[0]) if item and words[0] in "-*+•0123456789" else 0)
+    hang = indent + mark + " " * (len(item[0]) if item and words[0] in _BULLETS else 0)
     last = number
     if item is None or hang != indent + mark:
         while (following := _continuation(source, last + 1, hang)) is not None:
@@ -71,39 +72,51 @@ def _looks_like_code(words: str) -> bool:
         tree = ast.parse(words.strip())
     except (SyntaxError, ValueError):
         return bool(re.search(r"[{};]|^\s*[)\]}]|\w+\s*=\s*\S+[,(]\s*$", words))
-    return any(not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Name) for node in tree.body)
+    return any(
+        not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Name) for node in tree.body
+    )
 
 
 def _wrap_docstring_line(
     source: PythonSource, literal: ast.Constant, number: int
 ) -> RecipeFix | None:
     """Wrap a line of prose in a docstring, and join the rest with the lines that continue it."""
-    if number == literal.lineno or number == literal.end_lineno:
+    is_edge = number in (literal.lineno, literal.end_lineno)
+    if is_edge or not _is_prose(source, literal, number):
         return None
     text = source.line(number)
-    indent = text[: len(text) - len(text.lstrip())]
     words = text.strip()
-    if not _is_prose(source, literal, number):
-        return None
-    item = _ITEM.match(words)
-    hang = indent + (" " * 4 if item and words[0] not in "-*+•0123456789" else " " * len(item[0]) if item else "")
+    indent = text[: len(text) - len(text.lstrip())]
+    hang = _hanging_indent(source, literal, number, indent)
     last = number
-    if last + 1 < (literal.end_lineno or 0):
-        following = source.line(last + 1)
-        depth = following[: len(following) - len(following.lstrip())]
-        if item and len(depth) > len(indent) and following.strip():
-            hang = depth
-    while last + 1 < (literal.end_lineno or 0):
-        following = source.line(last + 1)
-        if not following.strip() or following[: len(hang)] != hang or following[len(hang) : len(hang) + 1].isspace():
-            break
-        body = following.strip()
-        if _ITEM.match(body) or _LITERAL.match(body) or "  " in body:
-            break
-        words, last = f"{words} {body}", last + 1
+    while last + 1 < (literal.end_lineno or 0) and _goes_on(source.line(last + 1), hang):
+        last += 1
+        words = f"{words} {source.line(last).strip()}"
     if "\\" in words:
         return None
     return _replace_lines(source, number, last, _wrapped(words, source.width, indent, hang))
+
+
+def _hanging_indent(source: PythonSource, literal: ast.Constant, number: int, indent: str) -> str:
+    """Return the indent of the lines that continue a line, which is larger for a list item."""
+    words = source.line(number).strip()
+    item = _ITEM.match(words)
+    if item is None:
+        return indent
+    if number + 1 < (literal.end_lineno or 0):
+        following = source.line(number + 1)
+        depth = following[: len(following) - len(following.lstrip())]
+        if len(depth) > len(indent) and following.strip():
+            return depth
+    return indent + " " * (len(item[0]) if words[0] in _BULLETS else 4)
+
+
+def _goes_on(line: str, hang: str) -> bool:
+    """Return True if a line continues the paragraph of a line whose hanging indent is `hang`."""
+    words = line.strip()
+    depth = line[: len(line) - len(line.lstrip())]
+    structured = _ITEM.match(words) or _LITERAL.match(words) or "  " in words
+    return bool(words) and depth == hang and not structured
 
 
 def _is_prose(source: PythonSource, literal: ast.Constant, number: int) -> bool:
@@ -135,7 +148,11 @@ def _move_comment(source: PythonSource, number: int) -> RecipeFix | None:
         return None
     indent = text[: len(text) - len(text.lstrip())]
     above = source.line(number - 1).strip() if number > 1 else ""
-    if above.startswith("#") or above.endswith("\\") or code.lstrip().startswith(("elif", "else", "except", "finally", ")", "]", "}")):
+    if (
+        above.startswith("#")
+        or above.endswith("\\")
+        or code.lstrip().startswith(("elif", "else", "except", "finally", ")", "]", "}"))
+    ):
         return None
     words = comment.lstrip("#").strip()
     wrapped = _wrapped(words, source.width, f"{indent}# ", f"{indent}# ")

@@ -49,16 +49,23 @@ def has_config_below(place: ToolTree, folder: str) -> bool:
 def target_version(place: ToolTree) -> list[str]:
     """Return the ruff option for the oldest Python version that the project supports.
 
-    The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them.
     Returns an empty list if the project does not declare it. Ruff's own search is not used, because
     it continues above the root if there is no configuration in the project.
     """
+    minor = oldest_minor(place)
+    if minor is None:
+        return []
+    return ["--target-version", f"py3{min(max(minor, _FIRST_KNOWN), _LAST_KNOWN)}"]
+
+
+def oldest_minor(place: ToolTree) -> int | None:
+    """Return the minor version of the oldest Python 3 that the project supports, or None.
+
+    The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them.
+    """
     readers = (_required_by_pyproject, _required_by_setup_cfg, _required_by_setup_py)
     lowest = next(filter(None, (_LOWEST.search(read(place)) for read in readers)), None)
-    if lowest is None:
-        return []
-    minor = min(max(int(lowest[1]), _FIRST_KNOWN), _LAST_KNOWN)
-    return ["--target-version", f"py3{minor}"]
+    return int(lowest[1]) if lowest is not None else None
 
 
 def _required_by_pyproject(place: ToolTree) -> str:

@@ -68,7 +68,12 @@ def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
 
 
 def fix_text(
-    place: ToolTree, path: str, content: bytes, *, unsafe: bool = False, unfixable: Sequence[str] = ()
+    place: ToolTree,
+    path: str,
+    content: bytes,
+    *,
+    unsafe: bool = False,
+    unfixable: Sequence[str] = (),
 ) -> bytes:
     """Return `content` as `ruff check --fix` would leave it in the file at `path`.
 
