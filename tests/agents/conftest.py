@@ -31,7 +31,6 @@ from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
-from remora.operations.lint.operation import LINT
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.read.reader import read_events
@@ -43,6 +42,7 @@ from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import take_base
 from tests.clock import ticking
+from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 RUN = "run-1"
 REDACT = Redactor(key=bytes(32))
@@ -252,7 +252,7 @@ def theatre(tmp_path: Path, loop: asyncio.Runner) -> Theatre:
 @pytest.fixture(scope="session")
 def lint() -> Agent:
     """The built-in lint agent."""
-    return load_agent(LINT.folder, BUILT_IN, builtin=True)
+    return load_agent(STEP_LINT.folder, OPERATIONS, builtin=True)
 
 
 @pytest.fixture(scope="session")

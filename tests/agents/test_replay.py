@@ -7,17 +7,16 @@ import msgspec
 import pytest
 
 from remora.agents.definition.agent import Agent, load_agent
-from remora.bootstrap.operations import BUILT_IN
 from remora.memory.decode_values import decode_value
 from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, ToolResulted
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
-from remora.operations.lint.operation import LINT
 from remora.pym import HostCall
 from remora.tools.tool import ToolRun, replay_tool
 from remora.trace.blobs import resolved_payload
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose
+from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 OWN = """
 from grail import Input, external
@@ -80,7 +79,7 @@ def test_a_tool_that_takes_all_there_is(theatre: Theatre) -> None:
 
 @pytest.mark.slow
 def test_the_lint_agents_tools(theatre: Theatre) -> None:
-    agent = load_agent(LINT.folder, BUILT_IN, builtin=True)
+    agent = load_agent(STEP_LINT.folder, OPERATIONS, builtin=True)
     played = theatre.play(
         Play(
             agent=agent, answers=choose("A"), node="__module__", strategy="rank", renderer="rank/1"

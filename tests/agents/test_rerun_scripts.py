@@ -13,10 +13,10 @@ import pytest
 
 from remora.agents.definition.agent import Agent, load_agents
 from remora.agents.replay import ScriptReplay, replay_scripts
-from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import ContextUpdate, Event, SubmitResult, ToolResulted, payload
 from tests.agents.conftest import Play, Played, Theatre, choose, verify_problems
 from tests.agents.every_script import ACT, FIRST, OWN, TOLD, everything
+from tests.step_lint.operations import OPERATIONS
 
 
 def again(played: Played, events: list[Event] | None = None) -> list[ScriptReplay]:
@@ -175,7 +175,7 @@ def spoilt(event: Event, record: Any) -> Mapping[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["lint", "docstring"])
 def test_the_built_in_agents(theatre: Theatre, name: str) -> None:
-    agent: Agent = load_agents(Path("/nowhere"), BUILT_IN, [name])[name]
+    agent: Agent = load_agents(Path("/nowhere"), OPERATIONS, [name])[name]
     node = "__module__" if name == "lint" else "g"
     played = theatre.play(
         Play(agent=agent, answers=choose("A"), node=node, strategy="rank", renderer="lines/1")

@@ -32,6 +32,7 @@ from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.trace.stream.line_builder import utc_now
+from tests.step_lint.operations import OPERATIONS
 
 NODE = "part0/m.py:load"
 
@@ -103,7 +104,7 @@ def decide(what: str, caller: Invocation, project: Project, run_id: str) -> None
 
 def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
     environ = {"HOME": home} if "embedded" not in more else {**os.environ, "XDG_STATE_HOME": home}
-    caller = Invocation(environ=environ, folder=Path(root), root=Path(root))
+    caller = Invocation(environ=environ, folder=Path(root), root=Path(root), operations=OPERATIONS)
     fuse = Fuse(int(steps))
     if what == "analyze":
         analyze(caller, fuse, embedded="embedded" in more)

@@ -28,6 +28,7 @@ from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.review import accept
 from remora.trace.verify.folder_check import verify_all
+from tests.step_lint.operations import OPERATIONS
 
 PAGE = 4096
 MOST = 400
@@ -43,7 +44,9 @@ class Disk:
 
     def project(self) -> Project:
         environ = {"HOME": str(self.folder / "home")}
-        return open_project(Invocation(environ=environ, folder=self.root, root=self.root))
+        return open_project(
+            Invocation(environ=environ, folder=self.root, root=self.root, operations=OPERATIONS)
+        )
 
     def begin_again(self) -> None:
         for name in ("home", "project"):

@@ -38,6 +38,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
+from tests.step_lint.operations import OPERATIONS
 
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
 CLEAN = "def fine():\n    return 1\n"
@@ -142,7 +143,11 @@ class Desk:
 
     def caller(self, **flags: Any) -> Invocation:
         return Invocation(
-            environ={"HOME": str(self.home)}, folder=self.root, root=self.root, flags=flags
+            environ={"HOME": str(self.home)},
+            folder=self.root,
+            root=self.root,
+            flags=flags,
+            operations=OPERATIONS,
         )
 
     @cached_property

@@ -26,6 +26,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
 from tests.no_observer import Quiet
 from tests.runs.conftest import eager, renamed
+from tests.step_lint.operations import OPERATIONS
 
 RUN = "run-1"
 
@@ -77,6 +78,7 @@ def main(home: str, root: str, what: str, kind: str, number: str, *more: str) ->
         folder=Path(root),
         root=Path(root),
         flags={"model.exact": True},
+        operations=OPERATIONS,
     )
     watching = Killing(kind, int(number))
     work = analyze if what == "analyze" else resume

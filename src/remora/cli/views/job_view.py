@@ -12,10 +12,10 @@ from remora.cli.app.output import (
 from remora.ids import split_node_key
 from remora.operations.base import Codes
 from remora.runs.records.findings import (
-    codes_text,
     counts_as_done,
     fixed_and_left,
     fixes_text,
+    most_codes_text,
 )
 from remora.text import count, escape_line
 
@@ -72,7 +72,7 @@ def review_counts(jobs: Sequence[Document]) -> str:
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
     """Return fixed and remaining findings, such as `fixed F401 x2, UP045; left E501`."""
-    parts = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
+    parts = [fixes_text(fixed, done=done), f"left {most_codes_text(left)}" if left else ""]
     return "; ".join(filter(None, parts))
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.stop_rules import sent_tokens
-from remora.memory.events import Event, ModelRequest, ToolResulted
+from remora.memory.events import Event, ModelRequest
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import fixed, known_findings
 
@@ -32,16 +32,15 @@ class RunCounts:
         self.working[job.agent_id] = job
 
     def event(self, job: Job, event: Event) -> None:
-        """Count turns, tokens sent to the model, and findings reported by tools."""
+        """Count turns, tokens sent to the model, and findings reported by scripts."""
         if event.type == "turn_start":
             self.turns += 1
         elif event.type == ModelRequest.type:
             self.tokens += sent_tokens(event)
-        elif event.type == ToolResulted.type:
-            left = known_findings(event)
-            if left is not None:
-                first, _ = self._findings.get(job.agent_id, (left, left))
-                self._findings[job.agent_id] = first, left
+        left = known_findings(event)
+        if left is not None:
+            first, _ = self._findings.get(job.agent_id, (left, left))
+            self._findings[job.agent_id] = first, left
 
     def ended(self, job: Job, result: AgentResult) -> None:
         """Count a finished job. Findings count as fixed only if the changes are verified."""

@@ -11,6 +11,7 @@ from typing import Any
 from remora.memory.events import Event
 from remora.operations.base import Codes, is_lint_code
 
+_SHOWN_CODES = 7
 _VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 
 
@@ -66,13 +67,23 @@ def codes_text(codes: Codes) -> str:
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
 
 
+def most_codes_text(codes: Codes) -> str:
+    """Format counts of codes like `codes_text`, with only the most frequent of many codes."""
+    if len(codes) <= _SHOWN_CODES:
+        return codes_text(codes)
+    often = sorted(codes, key=lambda code: (-codes[code], code))[: _SHOWN_CODES - 1]
+    shown = ", ".join(codes_text({code: codes[code]}) for code in often)
+    others = len(codes) - len(often)
+    return f"{shown} and {sum(codes.values()) - sum(codes[c] for c in often):,} of {others} other rules"
+
+
 def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
     """Describe fixed findings, e.g. `fixed F401 x2, UP045` or `docstring added`.
 
     If `done` is False, the description is conditional, e.g. `would fix F401 x2`.
     """
     linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
-    parts = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
+    parts = [("fixed " if done else "would fix ") + most_codes_text(linted)] if linted else []
     for code in (code for code, n in fixed_codes.items() if n and not is_lint_code(code)):
         state, _, thing = code.partition(" ")
         participle, verb = _VERBS.get(state, ("fixed", "fix"))

@@ -219,6 +219,11 @@ def parse_source(path: str, body: str, conventions: Conventions) -> PythonSource
     return PythonSource(path, body, tree, conventions)
 
 
+def parse_again(source: PythonSource) -> ast.Module:
+    """Return another syntax tree of the source, which may be changed."""
+    return parse_source(source.path, source.body, source.conventions).tree
+
+
 def same_tree(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions have the same syntax tree, so they differ only in layout."""
     return ast.dump(before.tree) == ast.dump(after.tree)

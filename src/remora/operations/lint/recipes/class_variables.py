@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.operations.lint.recipes.base import PythonSource, Recipe, RecipeFix
+from remora.operations.lint.recipes.base import PythonSource, Recipe, RecipeFix, parse_again
 from remora.operations.lint.recipes.imports import is_free
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
@@ -66,30 +66,40 @@ def _common(items: list[ast.expr]) -> str | None:
 
 
 def _keeps(before: PythonSource, after: PythonSource) -> bool:
-    """Return True if only annotations with `ClassVar` and its import were added."""
-    return _bare(before.tree) == _bare(after.tree)
+    """Return True if only `ClassVar` was added to annotations, and its import."""
+    if _without_annotations(before) != _without_annotations(after):
+        return False
+    pairs = zip(_annotations(before), _annotations(after), strict=True)
+    return all(
+        new in (old, "ClassVar", f"ClassVar[{old}]") or (not old and new.startswith("ClassVar["))
+        for old, new in pairs
+    )
 
 
-def _bare(tree: ast.Module) -> str:
-    """Return the tree without `ClassVar` in annotations and without its import."""
-    return ast.dump(_Bare().visit(ast.parse(ast.unparse(tree))))
+def _annotations(source: PythonSource) -> list[str]:
+    """Return the annotation of each assignment, or an empty string if it has none."""
+    return [
+        ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
+        for node in source.nodes
+        if _is_assignment(node)
+    ]
 
 
-class _Bare(ast.NodeTransformer):
+def _is_assignment(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) or (
+        isinstance(node, ast.AnnAssign) and node.value is not None
+    )
+
+
+def _without_annotations(source: PythonSource) -> str:
+    return ast.dump(_WithoutAnnotations().visit(parse_again(source)))
+
+
+class _WithoutAnnotations(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        match node.annotation:
-            case ast.Subscript(value=ast.Name(id="ClassVar"), slice=inner):
-                node.annotation = inner
-            case ast.Name(id="ClassVar"):
-                pass
-            case _:
-                return node
         if node.value is None:
             return node
-        return ast.Assign(targets=[node.target], value=node.value, lineno=0)
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        return ast.Assign(targets=node.targets, value=node.value, lineno=0)
+        return ast.Assign(targets=[node.target], value=node.value)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         if node.module == "typing":

@@ -21,6 +21,7 @@ _MOOD_CHANGES = re.compile(r"(?:,|;|\band\b|\bor\b|\bthen\b)\s+(?:\w+ly\s+)?([a-
 _ENDS_WITH_WORD = re.compile(r"[\w`)'\"\]]$")
 _LEAST_WORDS = 2
 _QUOTES = ('"""', "'''")
+_IRREGULAR = {"caches": "cache", "echoes": "echo", "goes": "go", "vetoes": "veto"}
 _THIRD_PERSON = re.compile(r"(?P<stem>[a-z]*[a-z])s")
 _NOT_VERBS = re.compile(
     r"this|its|class|always|is|has|was|does|as|less|access|process|address|bus|status|yes|us|plus|"
@@ -142,9 +143,11 @@ def _imperative(word: str) -> str | None:
         or not word[1:].islower()
     ):
         return None
-    if lower.endswith("ies") and len(lower) > 4:
+    if lower in _IRREGULAR:
+        verb = _IRREGULAR[lower]
+    elif lower.endswith("ies") and len(lower) > 4:
         verb = lower[:-3] + "y"
-    elif re.search(r"(?:ss|sh|ch|x|zz)es$", lower) or lower in ("goes", "does", "echoes", "vetoes"):
+    elif re.search(r"(?:ss|sh|ch|x|zz)es$", lower):
         verb = lower[:-2]
     else:
         verb = lower[:-1]

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter
+from copy import deepcopy
 
 from remora.operations.lint.recipes.base import PythonSource, Recipe, RecipeFix
 from remora.tools.host.ruff.ruff_process import Finding
@@ -62,20 +63,35 @@ def _new_name(
         ),
         source.tree,
     )
-    taken = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    taken |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    taken |= {
-        node.name or ""
-        for node in ast.walk(function)
-        if isinstance(node, ast.ExceptHandler) and node is not handler and _is_around(node, handler)
-    }
     wanted = [name for name, _ in used.most_common()] + list(_NAMES)
-    return next((name for name in wanted if name not in taken), None)
+    return next((name for name in wanted if _is_free(function, handler, name)), None)
 
 
-def _is_around(outer: ast.ExceptHandler, inner: ast.ExceptHandler) -> bool:
-    return any(node is inner for node in ast.walk(outer)) or any(
-        node is outer for node in ast.walk(inner)
+def _is_free(function: ast.AST, handler: ast.ExceptHandler, name: str) -> bool:
+    """Return True if a handler can bind a name.
+
+    The function may use the name only in other handlers that bind it, because it does not exist
+    after them.
+    """
+    elsewhere = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.ExceptHandler) and node.name == name
+    ]
+    if any(_is_around(node, handler) for node in elsewhere):
+        return False
+    bound = {id(inner) for node in elsewhere for inner in ast.walk(node)}
+    return not any(
+        id(node) not in bound and name == (node.id if isinstance(node, ast.Name) else node.arg)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name | ast.arg)
+    )
+
+
+def _is_around(one: ast.ExceptHandler, other: ast.ExceptHandler) -> bool:
+    """Return True if one of two handlers is inside the other."""
+    return any(node is other for node in ast.walk(one)) or any(
+        node is one for node in ast.walk(other)
     )
 
 
@@ -84,7 +100,7 @@ def _same_but_causes(before: PythonSource, after: PythonSource) -> bool:
 
 
 def _without_causes(tree: ast.Module) -> str:
-    copy = ast.parse(ast.unparse(tree))
+    copy = deepcopy(tree)
     for node in ast.walk(copy):
         if isinstance(node, ast.Raise):
             node.cause = None

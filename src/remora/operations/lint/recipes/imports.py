@@ -42,8 +42,11 @@ def import_edits(source: PythonSource, needed: frozenset[tuple[str, str]]) -> It
             start, stop = source.span(whole)
             yield Edit(start, stop, f"from {module} import {listed}")
         else:
-            at = _place(source, module)
-            yield Edit(at, at, f"from {module} import {', '.join(missing)}{source.newline}")
+            line = _place(source, module)
+            below = source.newline * _blank_lines(source, line)
+            at = source.lines[line - 1].start if line <= len(source.lines) else len(source.body)
+            added = f"from {module} import {', '.join(missing)}{source.newline}"
+            yield Edit(at, at, added + below)
 
 
 def _is_one_line(source: PythonSource, node: ast.ImportFrom) -> bool:
@@ -51,7 +54,7 @@ def _is_one_line(source: PythonSource, node: ast.ImportFrom) -> bool:
 
 
 def _place(source: PythonSource, module: str) -> int:
-    """Return the offset of the line that a new import goes before."""
+    """Return the line that a new import goes before."""
     line = 1
     body = source.tree.body
     if docstring_of(source.tree) is not None:
@@ -71,7 +74,18 @@ def _place(source: PythonSource, module: str) -> int:
                 break
             continue
         line = (node.end_lineno or 0) + 1
-    return source.lines[line - 1].start if line <= len(source.lines) else len(source.body)
+    return line
+
+
+def _blank_lines(source: PythonSource, line: int) -> int:
+    """Return how many blank lines have to follow an import that is added before a line."""
+    following = next((node for node in source.tree.body if node.lineno >= line), None)
+    if line > len(source.lines) or not source.line(line).strip() or following is None:
+        return 0
+    if isinstance(following, ast.Import | ast.ImportFrom):
+        return 0
+    is_block = isinstance(following, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    return 2 if is_block else 1
 
 
 def _is_standard(node: ast.stmt) -> bool:

@@ -155,11 +155,11 @@ def _move_comment(source: PythonSource, number: int) -> RecipeFix | None:
     ):
         return None
     words = comment.lstrip("#").strip()
-    wrapped = _wrapped(words, source.width, f"{indent}# ", f"{indent}# ")
+    wrapped = _wrapped(words, source.width, f"{indent}# ", f"{indent}# ", least=1)
     return None if wrapped is None else _replace_lines(source, number, number, [*wrapped, code])
 
 
-def _wrapped(words: str, width: int, first: str, hang: str) -> list[str] | None:
+def _wrapped(words: str, width: int, first: str, hang: str, *, least: int = 2) -> list[str] | None:
     """Return the wrapped lines, or None if a word is too long or would start a line badly."""
     lines = textwrap.wrap(
         words,
@@ -171,7 +171,7 @@ def _wrapped(words: str, width: int, first: str, hang: str) -> list[str] | None:
     )
     bad = any(len(line) > width for line in lines)
     bad = bad or any(re.match(r"(?:[-*+#>|:]|\d+[.)])", line[len(hang) :]) for line in lines[1:])
-    return None if bad or len(lines) < 2 else lines
+    return None if bad or len(lines) < least else lines
 
 
 def _replace_lines(

@@ -1,0 +1,391 @@
+"""Recipes, each on a real file with real ruff: what they change, and what they leave alone."""
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from remora.operations.lint.host_fix import fix_findings
+from remora.tools.tree import ToolTree
+
+
+def fixed(
+    folder: Path, source: str, *rules: str, nodes: tuple[str, ...] = (), unsafe: bool = False
+) -> str:
+    """Fix the findings of some rules in a file, and return its new text."""
+    chosen = ", ".join(f'"{rule}"' for rule in rules)
+    (folder / "ruff.toml").write_text(f"line-length = 60\nlint.select = [{chosen}]\n")
+    (folder / "a.py").write_text(dedent(source).lstrip("\n"))
+    fix_findings(ToolTree(folder), "a.py", list(nodes), unsafe)
+    return (folder / "a.py").read_text()
+
+
+def lines(text: str) -> str:
+    return dedent(text).lstrip("\n")
+
+
+UNCHANGED = ""
+E501 = {
+    "a comment is wrapped": (
+        """
+        # The first version of this function returned None here.
+        # A short comment.
+        x = 1  # short
+
+
+        def f():
+            # Values that are too large for the buffer are written directly.
+            return 1
+        """,
+        """
+        # The first version of this function returned None here.
+        # A short comment.
+        x = 1  # short
+
+
+        def f():
+            # Values that are too large for the buffer are written
+            # directly.
+            return 1
+        """,
+    ),
+    "the rest goes in front of the line that continues the sentence": (
+        """
+        # Values that are too large for the buffer are written directly to
+        # the file, without a copy.
+        x = 1
+        """,
+        """
+        # Values that are too large for the buffer are written
+        # directly to the file, without a copy.
+        x = 1
+        """,
+    ),
+    "a comment after code moves above it": (
+        """
+        value = compute(1)  # values that are too large are not written
+        """,
+        """
+        # values that are too large are not written
+        value = compute(1)
+        """,
+    ),
+    "prose in a docstring is wrapped": (
+        '''
+        def f():
+            """Return one.
+
+            Values that are too large for the buffer are written directly to
+            the file.
+            """
+        ''',
+        '''
+        def f():
+            """Return one.
+
+            Values that are too large for the buffer are written
+            directly to the file.
+            """
+        ''',
+    ),
+    "a parameter keeps its hanging indent": (
+        '''
+        def f(size):
+            """Return one.
+
+            :param size: the size of the buffer, in bytes, or None for all
+                of it.
+            :param other: unused.
+            """
+        ''',
+        '''
+        def f(size):
+            """Return one.
+
+            :param size: the size of the buffer, in bytes, or None
+                for all of it.
+            :param other: unused.
+            """
+        ''',
+    ),
+    "a long address cannot be wrapped": (
+        """
+        # https://example.org/a/very/long/address/that/nobody/can/read.html
+        x = 1
+        """,
+        UNCHANGED,
+    ),
+    "code in a comment stays": (
+        """
+        # result = compute(first_argument, second_argument, third=True)
+        x = 1
+        """,
+        UNCHANGED,
+    ),
+    "a directive stays": (
+        """
+        import os  # type: ignore[import-untyped, no-any-unimported, attr-defined]
+        """,
+        UNCHANGED,
+    ),
+    "doctests, tables and literal blocks stay": (
+        '''
+        def f():
+            """Return one.
+
+            >>> f(1111111111, 2222222222, 3333333333, 44444444444444)
+            1
+
+            ==========  ==============================================
+            first       the first of the many values that are returned
+            ==========  ==============================================
+
+            Example::
+
+                compute(first_argument, second_argument, third_argument)
+            """
+        ''',
+        UNCHANGED,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), E501.values(), ids=E501)
+def test_long_lines(tmp_path: Path, source: str, expected: str) -> None:
+    assert fixed(tmp_path, source, "E501") == lines(expected or source)
+
+
+D205 = {
+    "a sentence that ends with the line": (
+        '''
+        def f():
+            """Return one.
+            The value never changes.
+            """
+        ''',
+        '''
+        def f():
+            """Return one.
+
+            The value never changes.
+            """
+        ''',
+    ),
+    "a sentence that ends on the next line and fits": (
+        '''
+        def f():
+            """Return the first of the
+            values. It never changes.
+            """
+        ''',
+        '''
+        def f():
+            """Return the first of the values.
+
+            It never changes.
+            """
+        ''',
+    ),
+    "an abbreviation ends no sentence": (
+        '''
+        def f():
+            """Return a value, e.g. One of the many values of the file
+            that it reads.
+            """
+        ''',
+        UNCHANGED,
+    ),
+    "a list is no sentence": (
+        '''
+        def f():
+            """Return one.
+                first: the first
+                second: the second
+            """
+        ''',
+        UNCHANGED,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), D205.values(), ids=D205)
+def test_the_summary_has_a_line_of_its_own(tmp_path: Path, source: str, expected: str) -> None:
+    assert fixed(tmp_path, source, "D205") == lines(expected or source)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Returns the value.", "Return the value."),
+        ("Tries again.", "Try again."),
+        ("Matches the name.", "Match the name."),
+        ("Passes the value on.", "Pass the value on."),
+        ("Caches the value.", "Cache the value."),
+        ("Returns the value of the process.", "Return the value of the process."),
+        ("Reads the file and returns it.", ""),  # two verbs
+        ("This returns the value.", ""),
+        ("Process of the file.", ""),
+    ],
+)
+def test_the_first_verb_is_an_imperative(tmp_path: Path, before: str, after: str) -> None:
+    source = f'def f():\n    """{before}"""\n'
+    assert fixed(tmp_path, source, "D401") == source.replace(before, after or before)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"""Return the value"""', '"""Return the value."""'),
+        ('"""Return the value\n\n    More.\n    """', '"""Return the value.\n\n    More.\n    """'),
+        ('"""Return the value of\n    the file\n    """', ""),
+        ('"""Return the value:\n\n    - one\n    """', ""),
+        ('"""Value"""', ""),
+    ],
+)
+def test_a_summary_ends_with_a_period(tmp_path: Path, before: str, after: str) -> None:
+    source = f"def f():\n    {before}\n"
+    assert fixed(tmp_path, source, "D415") == source.replace(before, after or before)
+
+
+RUF012 = {
+    "a list of strings": (
+        """
+        class A:
+            names = ["a", "b"]
+        """,
+        """
+        from typing import ClassVar
+
+
+        class A:
+            names: ClassVar[list[str]] = ["a", "b"]
+        """,
+    ),
+    "values of several types, beside an import": (
+        '''
+        """Doc."""
+
+        from typing import Any
+
+
+        class A:
+            names = ["a", 1]
+            other: dict[str, Any] = {}
+        ''',
+        '''
+        """Doc."""
+
+        from typing import Any, ClassVar
+
+
+        class A:
+            names: ClassVar = ["a", 1]
+            other: ClassVar[dict[str, Any]] = {}
+        ''',
+    ),
+    "an attribute that instances assign": (
+        """
+        class A:
+            names = []
+
+            def __init__(self):
+                self.names = ["a"]
+        """,
+        UNCHANGED,
+    ),
+    "a name that is taken": (
+        """
+        ClassVar = 1
+
+
+        class A:
+            names = []
+        """,
+        UNCHANGED,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), RUF012.values(), ids=RUF012)
+def test_mutable_class_attributes(tmp_path: Path, source: str, expected: str) -> None:
+    assert fixed(tmp_path, source, "RUF012") == lines(expected or source)
+
+
+def test_without_subscripts_in_old_versions_of_python(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.8"\n')
+    found = fixed(tmp_path, 'class A:\n    names = ["a"]\n', "RUF012")
+    assert 'names: ClassVar = ["a"]' in found
+
+
+B904 = {
+    "the handler names the exception": (
+        """
+        try:
+            f()
+        except KeyError as error:
+            raise ValueError("no key")
+        """,
+        """
+        try:
+            f()
+        except KeyError as error:
+            raise ValueError("no key") from error
+        """,
+    ),
+    "the handler gets the name that the file uses": (
+        """
+        try:
+            f()
+        except KeyError as exc:
+            print(exc)
+        try:
+            f()
+        except (KeyError, ValueError):
+            raise ValueError(
+                "no key"
+            )
+        """,
+        """
+        try:
+            f()
+        except KeyError as exc:
+            print(exc)
+        try:
+            f()
+        except (KeyError, ValueError) as exc:
+            raise ValueError(
+                "no key"
+            ) from exc
+        """,
+    ),
+    "a name that is used in the function is not taken": (
+        """
+        def f(err):
+            try:
+                g()
+            except KeyError:
+                raise ValueError(err)
+        """,
+        """
+        def f(err):
+            try:
+                g()
+            except KeyError as error:
+                raise ValueError(err) from error
+        """,
+    ),
+    "everything is caught": (
+        """
+        try:
+            f()
+        except:
+            raise ValueError("no key")
+        """,
+        UNCHANGED,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), B904.values(), ids=B904)
+def test_the_cause_of_an_exception(tmp_path: Path, source: str, expected: str) -> None:
+    assert fixed(tmp_path, source, "B904") == lines(expected or source)
