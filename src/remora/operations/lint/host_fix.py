@@ -1,7 +1,7 @@
 """Host functions that list and fix the findings of a file, or of some nodes of a file."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
@@ -9,14 +9,20 @@ from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.formatting import formatter
-from remora.operations.lint.recipes.apply import apply_recipes
-from remora.operations.lint.recipes.base import Conventions, parse_source
+from remora.operations.lint.recipes.apply import Proposal, apply_proposals, propose
+from remora.operations.lint.recipes.base import (
+    Conventions,
+    PythonSource,
+    RecipeFix,
+    parse_source,
+)
 from remora.operations.lint.recipes.catalog import recipes_for
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text
+from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
@@ -90,27 +96,44 @@ class _Fixer:
         return self._fix_nodes() if self._nodes else self._fix_file()
 
     def with_recipes(self, content: bytes) -> bytes:
-        """Apply recipes to the findings that ruff cannot fix, until no recipe applies."""
+        """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
         recipes = recipes_for(unsafe=self._unsafe)
         conventions = Conventions(
             width=width_of(self._place, self._path), oldest=oldest_minor(self._place) or _OLDEST
         )
         for _ in range(_MAX_RECIPE_PASSES):
             text, present = decode(self._path, content), self.check(content)
-            wanted = [each for each in self.targets(content, present) if each["code"] in recipes]
-            if not wanted:
-                break
-            changed = apply_recipes(
-                parse_source(self._path, text.body, conventions),
-                wanted,
-                recipes,
-                lambda body: self.check(self._formatted(body)),
-                present,
+            wanted = [each for each in self.targets(content, present) if not self._allows(each)]
+            source = parse_source(self._path, text.body, conventions)
+            proposals = [
+                *propose(source, wanted, recipes),
+                *self._preview_fixes(source, [e for e in wanted if e["code"] not in recipes]),
+            ]
+            changed = apply_proposals(
+                source, proposals, lambda body: self.check(self._formatted(body)), present
             )
             if changed == text.body:
                 break
             content = self._formatted(changed)
         return content
+
+    def _allows(self, finding: Finding) -> bool:
+        """Return True if ruff has a fix for the finding that may be applied."""
+        allowed = ("safe", "unsafe") if self._unsafe else ("safe",)
+        return finding["fix"] is not None and finding["fix"]["applicability"] in allowed
+
+    def _preview_fixes(
+        self, source: PythonSource, findings: Sequence[Finding]
+    ) -> Iterator[Proposal]:
+        """Yield the fixes that ruff has for findings only in preview mode."""
+        rules = sorted({each["code"] for each in findings if each["code"].isalnum()})
+        if not rules:
+            return
+        wanted = {(each["code"], each["line"], each["column"]) for each in findings}
+        for each in check_text(self._place, self._path, source.body.encode(), rules):
+            if self._allows(each) and (each["code"], each["line"], each["column"]) in wanted:
+                edits = edits_of(source.body, each["fix"], source.lines)
+                yield Proposal(each, RecipeFix(edits), _trust_ruff)
 
     def _fix_file(self) -> bytes:
         """Fix the whole file as ruff does. If fixes add findings, leave out their rules."""
@@ -157,6 +180,10 @@ class _Fixer:
                 break
             fixed = changed
         return self._formatted(decode(self._path, fixed).body)
+
+
+def _trust_ruff(_before: PythonSource, _after: PythonSource) -> bool:
+    return True
 
 
 def _on_nodes(

@@ -22,23 +22,37 @@ def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, A
 def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts a node's findings that can be fixed.
 
-    A finding can be fixed if ruff has a fix or if there is a recipe. Unsafe fixes count only if the
-    option `unsafe_fixes` is set. Raises ConfigError if ruff fails.
+    A finding can be fixed if there is a recipe, or if ruff has a fix, also in preview mode. Unsafe
+    fixes count only if the option `unsafe_fixes` is set. Raises ConfigError if ruff fails.
     """
     unsafe = bool(options.get("unsafe_fixes"))
     recipes = recipes_for(unsafe=unsafe)
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
 
-    def can_be_fixed(finding: Finding) -> bool:
+    def has_fix(finding: Finding) -> bool:
         fix = finding["fix"]
-        return finding["code"] in recipes or (fix is not None and fix["applicability"] in allowed)
+        return fix is not None and fix["applicability"] in allowed
 
-    return _counts([each for each in _findings(tree, modules) if can_be_fixed(each)])
+    fixable, others = [], []
+    for finding in _findings(tree, modules):
+        is_fixable = finding["code"] in recipes or has_fix(finding)
+        (fixable if is_fixable else others).append(finding)
+    rules = sorted({each["code"] for each in others if each["code"].isalnum()})
+    if rules:
+        places = {(each["path"], each["code"], each["line"], each["column"]) for each in others}
+        fixable += [
+            each
+            for each in _findings(tree, modules, rules)
+            if has_fix(each)
+            and (each["path"], each["code"], each["line"], each["column"]) in places
+        ]
+    return _counts(fixable)
 
 
-def _findings(tree: Path, modules: Sequence[Module]) -> list[Finding]:
+def _findings(tree: Path, modules: Sequence[Module], preview: Sequence[str] = ()) -> list[Finding]:
+    paths = [module.path for module in modules]
     try:
-        return lint_findings(tree, [module.path for module in modules]) if modules else []
+        return lint_findings(tree, paths, preview) if paths else []
     except HostError as error:  # most likely caused by the project's ruff settings
         hint = "correct the project's ruff settings"
         raise ConfigError(error.message, hint=hint) from error

@@ -9,6 +9,7 @@ from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
     RecipeFix,
+    Verify,
     parse_source,
 )
 from remora.operations.lint.recipes.imports import import_edits
@@ -22,10 +23,12 @@ _MAX_CHECKS = 60
 
 
 @dataclass(frozen=True)
-class _Proposal:
+class Proposal:
+    """A fix of a finding. `keeps` verifies the version with all fixes that share it."""
+
     finding: Finding
-    recipe: Recipe
     fix: RecipeFix
+    keeps: Verify
 
 
 @dataclass
@@ -35,10 +38,10 @@ class _Trial:
     source: PythonSource
     before: list[Finding]
     check: Check
-    taken: list[_Proposal] = field(default_factory=list)
+    taken: list[Proposal] = field(default_factory=list)
     checks: int = 0
 
-    def add(self, proposals: Sequence[_Proposal]) -> None:
+    def add(self, proposals: Sequence[Proposal]) -> None:
         """Take as many of the proposals as pass the checks together with those already taken."""
         if not proposals or self.checks >= _MAX_CHECKS:
             return
@@ -50,12 +53,12 @@ class _Trial:
             self.add(proposals[:middle])
             self.add(proposals[middle:])
 
-    def result(self, proposals: Sequence[_Proposal]) -> str:
+    def result(self, proposals: Sequence[Proposal]) -> str:
         edits = [edit for one in proposals for edit in one.fix.edits]
         needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
         return apply_edits(self.source.body, [*edits, *import_edits(self.source, needed)])
 
-    def _passes(self, proposals: Sequence[_Proposal]) -> bool:
+    def _passes(self, proposals: Sequence[Proposal]) -> bool:
         body = self.result(proposals)
         try:
             after = parse_source(self.source.path, body, self.source.conventions)
@@ -70,10 +73,10 @@ class _Trial:
         if any(left[code] > had[code] - number for code, number in fixed.items()):
             return False
         # one recipe's check does not know the edits of another recipe
-        for recipe in {id(one.recipe): one.recipe for one in proposals}.values():
-            alone = self.result([one for one in proposals if one.recipe is recipe])
+        for keeps in {one.keeps for one in proposals}:
+            alone = self.result([one for one in proposals if one.keeps is keeps])
             changed = after if alone == body else self._parsed(alone)
-            if changed is None or not recipe.keeps(self.source, changed):
+            if changed is None or not keeps(self.source, changed):
                 return False
         return True
 
@@ -84,27 +87,32 @@ class _Trial:
             return None
 
 
-def apply_recipes(
-    source: PythonSource,
-    findings: Sequence[Finding],
-    recipes: Mapping[str, Recipe],
-    check: Check,
-    before: list[Finding],
-) -> str:
-    """Return the text of the file with the recipes for `findings` applied.
-
-    `recipes` is keyed by rule. `check` returns the findings of a version of the file, and `before`
-    contains the findings of `source`. Edits are left out if the result does not parse, if the
-    recipe's own check fails, if the finding stays, or if there are new findings.
-    """
-    trial = _Trial(source, before, check)
-    proposals: list[_Proposal] = []
+def propose(
+    source: PythonSource, findings: Sequence[Finding], recipes: Mapping[str, Recipe]
+) -> list[Proposal]:
+    """Return the fixes of all findings that a recipe applies to. `recipes` is keyed by rule."""
+    proposals: list[Proposal] = []
     for finding in findings:
         recipe = recipes.get(finding["code"])
         fix = recipe.fix(source, finding) if recipe is not None else None
-        if recipe is None or fix is None:
-            continue
-        if not any(overlap(fix.edits, other.fix.edits) for other in proposals):
-            proposals.append(_Proposal(finding, recipe, fix))
-    trial.add(proposals)
+        if recipe is not None and fix is not None:
+            proposals.append(Proposal(finding, fix, recipe.keeps))
+    return proposals
+
+
+def apply_proposals(
+    source: PythonSource, proposals: Sequence[Proposal], check: Check, before: list[Finding]
+) -> str:
+    """Return the text of the file with as many of the proposals as pass every check.
+
+    `check` returns the findings of a version of the file, and `before` contains the findings of
+    `source`. Fixes are left out if they overlap an earlier one, if the result does not parse, if
+    their own check fails, if a finding stays, or if there are new findings.
+    """
+    trial = _Trial(source, before, check)
+    apart: list[Proposal] = []
+    for proposal in proposals:
+        if not any(overlap(proposal.fix.edits, other.fix.edits) for other in apart):
+            apart.append(proposal)
+    trial.add(apart)
     return trial.result(trial.taken)

@@ -26,7 +26,11 @@ _NO_CODE = "invalid-syntax"
 
 
 def ruff_check(
-    place: ToolTree, paths: list[str], select: list[str] | None = None, unsafe: bool = False
+    place: ToolTree,
+    paths: list[str],
+    select: list[str] | None = None,
+    unsafe: bool = False,
+    preview: bool = False,
 ) -> list[Finding]:
     """Return the ruff findings in files and folders, sorted by path, line, column and code.
 
@@ -34,10 +38,11 @@ def ruff_check(
     columns start at 1, and columns are counted in characters. A syntax error has the code
     `invalid-syntax`. `fix` is null or has `applicability` (`safe`, `unsafe`, `display`), `message`
     and `edits`. Each edit has `line, column, end_line, end_column, content`. Unsafe fixes are
-    included only if `unsafe` is True. `select` replaces the configured rules. Files that the
-    configuration excludes have no findings.
+    included only if `unsafe` is True. `select` replaces the configured rules. If `preview` is True,
+    rules and fixes are those of ruff's preview mode. Files that the configuration excludes have no
+    findings.
     """
-    rules = _rules(select)
+    rules = [*_rules(select), *(["--preview"] if preview else [])]
     found: list[Finding] = []
     for isolated, group in _grouped(place, paths):
         options = [*_CHECK, *rules, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
@@ -48,13 +53,18 @@ def ruff_check(
     return sorted((each for each in found if known[each["path"]]), key=_sort_key)
 
 
-def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
+def check_text(
+    place: ToolTree, path: str, content: bytes, preview: Sequence[str] = ()
+) -> list[Finding]:
     """Return the ruff findings for `content` as if it were the content of the file at `path`.
 
-    The file does not have to exist.
+    The file does not have to exist. If `preview` is given, only these rules are checked, and their
+    fixes include those that ruff offers in preview mode.
     """
     isolated = not is_configured(place, path)
     options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
+    if preview:
+        options += [*_rules(list(preview)), "--preview"]
     finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
     return sorted(_findings(place, finished, unsafe=True), key=_sort_key)
 
@@ -225,11 +235,16 @@ def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
     }
 
 
-def lint_findings(tree: Path, paths: list[str]) -> list[dict[str, Any]]:
+def lint_findings(
+    tree: Path, paths: list[str], preview: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """Return the ruff findings in files of a tree, including unsafe fixes.
 
-    Raises HostError if ruff fails.
+    If `preview` is given, only these rules are checked, and their fixes include those that ruff
+    offers in preview mode. Raises HostError if ruff fails.
     """
+    if preview:
+        return ruff_check(ToolTree(tree), paths, list(preview), unsafe=True, preview=True)
     return ruff_check(ToolTree(tree), paths, unsafe=True)
 
 

@@ -35,11 +35,16 @@ def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) ->
 def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
     """Return True if two fixes change the same characters or insert at the same position.
 
-    Identical fixes do not overlap, because applying either of them applies both.
+    Identical fixes do not overlap, because applying either of them applies both. For the same
+    reason, two fixes may add the same import.
     """
-    if set(one) == set(other):
+    shared = set(one) & set(other)
+    if shared == set(one) == set(other):
         return False
-    return any(_edits_touch(a, b) for a in one for b in other)
+    imports = {edit for edit in shared if edit.start == edit.stop and "import " in edit.content}
+    return any(
+        _edits_touch(a, b) for a in one for b in other if a not in imports or b not in imports
+    )
 
 
 def _edits_touch(a: Edit, b: Edit) -> bool:
