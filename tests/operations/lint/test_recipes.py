@@ -108,6 +108,38 @@ E501 = {
             """
         ''',
     ),
+    "an argument is split at a space": (
+        """
+        raise ValueError(
+            f"the value {value} is too large for the buffer of {size} bytes"
+        )
+        """,
+        """
+        raise ValueError(
+            f"the value {value} is too large for the buffer of "
+            f"{size} bytes"
+        )
+        """,
+    ),
+    "the parts of a value get parentheses": (
+        """
+        message = "the value is much too large for the small buffer"
+        """,
+        """
+        message = (
+            "the value is much too large for the small buffer"
+        )
+        """,
+    ),
+    "an item of a list stays, because a comma would seem to be missing": (
+        """
+        x = [
+            "the value is much too large for the small buffer of a",
+            "b",
+        ]
+        """,
+        UNCHANGED,
+    ),
     "a long address cannot be wrapped": (
         """
         # https://example.org/a/very/long/address/that/nobody/can/read.html

@@ -145,6 +145,18 @@ class PythonSource:
             for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
         )
 
+    @cached_property
+    def strings(self) -> list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]:
+        """All strings and f-strings, each with the node that it is a part of."""
+        return [
+            (parent, node)
+            for parent in self.nodes
+            if not isinstance(parent, ast.JoinedStr | ast.FormattedValue)
+            for node in ast.iter_child_nodes(parent)
+            if isinstance(node, ast.JoinedStr)
+            or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+        ]
+
     def docstring_at(self, line: int) -> ast.Constant | None:
         """Return the literal of the docstring that a line belongs to, or None."""
         return self._docstring_lines.get(line)

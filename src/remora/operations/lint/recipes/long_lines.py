@@ -10,6 +10,7 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     same_docstring_words,
 )
+from remora.operations.lint.recipes.long_strings import split_string
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
@@ -34,7 +35,7 @@ def fix_long_line(source: PythonSource, finding: Finding) -> RecipeFix | None:
         return _wrap_docstring_line(source, literal, number)
     if text.lstrip().startswith("#"):
         return _wrap_comment(source, number) if not source.starts_in_string(number) else None
-    return _move_comment(source, number)
+    return _move_comment(source, number) or split_string(source, number)
 
 
 def _wrap_comment(source: PythonSource, number: int) -> RecipeFix | None:

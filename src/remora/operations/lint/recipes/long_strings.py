@@ -1,0 +1,117 @@
+"""Splits a string literal that makes its line too long. The parts have the same value together."""
+
+import ast
+import re
+
+from remora.operations.lint.recipes.base import PythonSource, RecipeFix
+from remora.tools.host.ruff.text_edits import Edit
+
+_LITERAL = re.compile(
+    r"(?P<prefix>[rRfFbB]{0,2})(?P<quote>[\"'])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
+)
+_STEP = "    "
+
+
+def split_string(source: PythonSource, number: int) -> RecipeFix | None:
+    """Return the edits that split the last string literal of a line, or None.
+
+    An argument or a part of a concatenation is split where it is. The value of an assignment, of a
+    keyword or of a dictionary key, and what is returned, get parentheses around the parts.
+    """
+    found = _literal_in_line(source, number)
+    if found is None:
+        return None
+    literal, around = found
+    shape = _LITERAL.fullmatch(source.text(literal))
+    if shape is None or "\\N{" in shape["text"]:
+        return None
+    line = source.line(number)
+    start, stop = source.span(literal)
+    before = line[: start - source.lines[number - 1].start]
+    after = line[stop - source.lines[number - 1].start :]
+    indent = line[: len(line) - len(line.lstrip())]
+    if _stands_alone(around, literal) and not before.strip():
+        parts = _parts(shape, source.width, indent, after)
+        return None if parts is None else _edit(source, start, stop, parts, indent)
+    if _takes_parentheses(around, literal):
+        parts = _parts(shape, source.width, indent + _STEP, "")
+        if parts is None or len(before) + 1 > source.width:
+            return None
+        inner = source.newline.join(indent + _STEP + part for part in parts)
+        text = f"({source.newline}{inner}{source.newline}{indent})"
+        return RecipeFix((Edit(start, stop, text),))
+    return None
+
+
+def _literal_in_line(
+    source: PythonSource, number: int
+) -> tuple[ast.Constant | ast.JoinedStr, ast.AST] | None:
+    """Return the last literal of a line that starts and ends in it, and the node around it."""
+    found = [
+        (node, parent)
+        for parent, node in source.strings
+        if node.lineno == node.end_lineno == number
+    ]
+    return max(found, key=lambda pair: pair[0].col_offset, default=None)
+
+
+def _stands_alone(around: ast.AST, literal: ast.expr) -> bool:
+    """Return True if the literal is an argument, whose parts need no parentheses."""
+    return isinstance(around, ast.Call) and literal in around.args
+
+
+def _takes_parentheses(around: ast.AST, literal: ast.expr) -> bool:
+    match around:
+        case ast.Assign() | ast.AnnAssign() | ast.Return() | ast.keyword():
+            return around.value is literal
+        case ast.Dict():
+            return literal in around.values
+    return False
+
+
+def _parts(shape: re.Match[str], width: int, indent: str, after: str) -> list[str] | None:
+    """Return the literals that a literal is split into at spaces, or None if it cannot be split."""
+    prefix, quote, text = shape["prefix"], shape["quote"], shape["text"]
+    formatted = "f" in prefix.lower()
+    spaces = _spaces(text, formatted=formatted)
+    parts: list[str] = []
+    begin = 0
+    room = width - len(indent) - len(prefix) - 2
+    while len(text) - begin > room - len(after):
+        fitting = [at for at in spaces if begin < at <= begin + room]
+        if not fitting:
+            return None
+        parts.append(text[begin : fitting[-1]])
+        begin = fitting[-1]
+    parts.append(text[begin:])
+    return [f"{_prefix(prefix, part)}{quote}{part}{quote}" for part in parts]
+
+
+def _prefix(prefix: str, part: str) -> str:
+    """Return the prefix of a part, without `f` if the part has no replacement."""
+    if re.search(r"[{}]", part):
+        return prefix
+    return re.sub("[fF]", "", prefix)
+
+
+def _spaces(text: str, *, formatted: bool) -> list[int]:
+    """Return the offsets after the spaces of a literal's source that are not in replacements."""
+    found: list[int] = []
+    depth = at = 0
+    while at < len(text):
+        if text[at] == "\\":
+            at += 2
+            continue
+        if formatted and text[at] in "{}":
+            if depth == 0 and text[at : at + 2] in ("{{", "}}"):
+                at += 2
+                continue
+            depth += 1 if text[at] == "{" else -1
+        if text[at] == " " and depth == 0:
+            found.append(at + 1)
+        at += 1
+    return found
+
+
+def _edit(source: PythonSource, start: int, stop: int, parts: list[str], indent: str) -> RecipeFix:
+    return RecipeFix((Edit(start, stop, (source.newline + indent).join(parts)),))
