@@ -62,7 +62,7 @@ class TestFewerFindings:
     def test_an_equal_number_of_findings_is_not_fewer(self) -> None:
         found = ([finding(5)], [finding(5)])
         detail = said("fewer_findings", submission(BEFORE, found=found))
-        assert detail == "1 findings on the node before, 1 after"
+        assert detail == "1 findings before, 1 after"
 
     @pytest.mark.parametrize(
         "comment", ["# noqa", "#NOQA: F841", "# ruff: noqa", "# flake8: noqa", "# isort: skip"]
@@ -85,7 +85,7 @@ class TestFewerFindings:
 
     def test_findings_elsewhere_do_not_count(self) -> None:
         detail = said("fewer_findings", submission(BEFORE, found=([finding(10)], [])))
-        assert "0 findings on the node" in detail
+        assert "0 findings before" in detail
 
     @pytest.mark.parametrize("after", [None, b"import os\n", b"def f(:\n"])
     def test_a_node_that_vanished_has_not_fewer(self, after: bytes | None) -> None:

@@ -139,9 +139,23 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
+def step_agent() -> dict[str, str]:
+    """The files of a project's own agent `steps`: it lints one node in several turns.
+
+    The built-in lint agent works on whole files in two turns and asks no model.
+    """
+    place = Path(__file__).parents[1] / "step_lint"
+    files = [place / "agent.yaml", *place.glob("*/*.pym")]
+    texts = {f".remora/agents/steps/{p.relative_to(place)}": p.read_text("utf-8") for p in files}
+    definition = ".remora/agents/steps/agent.yaml"
+    own_name = "name: steps\noperation: steps"
+    texts[definition] = texts[definition].replace("name: lint\noperation: lint", own_name)
+    return texts
+
+
 def lint_project(folder: Path) -> Path:
-    """A repository with one commit and three findings."""
-    write(folder, {"src/settings.py": MODULE, "pyproject.toml": SETTINGS})
+    """A repository with one commit, three findings, and the agent of `step_agent`."""
+    write(folder, {"src/settings.py": MODULE, "pyproject.toml": SETTINGS, **step_agent()})
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "start")
@@ -210,4 +224,4 @@ def ran(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
     root = lint_project(folder / "project")
     remora = user(folder / "home", models)
     before = tree(root)
-    return Ran(remora, root, before, remora("analyze", "src", "--json", cwd=root))
+    return Ran(remora, root, before, remora("analyze", "src", "-o", "steps", "--json", cwd=root))

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from tests.cli.conftest import Remora, git, user, write
+from tests.cli.conftest import Remora, git, step_agent, user, write
 
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 
@@ -15,14 +15,15 @@ class Four:
         self.root = folder / "project"
         self.root.mkdir()
         settings = "[tool.ruff.lint]\nselect=['F']\n"
-        write(self.root, {"a.py": UNUSED, "b.py": UNUSED, "pyproject.toml": settings})
+        files = {"a.py": UNUSED, "b.py": UNUSED, "pyproject.toml": settings}
+        write(self.root, {**files, **step_agent()})
         git(self.root, "init", "-q")
         git(self.root, "config", "user.name", "Ann")
         git(self.root, "config", "user.email", "ann@localhost")
         git(self.root, "add", "-A")
         git(self.root, "commit", "-q", "-m", "start")
         self.remora: Remora = user(folder / "home", models)
-        assert self.remora("analyze", "--json", cwd=self.root).code == 0
+        assert self.remora("analyze", "-o", "steps", "--json", cwd=self.root).code == 0
         self._kept = folder / "kept"
         for place in (self.root, self.remora.home):
             shutil.copytree(place, self._kept / place.name, symlinks=True)

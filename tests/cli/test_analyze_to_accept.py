@@ -102,7 +102,7 @@ def test_the_diff_document_names_each_job(ran: Ran) -> None:
 
 
 def test_accept_all_writes_what_was_verified(remora: Remora, project: Path) -> None:
-    assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+    assert remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
     done = remora("accept", "last", "--all", "--json", cwd=project)
     assert done.code == 0, done.err
     document = done.document
@@ -120,7 +120,7 @@ def test_accept_all_writes_what_was_verified(remora: Remora, project: Path) -> N
 
 
 def test_people_get_the_head_of_the_run_to_keep(remora: Remora, project: Path) -> None:
-    remora("analyze", "--quiet", "--max-nodes", "1", cwd=project)
+    remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     done = remora("reject", "last", "--all", "--feedback", "not now", cwd=project)
     assert done.code == 0
     (head,) = [line for line in done.out.splitlines() if line.startswith("head ")]
@@ -132,7 +132,7 @@ def test_people_get_the_head_of_the_run_to_keep(remora: Remora, project: Path) -
 
 
 def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(remora: Remora, project: Path) -> None:
-    remora("analyze", "--quiet", "--max-nodes", "1", cwd=project)
+    remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     settings = project / "src" / "settings.py"
     settings.write_text(settings.read_text().replace("import os", "import os.path"))
     mine = tree(project)
@@ -145,15 +145,15 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(remora: Remora, proje
     # people are told where, and what to type next
     told = remora("show", "last", cwd=project).out
     assert conflict["detail"] in told
-    assert "remora analyze -o lint --node src/settings.py:__module__" in told
+    assert "remora analyze -o steps --node src/settings.py:__module__" in told
     again = remora("accept", "last", "--all", cwd=project)
-    assert "next: remora analyze -o lint --node src/settings.py:__module__" in again.out
+    assert "next: remora analyze -o steps --node src/settings.py:__module__" in again.out
     (_, listed) = remora("runs", cwd=project).out.splitlines()
     assert listed.split()[-3:] == ["0", "0", "1"]
 
 
 def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) -> None:
-    done = poor("analyze", "--dry-run", "--json", cwd=project)
+    done = poor("analyze", "-o", "steps", "--dry-run", "--json", cwd=project)
     assert done.code == 0, done.err
     document = done.document
     assert set(document) == {"run_id", "root", "model", "jobs", "totals"}
@@ -185,13 +185,15 @@ def test_what_is_planned_can_be_narrowed(
     git(project, "add", "-A")
     git(project, "commit", "-qam", "third")
     other.write_text("import os\nimport sys\n")
-    document = poor("analyze", "--dry-run", "--json", *args, cwd=project).document
+    document = poor("analyze", "-o", "steps", "--dry-run", "--json", *args, cwd=project).document
     assert [job["node_id"].rpartition("/")[2] for job in document["jobs"]] == nodes
 
 
 def test_older_runs_that_wait_are_not_forgotten(remora: Remora, project: Path) -> None:
     for _ in range(2):
-        assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+        assert (
+            remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+        )
     assert "1 change set in 1 older run is also pending" in remora("show", "last", cwd=project).out
     assert "older runs have pending changes" in remora("runs", cwd=project).out
 
@@ -207,7 +209,7 @@ def test_a_feedback_has_an_end(ran: Ran) -> None:
 def test_five_of_many_pending_nodes_are_named(remora: Remora, tmp_path: Path) -> None:
     source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(7))
     many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
-    assert remora("analyze", "--quiet", cwd=many).code == 0
+    assert remora("analyze", "-o", "steps", "--quiet", cwd=many).code == 0
     hint = remora("accept", "last", "--json", cwd=many).error["hint"]
     assert hint.count("many.py:") == 5
     assert hint.endswith(" and 2 more")

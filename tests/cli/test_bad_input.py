@@ -141,7 +141,7 @@ def test_the_nearest_node_is_reported(ran: Ran) -> None:
 
 
 def test_a_beginning_that_several_have_is_not_guessed(ran: Ran) -> None:
-    done = ran("trace", "show", "lint-", "--json")
+    done = ran("trace", "show", "steps-", "--json")
     assert done.code == 2
     assert ran.job["agent_id"] in done.error["hint"]
 

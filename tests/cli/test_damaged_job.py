@@ -19,7 +19,7 @@ def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
     root = write(folder / "project", {**FILES, "pyproject.toml": SETTINGS})
     remora = user(folder / "home", models)
     before = tree(root)
-    return Ran(remora, root, before, remora("analyze", "--json", cwd=root))
+    return Ran(remora, root, before, remora("analyze", "-o", "steps", "--json", cwd=root))
 
 
 @pytest.fixture

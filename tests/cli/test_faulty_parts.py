@@ -118,7 +118,7 @@ def read_with(remora: Remora, project: Path, address: str) -> Done:
     # without a tokenizer to ask, what is sent is counted as its bytes
     settings = {"REMORA_MODEL__RETRIES": "0", "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
     patient = Remora(remora.home, {**settings, **remora.environ})
-    line = ("analyze", "--node", "read", "--model", address, "--json")
+    line = ("analyze", "-o", "steps", "--node", "read", "--model", address, "--json")
     return patient(*line, cwd=project)
 
 

@@ -36,7 +36,7 @@ class Side:
             self("hub", "start")
             self("hub", "index")  # what a hub has not looked at yet, it is busy with
         try:
-            self.jobs = self("analyze", "src", "--json")["jobs"]
+            self.jobs = self("analyze", "src", "-o", "steps", "--json")["jobs"]
         finally:
             if with_hub:
                 self("hub", "stop")
@@ -100,7 +100,7 @@ def test_streams_verify_without_the_hub(sides: tuple[Side, Side]) -> None:
 
 def test_a_hub_that_is_asked_for_must_run(remora: Remora, project: Path) -> None:
     write(project, {"remora.yaml": "hub: {enabled: true}\n"})
-    done = remora("analyze", "src", "--json", cwd=project)
+    done = remora("analyze", "src", "-o", "steps", "--json", cwd=project)
     assert done.code == 3
     assert "remora hub start" in done.error["hint"]
 

@@ -73,7 +73,7 @@ def test_an_interrupted_run_is_reported_and_recorded(
     remora: Remora, long_project: Path, sent: signal.Signals
 ) -> None:
     before = tree(long_project)
-    process = remora.start("analyze", "-o", "lint", "--json", cwd=long_project)
+    process = remora.start("analyze", "-o", "steps", "--json", cwd=long_project)
     under_way(process, long_project)
     children = children_of(process.pid)
     assert children
@@ -101,7 +101,7 @@ def test_an_interrupted_run_is_reported_and_recorded(
 @pytest.mark.slow
 def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project: Path) -> None:
     before = tree(long_project)
-    process = remora.start("analyze", "-o", "lint", cwd=long_project)
+    process = remora.start("analyze", "-o", "steps", cwd=long_project)
     under_way(process, long_project)
     children = children_of(process.pid)
     process.kill()
@@ -122,7 +122,7 @@ def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project:
 
 @pytest.mark.slow
 def test_max_time_interrupts_by_itself(remora: Remora, long_project: Path) -> None:
-    done = remora("analyze", "--max-time", "3", "--json", cwd=long_project)
+    done = remora("analyze", "-o", "steps", "--max-time", "3", "--json", cwd=long_project)
     assert done.code == 130
     assert "stopped after 3 s (--max-time)" in done.err
     totals = done.document["totals"]
@@ -133,7 +133,8 @@ def test_max_time_interrupts_by_itself(remora: Remora, long_project: Path) -> No
 @pytest.mark.slow
 def test_two_runs_can_work_at_the_same_time(remora: Remora, long_project: Path) -> None:
     both = [
-        remora.start("analyze", "--json", "--max-nodes", "3", cwd=long_project) for _ in range(2)
+        remora.start("analyze", "-o", "steps", "--json", "--max-nodes", "3", cwd=long_project)
+        for _ in range(2)
     ]
     for process in both:
         _, err = process.communicate(timeout=50)

@@ -54,7 +54,9 @@ def of_user(user: Remora, text: str) -> None:
 
 @pytest.mark.parametrize("variable", ["REMORA_API_KEY", "OPENAI_API_KEY"])
 @pytest.mark.parametrize(
-    "words", [("doctor",), ("model", "status"), ("analyze", "--node", "read")], ids=" ".join
+    "words",
+    [("doctor",), ("model", "status"), ("analyze", "-o", "steps", "--node", "read")],
+    ids=" ".join,
 )
 def test_a_projects_address_gets_no_key(
     poor: Remora, project: Path, listener: Listener, variable: str, words: tuple[str, ...]
@@ -84,7 +86,9 @@ def test_a_refusal_says_that_no_key_was_sent(
 ) -> None:
     of_project(project, listener)
     monkeypatch.setattr(Answers, "do_GET", lambda self: self._send(401, {"error": "no key"}))
-    refused = Remora(poor.home, {"OPENAI_API_KEY": KEY})("analyze", "--json", cwd=project)
+    refused = Remora(poor.home, {"OPENAI_API_KEY": KEY})(
+        "analyze", "-o", "steps", "--json", cwd=project
+    )
     assert refused.code == 3
     assert refused.error["hint"].startswith("no key was sent")
     assert set(listener.got) == {None}
@@ -94,7 +98,17 @@ def test_runs_that_are_continued_send_no_key_either(
     poor: Remora, project: Path, listener: Listener
 ) -> None:
     keyed = Remora(poor.home, {**PATIENCE, "REMORA_API_KEY": KEY})
-    by_flag = keyed("analyze", "--node", "read", "--model", listener.address, "--json", cwd=project)
+    by_flag = keyed(
+        "analyze",
+        "-o",
+        "steps",
+        "--node",
+        "read",
+        "--model",
+        listener.address,
+        "--json",
+        cwd=project,
+    )
     (job,) = by_flag.document["jobs"]
     assert set(listener.got) == {f"Bearer {KEY}"}, "the flag is the key owner's"
     listener.got.clear()

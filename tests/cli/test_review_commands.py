@@ -75,7 +75,7 @@ class TestAccept:
         head = done.document["head"]
         trailer = f"Remora-Trace: {done.document['run_id']} {head['count']} {head['hash']}\n"
         assert git(desk.root, "log", "-1", "--format=%B", "fixes").rstrip("\n") + "\n" == (
-            f"lint: a.py:load\n\nFixes F401.\n\n{trailer}"
+            f"steps: a.py:load\n\nFixes F401.\n\n{trailer}"
         )
         assert tree(desk.root) == before
         assert git(desk.root, "status", "--porcelain") == ""
@@ -98,7 +98,7 @@ class TestAccept:
             "tip": git(desk.root, "rev-parse", "HEAD").strip(),
             "is_new": True,
             "tree": git(desk.root, "rev-parse", "fixes^{tree}").strip(),
-            "message": "lint: a.py:load",
+            "message": "steps: a.py:load",
             "note": {
                 "run_id": run_id,
                 "agent_id": job["agent_id"],
@@ -115,7 +115,7 @@ class TestAccept:
         assert "the next command will try again" in shown.err
         (desk.root.parent / "git").rename(desk.root / ".git")
         assert "its commit has now been created" in desk("show", "last").err
-        assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"
+        assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "steps: a.py:load"
 
 
 class TestRevert:

@@ -71,7 +71,7 @@ names = ["spill", "fail", "note", "submit_result"]
 action = {"tool": names[min(packet["turn"], 4) - 1], "args": {}, "reason": "next"}
 {"result": None, "summary": "", "knowledge_delta": {}, "outcome": "success", "candidate_actions": [action]}
 """
-OPERATIONS = ("-o", "spill", "-o", "lint")
+OPERATIONS = ("-o", "spill", "-o", "steps")
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def spilt(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Spilt:
     spilt = Spilt(Remora(remora.home, environ), root, secrets, [])
     done = spilt("analyze", ".", *OPERATIONS, "--max-turns", "6", "--yes", "--json")
     assert done.code in (0, 1), done.err
-    assert {job["operation"] for job in done.document["jobs"]} == {"spill", "lint"}, done.out
+    assert {job["operation"] for job in done.document["jobs"]} == {"spill", "steps"}, done.out
     spilt("reject", "last", "--all", "--feedback", f"not with {secrets[0].context}")
     return spilt
 
@@ -224,7 +224,7 @@ def test_what_was_recorded_can_be_proved(spilt: Spilt) -> None:
 
 
 def test_no_placeholder_reaches_the_users_files(spilt: Spilt) -> None:
-    done = spilt("analyze", "src", "-o", "lint", "--node", "connect", "--unsafe-fixes", "--json")
+    done = spilt("analyze", "src", "-o", "steps", "--node", "connect", "--unsafe-fixes", "--json")
     assert [job["status"] for job in done.document["jobs"]] == ["submitted"]
     assert spilt("diff", "last").out.count("json") == 1
     accepted = spilt("accept", "last", "--all", "--json")

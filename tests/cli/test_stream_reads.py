@@ -77,7 +77,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, remora: Remora) -> Path:
     """A project with changes of two runs to review."""
     root = lint_project(tmp_path_factory.mktemp("shop"))
     for _ in range(2):
-        assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=root).code == 0
+        assert remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=root).code == 0
     return root
 
 
@@ -85,7 +85,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, remora: Remora) -> Path:
 def two(tmp_path: Path, remora: Remora) -> Path:
     """A project with a run of two jobs to review."""
     root = lint_project(write(tmp_path / "two", {"src/other.py": '"""Other."""\nimport os\n'}))
-    assert remora("analyze", "--quiet", "--node", "*:__module__", cwd=root).code == 0
+    assert remora("analyze", "-o", "steps", "--quiet", "--node", "*:__module__", cwd=root).code == 0
     return root
 
 

@@ -55,11 +55,11 @@ def test_a_pipe_gets_no_colours(ran: Ran) -> None:
 
 @pytest.mark.slow
 def test_a_run_shows_live_progress(remora: Remora, project: Path) -> None:
-    seen = on_terminal(remora, project, "analyze")
+    seen = on_terminal(remora, project, "analyze", "-o", "steps")
     begun, rest = re.split(r"run \d{8}-\d{6}-[0-9a-f]{6}, model ", seen)
     display, summary = rest.split("src/settings.py\r\n")
     assert "SmolLM2" not in summary  # told as it began
-    assert "2 jobs (lint 2) in 1 file, 3 findings: about 10 seconds" in begun
+    assert "2 jobs (steps 2) in 1 file, 3 findings: about 10 seconds" in begun
     assert "jobs " in display
     assert re.search(r"\d turns? · [\d,]+ tokens? sent · \d findings? fixed", display)
     # the node that is worked on: the summary names nodes beneath their files
@@ -70,7 +70,7 @@ def test_a_run_shows_live_progress(remora: Remora, project: Path) -> None:
 
 
 def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:
-    seen = on_terminal(remora, project, "analyze", "--max-time", "0.3", code=130)
+    seen = on_terminal(remora, project, "analyze", "-o", "steps", "--max-time", "0.3", code=130)
     assert "your files are unchanged" in seen
     assert seen.count("remora analyze --resume") == 1
 

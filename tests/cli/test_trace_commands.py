@@ -18,7 +18,7 @@ from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Ran
 from tests.cli.test_terminal import on_terminal
 
-KEY = re.compile(r"trace:(?P<run>[^:]+):lint:(?P<node>node:.+):(?P<turn>\d+)")
+KEY = re.compile(r"trace:(?P<run>[^:]+):steps:(?P<node>node:.+):(?P<turn>\d+)")
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ class TestQuestions:
         ("words", "count"),
         [
             ("--node read", 1),
-            ("--operation lint", 2),
+            ("--operation steps", 2),
             ("--run last", 2),
             ("--status submitted", 2),
             ("--status verified", 2),

@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.fork_and_retry import retry_jobs
 from remora.bootstrap.invocation import Invocation

@@ -58,7 +58,7 @@ def test_list_shows_every_tool_and_host_function(poor: Remora, own: Path) -> Non
     document = poor("tools", "list", "--json", cwd=own).document
     tools = {tool["name"]: tool for tool in document["tools"]}
 
-    assert {"lint/run_linter", "lint/apply_fix", "own/count", "own/run_linter"} <= set(tools)
+    assert {"steps/run_linter", "steps/apply_fix", "own/count", "own/run_linter"} <= set(tools)
     assert tools["own/count"] == {
         "name": "own/count",
         "agent": "own",
@@ -171,8 +171,8 @@ def test_every_run_begins_with_the_project_as_it_is(poor: Remora, project: Path)
 def test_a_target_is_a_node_as_an_agent_is_given_it(poor: Remora, project: Path) -> None:
     target = "target=src/settings.py:__module__"
 
-    listed = poor("tools", "run", "lint/run_linter", "--input", target, "--json", cwd=project)
-    fixed = poor("tools", "run", "lint/apply_fix", "--input", "code=safe", target, cwd=project)
+    listed = poor("tools", "run", "steps/run_linter", "--input", target, "--json", cwd=project)
+    fixed = poor("tools", "run", "steps/apply_fix", "--input", "code=safe", target, cwd=project)
 
     assert listed.document["result"]["counts"] == {"F401": 2}
     assert fixed.code == 0
@@ -197,7 +197,7 @@ def test_what_fails_is_an_outcome(poor: Remora, project: Path, source: str, kind
     ("words", "says", "hint"),
     [
         (["cuont"], "no tool 'cuont'", "count"),
-        (["run_linter"], "2 tools", "lint/run_linter, own/run_linter"),
+        (["run_linter"], "2 tools", "steps/run_linter, own/run_linter"),
         (["absent.pym"], "absent.pym", ".pym"),
         (["count", "--input", "limit"], "invalid input 'limit'", "NAME=VALUE"),
         (
@@ -211,9 +211,9 @@ def test_what_fails_is_an_outcome(poor: Remora, project: Path, source: str, kind
             "inputs of this tool: pattern",
         ),
         (["count", "--grant", "list_file"], "unknown host function 'list_file'", "list_files"),
-        (["lint/run_linter"], "missing argument: target", "inputs of this tool: target"),
-        (["lint/run_linter", "--input", "target=src/settings.py:no"], "no node", "PATH:QUALNAME"),
-        (["lint/run_linter", "--input", "target=../x.py:no"], "`..`", "PATH:QUALNAME"),
+        (["steps/run_linter"], "missing argument: target", "inputs of this tool: target"),
+        (["steps/run_linter", "--input", "target=src/settings.py:no"], "no node", "PATH:QUALNAME"),
+        (["steps/run_linter", "--input", "target=../x.py:no"], "`..`", "PATH:QUALNAME"),
     ],
 )
 def test_an_unknown_tool_or_bad_input_is_wrong_usage(

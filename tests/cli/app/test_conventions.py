@@ -124,7 +124,7 @@ def test_completion_names_commands_runs_nodes_and_operations(ran: Ran) -> None:
     assert completed("remora diff ") >= {"last", ran.analyzed.document["run_id"]}
     assert node in completed("remora diff last ")
     assert completed(f"remora diff last {node[:-1]}", ":") == {node.partition(":")[2]}
-    assert job["agent_id"] in completed("remora trace show lint-")
+    assert job["agent_id"] in completed("remora trace show steps-")
     assert completed("remora analyze -o l") == {"lint"}
     assert "--unsafe-fixes" in completed("remora analyze --un")
 

@@ -44,7 +44,7 @@ def test_the_environment_overrides_the_file(poor: Remora, project: Path) -> None
 
 
 def test_quiet_silences_progress_and_notes_but_no_error(remora: Remora, project: Path) -> None:
-    done = remora("analyze", "--quiet", "--max-nodes", "1", cwd=project)
+    done = remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     assert done.code == 0
     assert done.err == ""
     assert "verified" in done.out

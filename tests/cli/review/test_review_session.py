@@ -153,11 +153,11 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     with desk.review() as terminal:
         seen = terminal.sees(ASK)
         assert "── a.py ──" in seen
-        assert "[1/4] lint a.py:__module__" in seen
+        assert "[1/4] steps a.py:__module__" in seen
         assert 'apply_fix(code="safe") by rule' in seen
         assert "-import os" in seen
         terminal.press("a")
-        assert "[2/4] lint a.py:load" in terminal.sees(ASK)
+        assert "[2/4] steps a.py:load" in terminal.sees(ASK)
         terminal.press("r")
         terminal.sees("press Enter for none")
         terminal.types("keep it")
@@ -204,7 +204,7 @@ def test_keys_show_the_packet_and_the_reasons(desk: Desk) -> None:
     assert desk.states == ["pending"] * 4
 
 
-@pytest.mark.parametrize(("by", "first"), [("rule", "── F401 ──"), ("agent", "── lint ──")])
+@pytest.mark.parametrize(("by", "first"), [("rule", "── F401 ──"), ("agent", "── steps ──")])
 def test_changes_can_be_grouped_by_file_rule_or_agent(desk: Desk, by: str, first: str) -> None:
     with desk.review("last", "--by", by) as terminal:
         assert first in terminal.sees(ASK)
@@ -322,7 +322,7 @@ def strange(tmp_path: Path, models: Path) -> Desk:
     settings = "[tool.ruff.lint]\nselect=['F']\n"
     root = write(tmp_path / "project", {"a.py": text, "pyproject.toml": settings})
     remora = user(tmp_path / "home", models)
-    assert remora("analyze", "-o", "lint", "--json", cwd=root).code == 0
+    assert remora("analyze", "-o", "steps", "--json", cwd=root).code == 0
     return Desk(remora, root)
 
 

@@ -30,7 +30,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
         remora,
         root,
         before,
-        remora("analyze", "-o", "lint", "--max-time", "0.3", "--json", cwd=root),
+        remora("analyze", "-o", "steps", "--max-time", "0.3", "--json", cwd=root),
     )
 
 
@@ -105,7 +105,7 @@ def test_a_run_from_elsewhere_needs_trust(again: Ran, tmp_path: Path, models: Pa
 
 class TestRetry:
     def test_it_prints_what_analyze_prints(self, remora: Remora, project: Path) -> None:
-        remora("analyze", "--json", cwd=project)
+        remora("analyze", "-o", "steps", "--json", cwd=project)
         before = remora("show", "last", "--json", cwd=project).document
         words = ("retry", "last", "read", "--feedback", "name the exception")
         done = remora(*words, "--json", cwd=project)
@@ -138,7 +138,7 @@ class TestRetry:
 
     @pytest.mark.slow
     def test_only_attempted_jobs_are_printed(self, remora: Remora, project: Path) -> None:
-        remora("analyze", "--json", cwd=project)
+        remora("analyze", "-o", "steps", "--json", cwd=project)
         retried = remora("retry", "last", "read", cwd=project)
         forked = remora("trace", "fork", "read", "--turn", "1", "--continue", cwd=project)
         for done in (retried, forked):
@@ -157,7 +157,7 @@ class TestRetry:
 
 class TestFork:
     def test_a_missing_turn(self, remora: Remora, project: Path) -> None:
-        remora("analyze", "--json", cwd=project)
+        remora("analyze", "-o", "steps", "--json", cwd=project)
         done = remora("trace", "fork", "read", "--turn", "99", "--json", cwd=project)
         assert done.code == 1
         assert "the stream has turns 0 to" in done.error["hint"]

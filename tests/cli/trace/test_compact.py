@@ -18,7 +18,7 @@ def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> tuple[Re
     folder = tmp_path_factory.mktemp("old")
     (folder / "project").mkdir()
     remora, root = user(folder / "home", models), lint_project(folder / "project")
-    assert remora("analyze", "src", "--json", cwd=root).code == 0
+    assert remora("analyze", "src", "-o", "steps", "--json", cwd=root).code == 0
     then = time.time() - 2 * DAY
     for part in ("blobs", "objects"):
         for path in (root / ".agentfs" / part).rglob("*"):

@@ -75,7 +75,7 @@ def test_a_transcript_is_that_of_trace_transcript(ran: Ran, agent: str, tmp_path
     assert plain == ran("trace", "transcript", agent).out
     ran("trace", "export", agent, "--format", "transcript", "-o", str(tmp_path / "a.md"))
     text = (tmp_path / "a.md").read_text()
-    assert text.startswith("# agent lint\\-")
+    assert text.startswith("# agent steps\\-")
     assert text == ran("trace", "export", agent, "--format", "transcript", "--markdown").out
 
 

@@ -22,7 +22,6 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
-from remora.operations.lint.operation import LINT
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.continuation.start_attempts import start_stream
 from remora.runs.records.lineage import ancestors
@@ -38,6 +37,7 @@ from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import CHECK, at, stopped
+from tests.step_lint.operations import OPERATIONS, STEP_LINT
 from tests.trace.past_files import files_at
 
 RUN = "run-1"
@@ -271,7 +271,7 @@ class TestAForkThatGoesOn:
         made = fork(desk, parent, 3)
         start, redact = start_of(desk, made.job.agent_id), desk.project.redact
         assert start.decides
-        lint = load_agent(LINT.folder, BUILT_IN, builtin=True)
+        lint = load_agent(STEP_LINT.folder, OPERATIONS, builtin=True)
         assert with_agent(start, lint, redact) == start
         before = replace(start, definition={**start.definition, "goal": "another"})
         now = with_agent(before, lint, redact)

@@ -14,7 +14,6 @@ import pytest
 from remora.agents.definition.agent import load_agent
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.resume_run import prepare_resume
 from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import (
@@ -30,7 +29,6 @@ from remora.memory.events import (
 )
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
-from remora.operations.lint.operation import LINT
 from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.planning.run_request import RunRequest
@@ -40,6 +38,7 @@ from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept
 from remora.trace.read.reader import read_events
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
+from tests.step_lint.operations import OPERATIONS, STEP_LINT
 from tests.trace.past_files import files_at
 
 CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
@@ -431,7 +430,7 @@ class TestItIsRefused:
         (path,) = half.project.trace.agent_streams()
         found = payload(next(read_events(path)))
         assert isinstance(found, AgentStart)
-        lint = load_agent(LINT.folder, BUILT_IN, builtin=True)
+        lint = load_agent(STEP_LINT.folder, OPERATIONS, builtin=True)
         check_definition(found, lint, half.project.redact)
         other = {**found.definition, "goal": "another", "scripts": {"other.pym": "0"}}
         start = msgspec.structs.replace(found, definition=other)

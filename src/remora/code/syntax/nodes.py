@@ -72,13 +72,13 @@ def own_lines(
 
 
 def lines_of_nodes(
-    module: Module, keys: Iterable[NodeKey], known: Container[NodeKey] | None = None
+    module: Module, keys: Iterable[str], known: Container[NodeKey] | None = None
 ) -> frozenset[int]:
     """Return the lines of several nodes, each without its nested nodes, or all lines without keys.
 
     Nodes that the module does not contain are ignored. `known` is the same as for `own_lines`.
     """
-    wanted = tuple(keys)
+    wanted = tuple(map(NodeKey, keys))
     if not wanted:
         return frozenset(range(1, module.line_count + 1))
     found = (own_lines(module, key, known) for key in wanted if find_node(module, key) is not None)

@@ -33,7 +33,8 @@ def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str
         fix = finding["fix"]
         return fix is not None and fix["applicability"] in allowed
 
-    fixable, others = [], []
+    fixable: list[Finding] = []
+    others: list[Finding] = []
     for finding in _findings(tree, modules):
         is_fixable = finding["code"] in recipes or has_fix(finding)
         (fixable if is_fixable else others).append(finding)

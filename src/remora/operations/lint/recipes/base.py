@@ -254,7 +254,7 @@ def same_docstring_words(before: PythonSource, after: PythonSource) -> bool:
 
 def docstrings(tree: ast.Module) -> list[str]:
     """Return all docstrings of a module, in source order."""
-    return [each.value for node in ast.walk(tree) if (each := docstring_of(node)) is not None]
+    return [str(each.value) for node in ast.walk(tree) if (each := docstring_of(node)) is not None]
 
 
 def docstring_of(node: ast.AST) -> ast.Constant | None:
