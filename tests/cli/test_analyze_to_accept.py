@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Ran, Remora, git, tree, write
+from tests.cli.conftest import SETTINGS, Ran, Remora, git, step_agent, tree, write
 
 JOB_KEYS = {
     "agent_id",
@@ -208,7 +208,8 @@ def test_a_feedback_has_an_end(ran: Ran) -> None:
 
 def test_five_of_many_pending_nodes_are_named(remora: Remora, tmp_path: Path) -> None:
     source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(7))
-    many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
+    files = {"many.py": source, "pyproject.toml": SETTINGS, **step_agent()}
+    many = write(tmp_path / "many", files)
     assert remora("analyze", "-o", "steps", "--quiet", cwd=many).code == 0
     hint = remora("accept", "last", "--json", cwd=many).error["hint"]
     assert hint.count("many.py:") == 5

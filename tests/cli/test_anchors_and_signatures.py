@@ -160,7 +160,7 @@ REPLAYS = (
     "transcript {agent}",
     "list --tool edit_line",
     "reindex",
-    "get index:operation:lint",
+    "get index:operation:steps",
     "anchor",
     "tail {agent}",
 )

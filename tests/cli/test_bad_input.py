@@ -227,7 +227,15 @@ def test_a_node_in_the_place_of_a_path_is_sent_to_the_option(
         error = poor("analyze", *words, "--json", cwd=project / folder).error
         assert f"`{path} --node read`" in error["hint"]
     narrowed = poor(
-        "analyze", path, "--node", "read", "--dry-run", "--json", cwd=project / folder
+        "analyze",
+        path,
+        "-o",
+        "steps",
+        "--node",
+        "read",
+        "--dry-run",
+        "--json",
+        cwd=project / folder,
     ).document
     assert {job["node_id"] for job in narrowed["jobs"]} == {"node:src/settings.py:read"}
 
@@ -304,8 +312,8 @@ def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
 def test_the_estimate_names_who_decides(
     poor: Remora, tmp_path: Path, setting: dict[str, str], estimate: str
 ) -> None:
-    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(201))
-    many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
+    files = {f"many/m{i}.py": "import os\n" for i in range(201)}
+    many = write(tmp_path / "many", {**files, "pyproject.toml": SETTINGS})
     done = replace(poor, environ=setting)("analyze", "-o", "lint", "--json", cwd=many)
     assert done.code == 2
     assert estimate in done.error["message"]
@@ -330,8 +338,8 @@ def test_a_missing_server_is_never_replaced(remora: Remora, project: Path) -> No
 
 
 def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
-    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(201))
-    many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
+    files = {f"many/m{i}.py": "import os\n" for i in range(201)}
+    many = write(tmp_path / "many", {**files, "pyproject.toml": SETTINGS})
     lint = ("analyze", "-o", "lint")
     done = poor(*lint, "--json", cwd=many)
     assert done.code == 2

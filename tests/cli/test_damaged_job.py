@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Done, Ran, tree, user, write
+from tests.cli.conftest import SETTINGS, Done, Ran, step_agent, tree, user, write
 
 UNUSED = 'def {0}():\n    """Read."""\n    import re\n\n    return 1\n'
 FILES = {f"{name}.py": UNUSED.format(name) for name in ("one", "two")}
@@ -16,7 +16,7 @@ FILES = {f"{name}.py": UNUSED.format(name) for name in ("one", "two")}
 def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
     """A project after a run of two jobs, whose change sets wait; rules decided all."""
     folder = tmp_path_factory.mktemp("analyzed")
-    root = write(folder / "project", {**FILES, "pyproject.toml": SETTINGS})
+    root = write(folder / "project", {**FILES, **step_agent(), "pyproject.toml": SETTINGS})
     remora = user(folder / "home", models)
     before = tree(root)
     return Ran(remora, root, before, remora("analyze", "-o", "steps", "--json", cwd=root))

@@ -41,10 +41,10 @@ def test_doctor(ran: Ran) -> None:
 def test_agents(ran: Ran) -> None:
     agents = ran("agents", "list", "--json").document["agents"]
     assert [(each["name"], each["builtin"]) for each in agents] == [
-        ("docstring", True), ("lint", True), ("test", True),
+        ("docstring", True), ("lint", True), ("test", True), ("steps", False),
     ]  # fmt: skip
     shown = ran("agents", "show", "lint", "--json").document
-    assert shown["definition"]["tools"][0]["name"] == "run_linter"
+    assert shown["definition"]["tools"][0]["name"] == "fix_findings"
     assert ran("agents", "validate", "--json").document["ok"] is True
 
 

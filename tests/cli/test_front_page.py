@@ -78,12 +78,14 @@ def root(ran: Ran, tmp_path_factory: pytest.TempPathFactory, request: Any) -> Pa
     return copy
 
 
-@pytest.mark.parametrize(
-    "line", ["runs", "show", "diff", "agents list", "trace list", "trace show AGENT"]
-)
+@pytest.mark.parametrize("line", ["runs", "show", "diff", "trace list", "trace show AGENT"])
 def test_commands_that_read_load_nothing_that_runs_agents(ran: Ran, root: Path, line: str) -> None:
     words = line.replace("AGENT", ran.job["agent_id"]).split()
     assert_loads_little(modules_of(*words, cwd=root))
+
+
+def test_built_in_agents_are_listed_without_what_runs_them(tmp_path: Path) -> None:
+    assert_loads_little(modules_of("agents", "list", cwd=tmp_path))
 
 
 def test_a_packet_is_read_without_what_runs_agents(ran: Ran) -> None:

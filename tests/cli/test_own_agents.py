@@ -224,6 +224,7 @@ class TestNew:
         self, poor: Remora, project: Path, tmp_path: Path
     ) -> None:
         (tmp_path / "elsewhere").mkdir()
+        shutil.rmtree(project / ".remora")
         (project / ".remora").symlink_to(tmp_path / "elsewhere")
         done = poor("agents", "new", "mine", "--json", cwd=project)
         assert done.code == 2
@@ -233,6 +234,7 @@ class TestNew:
     def test_a_folder_that_cannot_be_written_is_a_fault_of_the_disk(
         self, poor: Remora, project: Path
     ) -> None:
+        shutil.rmtree(project / ".remora")
         write(project, {".remora": "a file"})
         assert poor("agents", "new", "mine", "--json", cwd=project).code == 3
 
@@ -288,7 +290,7 @@ class TestValidate:
         self, poor: Remora, project: Path
     ) -> None:
         own(project, {"act.pym": "1\n", "agent.yaml": YAML})
-        hint = "did you mean own? available agents: docstring, lint, own, test"
+        hint = "did you mean own? available agents: docstring, lint, own, steps, test"
         done = poor("agents", "validate", "owm", cwd=project)
         assert done.code == 2
         assert "no agent 'owm'" in done.err

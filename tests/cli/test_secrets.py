@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.cli.conftest import Done, Remora, git, user, write
+from tests.cli.conftest import Done, Remora, git, step_agent, user, write
 from tests.trace.redact.planted import Planted, planted, readable
 
 AGENT = """
@@ -115,6 +115,7 @@ def spilt(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Spilt:
     write(
         root,
         {
+            **step_agent(),
             "src/keys.py": code,
             "data/leaks.txt": leaks + b"\nordinary words" * 9000,
             "pyproject.toml": '[tool.ruff.lint]\nselect = ["E4", "E7", "F", "S107"]\n',

@@ -197,7 +197,7 @@ def test_what_fails_is_an_outcome(poor: Remora, project: Path, source: str, kind
     ("words", "says", "hint"),
     [
         (["cuont"], "no tool 'cuont'", "count"),
-        (["run_linter"], "2 tools", "steps/run_linter, own/run_linter"),
+        (["run_linter"], "2 tools", "own/run_linter, steps/run_linter"),
         (["absent.pym"], "absent.pym", ".pym"),
         (["count", "--input", "limit"], "invalid input 'limit'", "NAME=VALUE"),
         (

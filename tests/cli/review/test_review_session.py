@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Remora, command, user, write
+from tests.cli.conftest import Remora, command, step_agent, user, write
 from tests.cli.four_changes import UNUSED, Four
 
 ASK = r"\[q\]uit \[\?\] "
@@ -320,7 +320,8 @@ def strange(tmp_path: Path, models: Path) -> Desk:
     many = "".join(f"    import m{n}\n" for n in range(200))
     text = f'def f():\n    """\x1b[2J\x1b]0;own\x07 \u202e 漢字."""\n{many}    return 1\n'
     settings = "[tool.ruff.lint]\nselect=['F']\n"
-    root = write(tmp_path / "project", {"a.py": text, "pyproject.toml": settings})
+    files = {"a.py": text, "pyproject.toml": settings, **step_agent()}
+    root = write(tmp_path / "project", files)
     remora = user(tmp_path / "home", models)
     assert remora("analyze", "-o", "steps", "--json", cwd=root).code == 0
     return Desk(remora, root)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Ran, Remora, tree, user, write
+from tests.cli.conftest import SETTINGS, Ran, Remora, step_agent, tree, user, write
 
 FUNCTION = """
 
@@ -23,7 +23,8 @@ def stopped(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
     """A project whose run of four jobs was stopped as it had hardly begun."""
     folder = tmp_path_factory.mktemp("stopped")
     source = '"""Reads."""\n' + "".join(FUNCTION.format(i) for i in range(4))
-    root = write(folder / "project", {"many.py": source, "pyproject.toml": SETTINGS})
+    files = {"many.py": source, "pyproject.toml": SETTINGS, **step_agent()}
+    root = write(folder / "project", files)
     remora = user(folder / "home", models)
     before = tree(root)
     return Ran(

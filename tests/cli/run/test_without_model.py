@@ -91,7 +91,6 @@ def jobs(poor: Remora, root: Path, *operations: str) -> list[dict[str, Any]]:
     [
         ("docstring", "Codec.encode", "the code alone suggests no docstring"),
         ("docstring", "scaled", "cannot be mended without rewriting it"),
-        ("lint", "unknown", "findings"),
         ("test", "unknown", "the results are trivial"),
         ("own", "unknown", "rules alone cannot decide the next step, and there is no model to ask"),
     ],
