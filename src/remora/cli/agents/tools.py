@@ -77,7 +77,7 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
 @command(
     "run",
     examples=(
-        "remora tools run lint/run_linter --input target=src/app.py:main",
+        "remora tools run lint/fix_findings --input target=src/app.py",
         "remora tools run count.pym --input pattern='**/*.py' --grant list_files",
         "remora tools run count.pym --input limit=3 --input 'names=[\"a\"]' --json",
     ),

@@ -36,7 +36,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     examples=(
         "remora trace list",
         "remora trace list --run last --status failed",
-        "remora trace list --tool apply_fix --outcome error --since 2d",
+        "remora trace list --tool fix_findings --outcome error --since 2d",
         "remora trace list --text 'No such file' --json",
     ),
 )
