@@ -12,7 +12,7 @@ from tests.cli.conftest import models
 __all__ = ["models"]
 
 SOURCE = "import os\nimport re\n\n\ndef f():\n    return 1\n"
-FIXED = "\n\ndef f():\n    return 1\n"
+FIXED = "def f():\n    return 1\n"
 
 
 @pytest.fixture
