@@ -123,11 +123,11 @@ E501 = {
     ),
     "the parts of a value get parentheses": (
         """
-        message = "the value is much too large for the small buffer"
+        message = "the value is much too large for such a small buffer"
         """,
         """
         message = (
-            "the value is much too large for the small buffer"
+            "the value is much too large for such a small buffer"
         )
         """,
     ),
