@@ -39,7 +39,7 @@ def is_generated(body: str) -> bool:
 
 
 def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
-    """Return the rules whose findings stay, because their fixes would remove what somebody needs.
+    """Return the rules whose findings stay, because their fixes would remove something that is needed.
 
     A test file that reads `__doc__` probably expects the text of its docstrings. `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
     does not know. Lists of names that are in groups or have comments were ordered by a person.

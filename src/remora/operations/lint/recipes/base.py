@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from remora.tools.host.ruff.text_edits import Edit
 from remora.tools.host.text_lines import Line, lines_of, newline_of, offset
 
 T = TypeVar("T")
+_CONTINUED = re.compile(r"\"\"\"|'''|\\\r?\n")
 OLDEST_MINOR = 10
 """Minor version of the oldest Python 3 that is assumed if the project does not say it."""
 
@@ -178,6 +180,8 @@ class PythonSource:
             line
             for node in self.nodes
             if isinstance(node, ast.Constant | ast.JoinedStr)
+            and node.lineno != node.end_lineno
+            and _CONTINUED.search(self.text(node))
             for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
         )
 
@@ -294,7 +298,7 @@ def changed_statements(
 ) -> Iterator[tuple[Statements, Statements]]:
     """Yield the statements of two versions that correspond and have a different text.
 
-    Only statements of the module and of classes are told apart, because that is fast and enough.
+    A function is compared as a whole, because that is fast and enough.
     """
     old, new = before.tree.body, after.tree.body
     imports = [[each for each in body if _is_import(each)] for body in (old, new)]

@@ -28,8 +28,8 @@ _KEY = "_" * 3
 class _Unit:
     """A part of the source that is formatted alone.
 
-    `text` is a statement that stands for the part, `above` are lines that it needs before it, and
-    `lead` is what the formatted statement starts with in place of `stand_in`. `tail` follows the
+    `text` is a statement with the same layout, `above` are lines that it needs before it, and `lead`
+    is what the formatted statement starts with in place of `stand_in`. `tail` follows the
     part on its last line.
     """
 

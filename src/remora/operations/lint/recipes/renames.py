@@ -106,34 +106,20 @@ def rename_ambiguous(source: PythonSource, finding: Finding) -> RecipeFix | None
 
 def _name_for(scope: ast.AST, name: str) -> str | None:
     """Return the name that all bindings of a variable suggest, or None."""
-    found: set[str | None] = set()
+    found: list[str | None] = []
     for node in ast.walk(scope):
         match node:
             case (
                 ast.For(target=ast.Name(id=bound), iter=iterated)
                 | ast.comprehension(target=ast.Name(id=bound), iter=iterated)
             ) if bound == name:
-                found.add(_singular(iterated))
+                found.append(_singular(iterated))
             case ast.Assign(
                 targets=[ast.Name(id=bound)], value=ast.Call(func=ast.Name(id="len"))
             ) if bound == name:
-                found.add("length")
-            case ast.Name(id=bound, ctx=ast.Store()) if bound == name:
-                found.add(None)
-    # each binding is met twice, once as a bare name
+                found.append("length")
     bindings = sum(isinstance(node.ctx, ast.Store) for node in _names(scope, name))
-    named = found - {None}
-    known = sum(_is_known(node, name) for node in ast.walk(scope))
-    return named.pop() if len(named) == 1 and known == bindings else None
-
-
-def _is_known(node: ast.AST, name: str) -> bool:
-    match node:
-        case ast.For(target=ast.Name(id=bound)) | ast.comprehension(target=ast.Name(id=bound)):
-            return bound == name
-        case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Call(func=ast.Name(id="len"))):
-            return bound == name
-    return False
+    return found[0] if len(found) == bindings and len(set(found)) == 1 else None
 
 
 def _singular(iterated: ast.expr) -> str | None:
