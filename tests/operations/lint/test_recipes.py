@@ -367,6 +367,21 @@ def test_a_summary_ends_with_a_period(tmp_path: Path, before: str, after: str) -
 
 
 RUF012 = {
+    "aligned lines stay aligned": (
+        """
+        class A:
+            sizes = [compute(1),
+                     compute(2)]
+        """,
+        """
+        from typing import ClassVar
+
+
+        class A:
+            sizes: ClassVar = [compute(1),
+                               compute(2)]
+        """,
+    ),
     "a list of strings": (
         """
         class A:

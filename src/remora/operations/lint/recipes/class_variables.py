@@ -1,6 +1,7 @@
 """Recipe for RUF012: annotates mutable class attributes with `ClassVar`."""
 
 import ast
+from collections.abc import Iterator
 from copy import deepcopy
 
 from remora.operations.lint.recipes.base import (
@@ -34,14 +35,34 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
             end = source.span(target)[1]
             known = _type(statement.value) if _can_subscript(source) else None
             edit = Edit(end, end, f": ClassVar[{known}]" if known else ": ClassVar")
-        case ast.AnnAssign(target=ast.Name(id=name)):
+            value: ast.expr | None = statement.value
+        case ast.AnnAssign(target=ast.Name(id=name), value=value):
             if name in source.written_attributes or source.conventions.is_written(name):
                 return None
             start, stop = source.span(statement.annotation)
             edit = Edit(start, stop, f"ClassVar[{source.body[start:stop]}]")
         case _:
             return None
-    return RecipeFix((edit,), frozenset({("typing", "ClassVar")}))
+    added = len(edit.content) - (edit.stop - edit.start)
+    edits = (edit, *_moved_lines(source, value, added))
+    return RecipeFix(edits, frozenset({("typing", "ClassVar")}))
+
+
+def _moved_lines(source: PythonSource, value: ast.expr | None, added: int) -> Iterator[Edit]:
+    """Yield the edits that keep the lines of a value aligned with its opening bracket."""
+    if value is None or value.end_lineno in (None, value.lineno):
+        return
+    numbers = range(value.lineno + 1, (value.end_lineno or 0) + 1)
+    texts = [source.line(number) for number in numbers]
+    depths = {len(text) - len(text.lstrip(" ")) for text in texts if text.strip()}
+    if not depths or min(depths) <= value.col_offset:
+        return
+    if any(source.starts_in_string(number) for number in numbers):
+        return
+    for number, text in zip(numbers, texts, strict=True):
+        at = source.lines[number - 1].start
+        if text.strip():
+            yield Edit(at, at, " " * added)
 
 
 def _can_subscript(source: PythonSource) -> bool:

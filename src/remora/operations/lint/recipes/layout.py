@@ -18,6 +18,7 @@ _MAX_LINES = 5
 _MAX_NEW_LINES = 9
 _MAX_CONSTANTS = 6
 """A display with more constants would get too many lines."""
+_SHORT = 12
 _MARK = "# part "
 _PARTS = re.compile(rf"^{_MARK}(\d+)\n", re.MULTILINE)
 _SPLIT_INDEX = re.compile(r"[\w\])]\[$|^\s*(?:assert|del|print) \($")
@@ -246,6 +247,16 @@ def _fix(source: PythonSource, unit: _Unit, formatted: str) -> RecipeFix | None:
         or len(lines) <= 1
         or len(lines) - before > (2 * _MAX_NEW_LINES if is_def else _MAX_NEW_LINES)
         or any(_SPLIT_INDEX.search(line) for line in lines)
+        or any(map(_is_short_item, lines, lines[1:], lines[2:]))
     ):
         return None
     return RecipeFix((Edit(unit.start, unit.stop, source.newline.join(shortened)),))
+
+
+def _is_short_item(above: str, line: str, below: str) -> bool:
+    """Return True if a line is all that is between two brackets, and would fit beside them."""
+    return (
+        len(line.strip()) <= _SHORT
+        and above.endswith(("(", "[", "{"))
+        and below.lstrip().startswith((")", "]", "}"))
+    )
