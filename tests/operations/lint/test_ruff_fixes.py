@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from remora.operations.lint.host_fix import fix_findings
-from remora.tools.tree import ToolTree
 from tests.operations.lint.test_recipes import fixed, lines
 
 GENERATED = """
@@ -35,12 +33,10 @@ def test_noqa_comments_for_flake8_stay(tmp_path: Path) -> None:
     assert fixed(tmp_path, source, "RUF100") == source
 
 
-def test_docstrings_that_a_test_reads_stay(tmp_path: Path) -> None:
-    (tmp_path / "ruff.toml").write_text('lint.select = ["D403"]\n')
-    source = 'def f():\n    """returns one."""\n\n\nassert f.__doc__\n'
-    (tmp_path / "test_a.py").write_text(source)
-    fix_findings(ToolTree(tmp_path), "test_a.py", [])
-    assert (tmp_path / "test_a.py").read_text() == source
+def test_docstrings_that_a_test_expects_stay(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text('assert f.__doc__ == "return one."\n')
+    source = 'def f():\n    """return one."""\n\n\ndef g():\n    """return two."""\n'
+    assert fixed(tmp_path, source, "D403") == source.replace("return two", "Return two")
 
 
 def test_names_of_typing_that_fixes_leave_unused_are_removed(tmp_path: Path) -> None:

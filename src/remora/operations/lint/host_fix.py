@@ -12,7 +12,12 @@ from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import is_generated, rules_to_skip
+from remora.operations.lint.left_alone import (
+    expected_docstrings,
+    is_expected,
+    is_generated,
+    rules_to_skip,
+)
 from remora.operations.lint.recipes.apply import (
     Proposal,
     apply_proposals,
@@ -104,7 +109,8 @@ class _Fixer:
         self._checked: dict[bytes, list[Finding]] = {}
         self.before = self.check(content)
         body = decode(path, content).body
-        self._skipped = rules_to_skip(place, path, body, self.before)
+        self._skipped = rules_to_skip(place, body, self.before)
+        self._expected = expected_docstrings(place, path, self.before)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
@@ -124,9 +130,14 @@ class _Fixer:
         conventions = self._conventions()
         for number in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
-            own = [e for e in self.targets(content, present) if e["code"] not in self._skipped]
+            body = decode(self._path, content).body
+            own = [
+                each
+                for each in self.targets(content, present)
+                if each["code"] not in self._skipped and not is_expected(each, body, self._expected)
+            ]
             wanted = [each for each in own if not self._allows(each)]
-            source = parse_source(self._path, decode(self._path, content).body, conventions)
+            source = parse_source(self._path, body, conventions)
             proposals = propose(source, wanted, recipes)
             proposals += _ruff_fixes(source, filter(self._allows, own))
             if number < _MAX_PREVIEW_PASSES:
@@ -220,7 +231,9 @@ class _Fixer:
         """
         if not any(map(self._allows, self.before)):
             return self._content
-        fixed = self._fix_with_ruff()
+        body = decode(self._path, self._content).body
+        kept = {e["line"] for e in self.before if is_expected(e, body, self._expected)}
+        fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
         extra = new_findings(self.before, self.check(fixed))
         if not extra:
             return fixed
@@ -234,7 +247,7 @@ class _Fixer:
             return self._content
         fixed = self._format.formatted(reverted[0])
         if new_findings(self.before, self.check(fixed)):
-            fixed = self._fix_one_by_one(self._findings_at(reverted[1]))
+            fixed = self._fix_one_by_one(self._findings_at(reverted[1] | kept))
         return self._content if new_findings(self.before, self.check(fixed)) else fixed
 
     def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:

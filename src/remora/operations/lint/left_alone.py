@@ -20,7 +20,9 @@ _GENERATED = re.compile(
 _NO_QA = "RUF100"
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_|conftest)")
+_QUOTES = " \t\"'rRuU"
+_LEAST_TEXT = 4
+_MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
 _LIMIT = 1024 * 1024
 
@@ -38,16 +40,14 @@ def is_generated(body: str) -> bool:
     return opening is not None and _GENERATED.search(opening[0]) is not None
 
 
-def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
+def rules_to_skip(place: ToolTree, body: str, findings: Sequence[Finding]) -> list[str]:
     """Return the rules whose findings stay, because their fixes would remove something that is needed.
 
-    A test file that reads `__doc__` probably expects the text of its docstrings. `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
+    `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
     does not know. Lists of names that are in groups or have comments were ordered by a person.
     """
     codes = {finding["code"] for finding in findings}
     skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
-    if "__doc__" in body and _TEST_FILE.search(path):
-        skipped += sorted(codes & _DOCSTRING_TEXT)
     if _NO_QA in codes:
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
@@ -55,6 +55,32 @@ def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Find
         if unknown or _uses_flake8(place):
             skipped.append(_NO_QA)
     return skipped
+
+
+def expected_docstrings(place: ToolTree, path: str, findings: Sequence[Finding]) -> str:
+    """Return the text of the project's tests that read `__doc__`, if findings are in docstrings.
+
+    They probably contain the docstrings that they expect. The file itself is not included.
+    """
+    if not any(finding["code"] in _DOCSTRING_TEXT for finding in findings):
+        return ""
+    found: list[str] = []
+    for pattern in ("**/test*.py", "**/*_test.py"):
+        for test in list(place.files.glob(pattern, look=place.left))[:_MOST_FILES]:
+            content = place.read(test) if test != path else b""
+            if b"__doc__" in content:
+                found.append(content.decode("utf-8", "replace"))
+    return "\n".join(found)
+
+
+def is_expected(finding: Finding, body: str, expected: str) -> bool:
+    """Return True if a finding is in a docstring whose first line a test probably expects."""
+    if finding["code"] not in _DOCSTRING_TEXT:
+        return False
+    lines = body.splitlines()[finding["line"] - 1 : finding["line"] + 1]
+    text = next(filter(None, (line.strip(_QUOTES) for line in lines)), "")
+    own = body.count(text) > 1 and "__doc__" in body
+    return len(text) >= _LEAST_TEXT and (own or text in expected)
 
 
 def _uses_flake8(place: ToolTree) -> bool:
