@@ -17,6 +17,7 @@ BENCHMARKS = (
     "packets",
     "prefix",
     "analysis",
+    "lint",
     "pym",
     "hub_index",
     "links",

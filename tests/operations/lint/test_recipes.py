@@ -123,11 +123,11 @@ E501 = {
     ),
     "the parts of a value get parentheses": (
         """
-        message = "the value is much too large for the small buffer"
+        message = "the value is much too large for such a small buffer"
         """,
         """
         message = (
-            "the value is much too large for the small buffer"
+            "the value is much too large for such a small buffer"
         )
         """,
     ),
@@ -144,6 +144,69 @@ E501 = {
         """
         # https://example.org/a/very/long/address/that/nobody/can/read.html
         x = 1
+        """,
+        UNCHANGED,
+    ),
+    "a statement is laid out as the formatter would": (
+        """
+        value = compute(first_argument, 'the second argument', third=3)
+        """,
+        """
+        value = compute(
+            first_argument, 'the second argument', third=3
+        )
+        """,
+    ),
+    "an item of a bracket is laid out alone": (
+        """
+        table = {
+            'first':  1,
+            'second': compute(first_argument, second_argument, third_argument),
+            'third':  3,
+            'fourth': 4,
+            'fifth':  5,
+        }
+        """,
+        """
+        table = {
+            'first':  1,
+            'second': compute(
+                first_argument, second_argument, third_argument
+            ),
+            'third':  3,
+            'fourth': 4,
+            'fifth':  5,
+        }
+        """,
+    ),
+    "the parts of a string are moved": (
+        """
+        raise ValueError('the value is much too large for such a small '
+                         'buffer')
+        """,
+        """
+        raise ValueError(
+            'the value is much too large for such a small buffer'
+        )
+        """,
+    ),
+    "a long part of a string is continued in the next part": (
+        """
+        raise ValueError(
+            'the value is much too large for such an old and little '
+            'buffer'
+        )
+        """,
+        """
+        raise ValueError(
+            'the value is much too large for such an old and '
+            'little buffer'
+        )
+        """,
+    ),
+    "a statement with a directive stays": (
+        """
+        value = compute(first_argument, 'second', third=3)  # type: ignore[misc]
         """,
         UNCHANGED,
     ),
@@ -218,6 +281,30 @@ D205 = {
             """
         ''',
     ),
+    "parameters follow": (
+        '''
+        def f(size):
+            """Return one.
+            :param size: unused
+            """
+        ''',
+        '''
+        def f(size):
+            """Return one.
+
+            :param size: unused
+            """
+        ''',
+    ),
+    "a heading keeps its line": (
+        '''
+        """
+        Return one.
+        ~~~~~~~~~~~
+        """
+        ''',
+        UNCHANGED,
+    ),
     "an abbreviation ends no sentence": (
         '''
         def f():
@@ -254,7 +341,7 @@ def test_the_summary_has_a_line_of_its_own(tmp_path: Path, source: str, expected
         ("Passes the value on.", "Pass the value on."),
         ("Caches the value.", "Cache the value."),
         ("Returns the value of the process.", "Return the value of the process."),
-        ("Reads the file and returns it.", ""),  # two verbs
+        ("Reads the lines and columns of a file.", ""),  # two verbs
         ("This returns the value.", ""),
         ("Process of the file.", ""),
     ],
@@ -280,6 +367,21 @@ def test_a_summary_ends_with_a_period(tmp_path: Path, before: str, after: str) -
 
 
 RUF012 = {
+    "aligned lines stay aligned": (
+        """
+        class A:
+            sizes = [compute(1),
+                     compute(2)]
+        """,
+        """
+        from typing import ClassVar
+
+
+        class A:
+            sizes: ClassVar = [compute(1),
+                               compute(2)]
+        """,
+    ),
     "a list of strings": (
         """
         class A:
@@ -421,3 +523,38 @@ B904 = {
 @pytest.mark.parametrize(("source", "expected"), B904.values(), ids=B904)
 def test_the_cause_of_an_exception(tmp_path: Path, source: str, expected: str) -> None:
     assert fixed(tmp_path, source, "B904") == lines(expected or source)
+
+
+RAISED_AGAIN = """
+def f(first):
+    try:
+        g()
+    except KeyError:
+        raise first
+"""
+
+
+def test_an_exception_that_is_raised_again_keeps_its_cause(tmp_path: Path) -> None:
+    assert fixed(tmp_path, RAISED_AGAIN, "B904") == lines(RAISED_AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("This function returns one.", "Return one."),
+        ("This is a counter.", "A counter."),
+        ("This function accepts one and this is it.", ""),
+    ],
+)
+def test_a_docstring_does_not_start_with_this(tmp_path: Path, before: str, after: str) -> None:
+    source = 'def f():\n    """{}"""\n'
+    assert fixed(tmp_path, source.format(before), "D404") == source.format(after or before)
+
+
+def test_plain_characters_except_in_doctests(tmp_path: Path) -> None:
+    source = (
+        "# It\N{RIGHT SINGLE QUOTATION MARK}s 1\N{EN DASH}2.\n"
+        'def f():\n    """>>> f()\n    \'\N{EN DASH}\'\n    """\n'
+    )
+    expected = source.replace("\N{RIGHT SINGLE QUOTATION MARK}s 1\N{EN DASH}", "'s 1-", 1)
+    assert fixed(tmp_path, source, "RUF002", "RUF003") == expected

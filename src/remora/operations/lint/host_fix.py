@@ -1,36 +1,53 @@
 """Host functions that list and fix the findings of a file, or of some nodes of a file."""
 
+import ast
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.lint.formatting import formatter
-from remora.operations.lint.recipes.apply import Proposal, apply_proposals, propose
+from remora.operations.lint.formatting import FileFormat
+from remora.operations.lint.left_alone import (
+    expected_docstrings,
+    is_expected,
+    is_generated,
+    rules_to_skip,
+)
+from remora.operations.lint.recipes.apply import (
+    Proposal,
+    apply_proposals,
+    edited,
+    propose,
+    verified,
+    without_overlaps,
+)
 from remora.operations.lint.recipes.base import (
+    OLDEST_MINOR,
     Conventions,
     PythonSource,
     RecipeFix,
     parse_source,
 )
 from remora.operations.lint.recipes.catalog import recipes_for
+from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.fixes import apply_fixes_together
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
-from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text
+from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text, one_process
 from remora.tools.host.ruff.text_edits import edits_of
-from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20
-_MAX_UNFIXABLE = 8
 _MAX_RECIPE_PASSES = 4
-_OLDEST = 10  # supported versions of Python
+_MAX_PREVIEW_PASSES = 2
+_MOST_FILES = 300  # searched for writes of an attribute
 
 
 def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -52,14 +69,20 @@ def fix_findings(
     The whole file is first fixed as `ruff check --fix` fixes it. For nodes, fixes may also change
     other lines of the file, for example to add an import. Recipes then fix findings that ruff has
     no fix for. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
-    left out. A file that was formatted before is formatted again.
+    left out. A file that was formatted before is formatted again. Generated files stay as they are.
 
     Returns the counts of the fixed findings by code in `fixed`, and the result of `file_findings`
     for the new content in `left`.
     """
+    with one_process(place):
+        return _fix(place, path, nodes, unsafe=unsafe)
+
+
+def _fix(place: ToolTree, path: str, nodes: list[str], *, unsafe: bool) -> dict[str, Any]:
     content = place.read(path)
     fixer = _Fixer(place, path, content, nodes, unsafe=unsafe)
-    fixed = fixer.with_recipes(fixer.with_ruff_fixes())
+    is_own = not is_generated(decode(path, content).body)
+    fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
     if fixed != content:
         place.write(path, fixed)
     left = fixer.targets(fixed, fixer.check(fixed))
@@ -82,11 +105,17 @@ class _Fixer:
         self._content = content
         self._nodes = nodes
         self._unsafe = unsafe
-        self._formatted = formatter(place, path, decode(path, content))
+        self._format = FileFormat(place, path, decode(path, content))
+        self._checked: dict[bytes, list[Finding]] = {}
         self.before = self.check(content)
+        body = decode(path, content).body
+        self._skipped = rules_to_skip(place, body, self.before)
+        self._expected = expected_docstrings(place, path, self.before)
 
     def check(self, content: bytes) -> list[Finding]:
-        return check_text(self._place, self._path, content)
+        if content not in self._checked:
+            self._checked[content] = check_text(self._place, self._path, content)
+        return self._checked[content]
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
@@ -98,27 +127,82 @@ class _Fixer:
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
         recipes = recipes_for(unsafe=self._unsafe)
-        conventions = Conventions(
-            width=width_of(self._place, self._path), oldest=oldest_minor(self._place) or _OLDEST
-        )
-        for _ in range(_MAX_RECIPE_PASSES):
-            text, present = decode(self._path, content), self.check(content)
-            wanted = [each for each in self.targets(content, present) if not self._allows(each)]
-            source = parse_source(self._path, text.body, conventions)
-            proposals = [
-                *propose(source, wanted, recipes),
-                *self._preview_fixes(source, [e for e in wanted if e["code"] not in recipes]),
+        conventions = self._conventions()
+        for number in range(_MAX_RECIPE_PASSES):
+            present = self.check(content)
+            body = decode(self._path, content).body
+            own = [
+                each
+                for each in self.targets(content, present)
+                if each["code"] not in self._skipped and not is_expected(each, body, self._expected)
             ]
+            wanted = [each for each in own if not self._allows(each)]
+            source = parse_source(self._path, body, conventions)
+            proposals = propose(source, wanted, recipes)
+            proposals += _ruff_fixes(source, filter(self._allows, own))
+            if number < _MAX_PREVIEW_PASSES:
+                others = [each for each in wanted if each["code"] not in recipes]
+                proposals += self._preview_fixes(source, others)
+            settle = partial(self._settled, before=present, conventions=conventions)
             changed = apply_proposals(
-                source, proposals, lambda body: self.check(self._formatted(body)), present
+                source, proposals, present, settle=settle, check=self._check_body
             )
-            if changed == text.body:
+            if changed is None:
                 break
-            content = self._formatted(changed)
+            content = changed
         return content
+
+    def _settled(
+        self, body: str, *, before: list[Finding], conventions: Conventions
+    ) -> tuple[bytes, list[Finding]]:
+        """Return a changed version in its format and its findings.
+
+        If it has new findings that ruff or recipes fix, they are fixed, too.
+        """
+        content = self._format.formatted(body)
+        fixed = self._mended(content, before, conventions)
+        return (fixed, self.check(fixed)) if fixed else (content, self.check(content))
+
+    def _mended(
+        self, content: bytes, before: list[Finding], conventions: Conventions
+    ) -> bytes | None:
+        """Return a version in which all new findings are fixed, by ruff and by recipes, or None."""
+        extra = new_findings(before, self.check(content))
+        codes = sorted({each["code"] for each in extra if self._allows(each)})
+        if codes:
+            fixed = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
+            content = self._format.formatted(decode(self._path, fixed).body)
+            extra = new_findings(before, self.check(content))
+        recipes = recipes_for(unsafe=self._unsafe)
+        if extra and all(each["code"] in recipes for each in extra):
+            bodies = [decode(self._path, each).body for each in (self._content, content)]
+            new = suspects(bodies[0], bodies[1], extra, self.check(content))
+            source = parse_source(self._path, bodies[1], conventions)
+            more = verified(source, without_overlaps(propose(source, new, recipes)))
+            if len(more) >= len(extra):
+                content = self._format.formatted(edited(source, more))
+                extra = new_findings(before, self.check(content))
+        return None if extra else content
+
+    def _check_body(self, body: str) -> list[Finding]:
+        return self.check(decode(self._path, self._content)._replace(body=body).bytes())
+
+    def _conventions(self) -> Conventions:
+        tree = ast.parse(decode(self._path, self._content).body)
+        return Conventions(
+            width=self._format.width,
+            oldest=oldest_minor(self._place) or OLDEST_MINOR,
+            format=lambda body: None if self._format.is_known else self._format.format_part(body),
+            names_before=frozenset(
+                node.id for node in ast.walk(tree) if isinstance(node, ast.Name)
+            ),
+            is_written=lambda name: _is_written(self._place, name),
+        )
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""
+        if finding["code"] in self._skipped:
+            return False
         allowed = ("safe", "unsafe") if self._unsafe else ("safe",)
         return finding["fix"] is not None and finding["fix"]["applicability"] in allowed
 
@@ -130,42 +214,71 @@ class _Fixer:
         if not rules:
             return
         wanted = {(each["code"], each["line"], each["column"]) for each in findings}
-        for each in check_text(self._place, self._path, source.body.encode(), rules):
-            if self._allows(each) and (each["code"], each["line"], each["column"]) in wanted:
-                edits = edits_of(source.body, each["fix"], source.lines)
-                yield Proposal(each, RecipeFix(edits), _trust_ruff)
+        found = check_text(self._place, self._path, source.body.encode(), rules)
+        yield from _ruff_fixes(
+            source,
+            (
+                each
+                for each in found
+                if self._allows(each) and (each["code"], each["line"], each["column"]) in wanted
+            ),
+        )
 
     def _fix_file(self) -> bytes:
-        """Fix the whole file as ruff does. If fixes add findings, leave out their rules."""
-        unfixable: list[str] = []
-        while len(unfixable) <= _MAX_UNFIXABLE:
-            fixed = self._fix_with_ruff(unfixable)
-            after = self.check(fixed)
-            if not new_findings(self.before, after):
-                return fixed
-            cause = self._cause_of_new_findings(after, unfixable)
-            if cause is None:
-                break
-            unfixable.append(cause)
-        return self._content
+        """Fix the whole file as ruff does, without the fixes that add findings.
 
-    def _fix_with_ruff(self, unfixable: Sequence[str]) -> bytes:
-        fixed = fix_text(
-            self._place, self._path, self._content, unsafe=self._unsafe, unfixable=unfixable
+        Returns the file as it is if those are not found. Its fixes are then tried as proposals.
+        """
+        if not any(map(self._allows, self.before)):
+            return self._content
+        body = decode(self._path, self._content).body
+        kept = {e["line"] for e in self.before if is_expected(e, body, self._expected)}
+        fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
+        extra = new_findings(self.before, self.check(fixed))
+        if not extra:
+            return fixed
+        mended = self._mended(fixed, self.before, self._conventions())
+        if mended is not None:
+            return mended
+        bodies = [decode(self._path, each).body for each in (self._content, fixed)]
+        extra = suspects(bodies[0], bodies[1], extra, self.check(fixed))
+        reverted = without_changes_at(bodies[0], bodies[1], extra)
+        if reverted is None:
+            return self._content
+        fixed = self._format.formatted(reverted[0])
+        if new_findings(self.before, self.check(fixed)):
+            fixed = self._fix_one_by_one(self._findings_at(reverted[1] | kept))
+        return self._content if new_findings(self.before, self.check(fixed)) else fixed
+
+    def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:
+        """Return the code of each finding in some lines of the file, with the line's text."""
+        text = decode(self._path, self._content).body.splitlines()
+        return frozenset(
+            (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
         )
-        return self._formatted(decode(self._path, fixed).body)
 
-    def _cause_of_new_findings(self, after: list[Finding], unfixable: Sequence[str]) -> str | None:
-        """Return the rule without whose fixes the fewest findings are new, or None."""
-        fixed = Counter(finding["code"] for finding in self.before)
-        fixed.subtract(finding["code"] for finding in after)
-        least, cause = len(new_findings(self.before, after)), None
-        for code in sorted(code for code, number in fixed.items() if number > 0):
-            tried = self._fix_with_ruff([*unfixable, code])
-            extra = len(new_findings(self.before, self.check(tried)))
-            if extra < least:
-                least, cause = extra, code
-        return cause
+    def _fix_one_by_one(self, excluded: frozenset[tuple[str, str]]) -> bytes:
+        """Apply fixes as ruff does, except for those of some findings."""
+        content = self._content
+        for _ in range(_MAX_PASSES):
+            text = decode(self._path, content)
+            lines = text.body.splitlines()
+            wanted = [
+                each
+                for each in self.check(content)
+                if self._allows(each) and (each["code"], lines[each["line"] - 1]) not in excluded
+            ]
+            changed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
+            if changed == content:
+                break
+            content = changed
+        return self._format.formatted(decode(self._path, content).body)
+
+    def _fix_with_ruff(self) -> bytes:
+        fixed = fix_text(
+            self._place, self._path, self._content, unsafe=self._unsafe, unfixable=self._skipped
+        )
+        return self._format.formatted(decode(self._path, fixed).body)
 
     def _fix_nodes(self) -> bytes:
         """Fix the findings of some nodes, and the findings that these fixes add anywhere."""
@@ -174,12 +287,25 @@ class _Fixer:
             present = self.check(fixed)
             own = {id(each) for each in self.targets(fixed, present)}
             own |= {id(each) for each in new_findings(self.before, present)}
-            wanted = [each for each in present if id(each) in own]
+            wanted = [each for each in present if id(each) in own and self._allows(each)]
             changed = apply_fixes_together(decode(self._path, fixed), wanted, unsafe=self._unsafe)
             if changed == fixed:
                 break
             fixed = changed
-        return self._formatted(decode(self._path, fixed).body)
+        return self._format.formatted(decode(self._path, fixed).body)
+
+
+def _is_written(place: ToolTree, name: str) -> bool:
+    """Return True if a file of the project assigns an attribute of this name."""
+    written = re.compile(rb"\.%s\s*(?::[^=\n]+)?=(?!=)" % re.escape(name.encode()))
+    paths = place.files.glob("**/*.py", look=place.left)
+    return any(written.search(place.read(path)) for path in list(paths)[:_MOST_FILES])
+
+
+def _ruff_fixes(source: PythonSource, findings: Iterable[Finding]) -> Iterator[Proposal]:
+    for each in findings:
+        edits = edits_of(source.body, each["fix"], source.lines)
+        yield Proposal(each, RecipeFix(edits), _trust_ruff)
 
 
 def _trust_ruff(_before: PythonSource, _after: PythonSource) -> bool:

@@ -1,14 +1,22 @@
 """Number of lint findings in each node, from a single ruff run over all planned files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
+from remora.operations.lint.formatting import FileFormat
+from remora.operations.lint.left_alone import is_generated
+from remora.operations.lint.recipes.apply import propose
+from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
 from remora.operations.lint.recipes.catalog import recipes_for
+from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.ruff_process import Finding, lint_findings
+from remora.tools.host.text_lines import decode
+from remora.tools.tree import ToolTree
 
 
 def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
@@ -22,32 +30,97 @@ def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, A
 def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts a node's findings that can be fixed.
 
-    A finding can be fixed if there is a recipe, or if ruff has a fix, also in preview mode. Unsafe
-    fixes count only if the option `unsafe_fixes` is set. Raises ConfigError if ruff fails.
+    A finding can be fixed if a recipe applies to it, or if ruff has a fix, also in preview mode.
+    Unsafe fixes count only if the option `unsafe_fixes` is set. Findings of generated files cannot
+    be fixed. Raises ConfigError if ruff fails.
     """
     unsafe = bool(options.get("unsafe_fixes"))
-    recipes = recipes_for(unsafe=unsafe)
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
 
     def has_fix(finding: Finding) -> bool:
         fix = finding["fix"]
         return fix is not None and fix["applicability"] in allowed
 
-    fixable: list[Finding] = []
-    others: list[Finding] = []
-    for finding in _findings(tree, modules):
-        is_fixable = finding["code"] in recipes or has_fix(finding)
-        (fixable if is_fixable else others).append(finding)
-    rules = sorted({each["code"] for each in others if each["code"].isalnum()})
-    if rules:
-        places = {(each["path"], each["code"], each["line"], each["column"]) for each in others}
-        fixable += [
-            each
-            for each in _findings(tree, modules, rules)
-            if has_fix(each)
-            and (each["path"], each["code"], each["line"], each["column"]) in places
-        ]
-    return _counts(fixable)
+    found = _findings(tree, modules)
+    fixable = [each for each in found if has_fix(each)]
+    others = [each for each in found if not has_fix(each)]
+    fixable += _fixed_in_preview(tree, modules, others, has_fix)
+    fixable += _fixed_by_recipes(tree, others, {each["path"] for each in fixable}, unsafe=unsafe)
+    generated = _generated(tree, {each["path"] for each in fixable})
+    return _counts([each for each in fixable if each["path"] not in generated])
+
+
+def _fixed_in_preview(
+    tree: Path,
+    modules: Sequence[Module],
+    findings: Sequence[Finding],
+    has_fix: Callable[[Finding], bool],
+) -> list[Finding]:
+    recipes = recipes_for(unsafe=True)
+    codes = {each["code"] for each in findings}
+    rules = sorted(code for code in codes if code.isalnum() and code not in recipes)
+    if not rules:
+        return []
+    places = {(each["path"], each["code"], each["line"], each["column"]) for each in findings}
+    return [
+        each
+        for each in _findings(tree, modules, rules)
+        if has_fix(each) and (each["path"], each["code"], each["line"], each["column"]) in places
+    ]
+
+
+def _fixed_by_recipes(
+    tree: Path, findings: Sequence[Finding], planned: Collection[str], *, unsafe: bool
+) -> list[Finding]:
+    """Return the findings that recipes apply to.
+
+    Long statements are laid out only in files that are not in `planned`, because that takes time.
+    """
+    recipes = recipes_for(unsafe=unsafe)
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding["code"] in recipes:
+            by_path.setdefault(finding["path"], []).append(finding)
+    place = ToolTree(tree)
+    fixed: list[Finding] = []
+    for path, here in by_path.items():
+        try:
+            found = _proposed(place, path, here, recipes, lays_out=False)
+            if not found and path not in planned:
+                found = _proposed(place, path, here, recipes, lays_out=True)
+        except HostError:  # it does not parse
+            continue
+        fixed += found
+    return fixed
+
+
+def _proposed(
+    place: ToolTree,
+    path: str,
+    findings: Sequence[Finding],
+    recipes: Mapping[str, Recipe],
+    *,
+    lays_out: bool,
+) -> list[Finding]:
+    text = decode(path, place.read(path))
+    style = FileFormat(place, path, text)
+    conventions = Conventions(
+        width=style.width,
+        oldest=oldest_minor(place) or OLDEST_MINOR,
+        format=style.format_part if lays_out and not style.is_known else None,
+    )
+    source = parse_source(path, text.body, conventions)
+    return [each.finding for each in propose(source, findings, recipes)]
+
+
+def _generated(tree: Path, paths: Collection[str]) -> set[str]:
+    place = ToolTree(tree)
+    found: set[str] = set()
+    for path in paths:
+        with suppress(HostError):
+            if is_generated(decode(path, place.read(path)).body):
+                found.add(path)
+    return found
 
 
 def _findings(tree: Path, modules: Sequence[Module], preview: Sequence[str] = ()) -> list[Finding]:

@@ -1,7 +1,8 @@
 """Applies recipes, and keeps only those edits whose result passes every check."""
 
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from remora.errors import HostError
@@ -13,13 +14,16 @@ from remora.operations.lint.recipes.base import (
     parse_source,
 )
 from remora.operations.lint.recipes.imports import import_edits
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.new_findings import comparison_key, new_findings
 from remora.tools.host.ruff.ruff_process import Finding
-from remora.tools.host.ruff.text_edits import apply_edits, overlap
+from remora.tools.host.ruff.text_edits import Edit, apply_edits, overlap
 
+Settled = tuple[bytes, list[Finding]]
+Settle = Callable[[str], Settled]
+"""Returns the final content for an edited version of the file, and its findings."""
 Check = Callable[[str], list[Finding]]
 """Returns the findings of a version of the file."""
-_MAX_CHECKS = 60
+_MAX_CHECKS = 10
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,10 @@ class _Trial:
 
     source: PythonSource
     before: list[Finding]
+    settle: Settle
     check: Check
     taken: list[Proposal] = field(default_factory=list)
+    content: bytes | None = None
     checks: int = 0
 
     def add(self, proposals: Sequence[Proposal]) -> None:
@@ -46,45 +52,92 @@ class _Trial:
         if not proposals or self.checks >= _MAX_CHECKS:
             return
         self.checks += 1
-        if self._passes([*self.taken, *proposals]):
-            self.taken += proposals
+        blamed = self._try([*self.taken, *proposals])
+        if blamed is None:
+            return
+        rest = [each for each in proposals if id(each) not in set(map(id, blamed))]
+        if rest and len(rest) < len(proposals):
+            self.add(rest)
         elif len(proposals) > 1:
             middle = len(proposals) // 2
             self.add(proposals[:middle])
             self.add(proposals[middle:])
 
-    def result(self, proposals: Sequence[Proposal]) -> str:
-        edits = [edit for one in proposals for edit in one.fix.edits]
-        needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
-        return apply_edits(self.source.body, [*edits, *import_edits(self.source, needed)])
+    def _try(self, proposals: list[Proposal]) -> list[Proposal] | None:
+        """Take the proposals if they pass the checks, or return those that are at fault.
 
-    def _passes(self, proposals: Sequence[Proposal]) -> bool:
-        body = self.result(proposals)
-        try:
-            after = parse_source(self.source.path, body, self.source.conventions)
-        except HostError:
-            return False
-        found = self.check(body)
-        if new_findings(self.before, found):
-            return False
+        Returns an empty list if it is not known which ones are.
+        """
+        body = edited(self.source, proposals)
+        content, found = self.settle(body)
+        wrong = [*new_findings(self.before, found), *self._lasting(proposals, found)]
+        if not wrong:
+            self.taken, self.content = proposals, content
+            return None
+        raw = found if content == body.encode() else self.check(body)
+        keys = {comparison_key(each) for each in wrong}
+        lines = {
+            line
+            for each in raw
+            if comparison_key(each) in keys
+            for line in range(each["line"], each["end_line"] + 1)
+        }
+        return [each for each, own in _placed(self.source, proposals) if not lines.isdisjoint(own)]
+
+    def _lasting(self, proposals: Sequence[Proposal], found: list[Finding]) -> list[Finding]:
+        """Return the findings of each rule of which fewer are fixed than there are proposals."""
         fixed = Counter(one.finding["code"] for one in proposals)
         left = Counter(each["code"] for each in found)
         had = Counter(each["code"] for each in self.before)
-        if any(left[code] > had[code] - number for code, number in fixed.items()):
-            return False
-        # one recipe's check does not know the edits of another recipe
-        for keeps in {one.keeps for one in proposals}:
-            alone = self.result([one for one in proposals if one.keeps is keeps])
-            changed = after if alone == body else self._parsed(alone)
-            if changed is None or not keeps(self.source, changed):
-                return False
-        return True
+        lasting = {code for code, number in fixed.items() if left[code] > had[code] - number}
+        return [each for each in found if each["code"] in lasting]
 
-    def _parsed(self, body: str) -> PythonSource | None:
-        try:
-            return parse_source(self.source.path, body, self.source.conventions)
-        except HostError:
-            return None
+
+def edited(source: PythonSource, proposals: Sequence[Proposal]) -> str:
+    """Return the text with the edits of proposals, and with the imports that they need."""
+    edits = [edit for one in proposals for edit in one.fix.edits]
+    needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
+    return apply_edits(source.body, [*edits, *import_edits(source, needed)])
+
+
+def _placed(
+    source: PythonSource, proposals: Sequence[Proposal]
+) -> Iterator[tuple[Proposal, range]]:
+    """Yield the lines that each proposal has in the edited text."""
+    needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
+    edits = {edit for one in proposals for edit in one.fix.edits} | {*import_edits(source, needed)}
+    moved = 0
+    lines: dict[Edit, tuple[int, int]] = {}
+    for edit in sorted(edits):
+        first = bisect_right(source.lines, edit.start, key=lambda line: line.start) + moved
+        added = edit.content.count("\n")
+        lines[edit] = (first, first + added)
+        moved += added - source.body.count("\n", edit.start, edit.stop)
+    for one in proposals:
+        places = [lines[edit] for edit in one.fix.edits]
+        yield one, range(min(each[0] for each in places), max(each[1] for each in places) + 1)
+
+
+def verified(source: PythonSource, proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Return the proposals that keep the meaning of the file, each group by its own check."""
+    kept: list[Proposal] = []
+    for keeps in dict.fromkeys(each.keeps for each in proposals):
+        kept += _keeping(source, [each for each in proposals if each.keeps is keeps])
+    return kept
+
+
+def _keeping(source: PythonSource, proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Return as many of the proposals as pass their own check. It is the same for all."""
+    try:
+        after = parse_source(source.path, edited(source, proposals), source.conventions)
+        if proposals[0].keeps(source, after):
+            return list(proposals)
+    except HostError:  # it does not parse
+        pass
+    if len(proposals) == 1:
+        return []
+    middle = len(proposals) // 2
+    return [*_keeping(source, proposals[:middle]), *_keeping(source, proposals[middle:])]
 
 
 def propose(
@@ -101,18 +154,39 @@ def propose(
 
 
 def apply_proposals(
-    source: PythonSource, proposals: Sequence[Proposal], check: Check, before: list[Finding]
-) -> str:
-    """Return the text of the file with as many of the proposals as pass every check.
+    source: PythonSource,
+    proposals: Sequence[Proposal],
+    before: list[Finding],
+    *,
+    settle: Settle,
+    check: Check,
+) -> bytes | None:
+    """Return the content of the file with as many of the proposals as pass every check.
 
-    `check` returns the findings of a version of the file, and `before` contains the findings of
-    `source`. Fixes are left out if they overlap an earlier one, if the result does not parse, if
-    their own check fails, if a finding stays, or if there are new findings.
+    `before` contains the findings of `source`. Fixes are left out if they overlap an earlier one, if
+    the result does not parse, if their own check fails, if a finding stays, or if there are new
+    findings. Returns None if no proposal is left.
     """
-    trial = _Trial(source, before, check)
+    trial = _Trial(source, before, settle, check)
+    trial.add(verified(source, without_overlaps(proposals)))
+    return trial.content
+
+
+def without_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Return the proposals whose edits do not overlap those of an earlier one."""
+    taken: list[Edit] = []
     apart: list[Proposal] = []
     for proposal in proposals:
-        if not any(overlap(proposal.fix.edits, other.fix.edits) for other in apart):
+        edits = proposal.fix.edits
+        if not any(_touches(taken, edit) for edit in edits):
             apart.append(proposal)
-    trial.add(apart)
-    return trial.result(trial.taken)
+            for edit in edits:
+                insort(taken, edit)
+    return apart
+
+
+def _touches(taken: Sequence[Edit], edit: Edit) -> bool:
+    """Return True if an edit overlaps one of the sorted edits, and is not the same as it."""
+    at = bisect_left(taken, edit)
+    near = taken[max(at - 2, 0) : at + 2]
+    return edit not in near and any(overlap((edit,), (other,)) for other in near)

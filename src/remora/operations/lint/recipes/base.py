@@ -2,11 +2,14 @@
 
 import ast
 import io
+import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar, cast
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -14,13 +17,26 @@ from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
 from remora.tools.host.text_lines import Line, lines_of, newline_of, offset
 
+T = TypeVar("T")
+_CONTINUED = re.compile(r"\"\"\"|'''|\\\r?\n")
+OLDEST_MINOR = 10
+"""Minor version of the oldest Python 3 that is assumed if the project does not say it."""
+
 
 @dataclass(frozen=True)
 class Conventions:
-    """A project's maximum line length, and the minor version of its oldest supported Python 3."""
+    """A project's maximum line length, and the minor version of its oldest supported Python 3.
+
+    `format` formats a text as the project's formatter would. It is None if the file is formatted
+    as a whole. `names_before` are the names that the file used before it was changed. `is_written`
+    returns True if another file of the project may assign an attribute of a name.
+    """
 
     width: int
     oldest: int
+    format: Callable[[str], str | None] | None = None
+    names_before: frozenset[str] = frozenset()
+    is_written: Callable[[str], bool] = lambda _name: False
 
 
 @dataclass(frozen=True)
@@ -31,6 +47,13 @@ class PythonSource:
     body: str
     tree: ast.Module
     conventions: Conventions
+    _kept: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, compute: Callable[["PythonSource"], T]) -> T:
+        """Return what a function computes from the source. It is computed only once."""
+        if compute not in self._kept:
+            self._kept[compute] = compute(self)
+        return cast("T", self._kept[compute])
 
     @property
     def width(self) -> int:
@@ -61,8 +84,19 @@ class PythonSource:
             node.end_lineno, node.end_col_offset
         )
 
+    def at(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.keyword | ast.arg) -> int:
+        """Return the offset of a node's first character."""
+        return self._at(node.lineno, node.col_offset)
+
     def text(self, node: ast.expr | ast.stmt) -> str:
         start, stop = self.span(node)
+        return self.body[start:stop]
+
+    def whole_text(self, node: ast.stmt) -> str:
+        """Return the text of a statement, including decorators."""
+        start, stop = self.span(node)
+        for decorator in getattr(node, "decorator_list", ()):
+            start = min(start, self.span(decorator)[0])
         return self.body[start:stop]
 
     def _at(self, line: int, column: int) -> int:
@@ -128,11 +162,15 @@ class PythonSource:
         return {each.start[0]: each.start[1] for each in tokens if each.type == tokenize.COMMENT}
 
     @cached_property
+    def docstrings(self) -> list[ast.Constant]:
+        """The literals of all docstrings."""
+        return list(filter(None, map(docstring_of, self.nodes)))
+
+    @cached_property
     def _docstring_lines(self) -> dict[int, ast.Constant]:
-        found = filter(None, map(docstring_of, self.nodes))
         return {
             line: literal
-            for literal in found
+            for literal in self.docstrings
             for line in range(literal.lineno, (literal.end_lineno or 0) + 1)
         }
 
@@ -142,6 +180,8 @@ class PythonSource:
             line
             for node in self.nodes
             if isinstance(node, ast.Constant | ast.JoinedStr)
+            and node.lineno != node.end_lineno
+            and _CONTINUED.search(self.text(node))
             for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
         )
 
@@ -231,30 +271,84 @@ def parse_source(path: str, body: str, conventions: Conventions) -> PythonSource
     return PythonSource(path, body, tree, conventions)
 
 
-def parse_again(source: PythonSource) -> ast.Module:
-    """Return another syntax tree of the source, which may be changed."""
-    return parse_source(source.path, source.body, source.conventions).tree
-
-
 def same_tree(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions have the same syntax tree, so they differ only in layout."""
-    return ast.dump(before.tree) == ast.dump(after.tree)
+    return all(dump(old) == dump(new) for old, new in changed_statements(before, after))
 
 
 def same_tree_but_docstrings(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions have the same syntax tree except for the texts of docstrings."""
-    return _without_docstrings(before.tree) == _without_docstrings(after.tree)
+    with _blank_docstrings(before), _blank_docstrings(after):
+        return same_tree(before, after)
 
 
 def same_docstring_words(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions differ only in layout and in white space within docstrings."""
-    words = [[text.split() for text in docstrings(each.tree)] for each in (before, after)]
+    words = [
+        [str(literal.value).split() for literal in each.docstrings] for each in (before, after)
+    ]
     return words[0] == words[1] and same_tree_but_docstrings(before, after)
 
 
-def docstrings(tree: ast.Module) -> list[str]:
-    """Return all docstrings of a module, in source order."""
-    return [str(each.value) for node in ast.walk(tree) if (each := docstring_of(node)) is not None]
+Statements = list[ast.stmt]
+
+
+def changed_statements(
+    before: PythonSource, after: PythonSource
+) -> Iterator[tuple[Statements, Statements]]:
+    """Yield the statements of two versions that correspond and have a different text.
+
+    A function is compared as a whole, because that is fast and enough.
+    """
+    old, new = before.tree.body, after.tree.body
+    imports = [[each for each in body if _is_import(each)] for body in (old, new)]
+    if len(imports[0]) != len(imports[1]):
+        yield imports[0], imports[1]
+        old = [each for each in old if not _is_import(each)]
+        new = [each for each in new if not _is_import(each)]
+    yield from _changed(before, old, after, new)
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _changed(
+    before: PythonSource, old: Statements, after: PythonSource, new: Statements
+) -> Iterator[tuple[Statements, Statements]]:
+    if len(old) != len(new):
+        yield old, new
+        return
+    for one, other in zip(old, new, strict=True):
+        if before.whole_text(one) == after.whole_text(other):
+            continue
+        if isinstance(one, ast.ClassDef) and isinstance(other, ast.ClassDef):
+            yield [_header(one)], [_header(other)]
+            yield from _changed(before, one.body, after, other.body)
+        else:
+            yield [one], [other]
+
+
+def _header(node: ast.ClassDef) -> ast.ClassDef:
+    return ast.ClassDef(**{**dict(ast.iter_fields(node)), "body": []})
+
+
+def dump(statements: Statements) -> str:
+    """Return a text that is equal for equal statements, wherever they are."""
+    return "\n".join(map(ast.dump, statements))
+
+
+@contextmanager
+def _blank_docstrings(source: PythonSource) -> Iterator[None]:
+    """Make all docstrings of the tree empty in the block."""
+    texts = [(literal, literal.value) for literal in source.docstrings]
+    try:
+        for literal, _ in texts:
+            literal.value = ""
+        yield
+    finally:
+        for literal, value in texts:
+            literal.value = value
 
 
 def docstring_of(node: ast.AST) -> ast.Constant | None:
@@ -265,14 +359,3 @@ def docstring_of(node: ast.AST) -> ast.Constant | None:
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         return first.value if isinstance(first.value.value, str) else None
     return None
-
-
-def _without_docstrings(tree: ast.Module) -> str:
-    texts = [(each, each.value) for node in ast.walk(tree) if (each := docstring_of(node))]
-    try:
-        for literal, _ in texts:
-            literal.value = ""
-        return ast.dump(tree)
-    finally:
-        for literal, value in texts:
-            literal.value = value

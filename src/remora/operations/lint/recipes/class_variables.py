@@ -1,8 +1,16 @@
 """Recipe for RUF012: annotates mutable class attributes with `ClassVar`."""
 
 import ast
+from collections.abc import Iterator
+from copy import deepcopy
 
-from remora.operations.lint.recipes.base import PythonSource, Recipe, RecipeFix, parse_again
+from remora.operations.lint.recipes.base import (
+    PythonSource,
+    Recipe,
+    RecipeFix,
+    Statements,
+    changed_statements,
+)
 from remora.operations.lint.recipes.imports import is_free
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
@@ -22,19 +30,39 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
         return None
     match statement:
         case ast.Assign(targets=[ast.Name(id=name) as target]):
-            if name in source.written_attributes:
+            if name in source.written_attributes or source.conventions.is_written(name):
                 return None
             end = source.span(target)[1]
             known = _type(statement.value) if _can_subscript(source) else None
             edit = Edit(end, end, f": ClassVar[{known}]" if known else ": ClassVar")
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            if name in source.written_attributes:
+            value: ast.expr | None = statement.value
+        case ast.AnnAssign(target=ast.Name(id=name), value=value):
+            if name in source.written_attributes or source.conventions.is_written(name):
                 return None
             start, stop = source.span(statement.annotation)
             edit = Edit(start, stop, f"ClassVar[{source.body[start:stop]}]")
         case _:
             return None
-    return RecipeFix((edit,), frozenset({("typing", "ClassVar")}))
+    added = len(edit.content) - (edit.stop - edit.start)
+    edits = (edit, *_moved_lines(source, value, added))
+    return RecipeFix(edits, frozenset({("typing", "ClassVar")}))
+
+
+def _moved_lines(source: PythonSource, value: ast.expr | None, added: int) -> Iterator[Edit]:
+    """Yield the edits that keep the lines of a value aligned with its opening bracket."""
+    if value is None or value.end_lineno in (None, value.lineno):
+        return
+    numbers = range(value.lineno + 1, (value.end_lineno or 0) + 1)
+    texts = [source.line(number) for number in numbers]
+    depths = {len(text) - len(text.lstrip(" ")) for text in texts if text.strip()}
+    if not depths or min(depths) <= value.col_offset:
+        return
+    if any(source.starts_in_string(number) for number in numbers):
+        return
+    for number, text in zip(numbers, texts, strict=True):
+        at = source.lines[number - 1].start
+        if text.strip():
+            yield Edit(at, at, " " * added)
 
 
 def _can_subscript(source: PythonSource) -> bool:
@@ -67,20 +95,25 @@ def _common(items: list[ast.expr]) -> str | None:
 
 def _keeps(before: PythonSource, after: PythonSource) -> bool:
     """Return True if only `ClassVar` was added to annotations, and its import."""
-    if _without_annotations(before) != _without_annotations(after):
+    return all(_adds_class_var(old, new) for old, new in changed_statements(before, after))
+
+
+def _adds_class_var(old: Statements, new: Statements) -> bool:
+    if _without_annotations(old) != _without_annotations(new):
         return False
-    pairs = zip(_annotations(before), _annotations(after), strict=True)
+    pairs = zip(_annotations(old), _annotations(new), strict=True)
     return all(
-        new in (old, "ClassVar", f"ClassVar[{old}]") or (not old and new.startswith("ClassVar["))
-        for old, new in pairs
+        now in (then, "ClassVar", f"ClassVar[{then}]") or (not then and now.startswith("ClassVar["))
+        for then, now in pairs
     )
 
 
-def _annotations(source: PythonSource) -> list[str]:
+def _annotations(statements: Statements) -> list[str]:
     """Return the annotation of each assignment, or an empty string if it has none."""
     return [
         ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
-        for node in source.nodes
+        for statement in statements
+        for node in ast.walk(statement)
         if _is_assignment(node)
     ]
 
@@ -91,8 +124,9 @@ def _is_assignment(node: ast.AST) -> bool:
     )
 
 
-def _without_annotations(source: PythonSource) -> str:
-    return ast.dump(_WithoutAnnotations().visit(parse_again(source)))
+def _without_annotations(statements: Statements) -> str:
+    module = ast.Module(body=deepcopy(statements), type_ignores=[])
+    return ast.dump(_WithoutAnnotations().visit(module))
 
 
 class _WithoutAnnotations(ast.NodeTransformer):

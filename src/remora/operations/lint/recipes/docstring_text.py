@@ -2,25 +2,46 @@
 
 import ast
 import re
-import textwrap
 
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
     RecipeFix,
-    same_docstring_words,
     same_tree_but_docstrings,
+)
+from remora.operations.lint.recipes.summary import (
+    ENDS_WITH_WORD,
+    LEAST_WORDS,
+    QUOTES,
+    continues,
+    first_sentence,
+    opening,
 )
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
-_SENTENCE = re.compile(r"[.!?](?:['\"`)\]]*)(?=\s|$)")
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx|No|Fig|Eq)\.$")
-_WORD = re.compile(r"[A-Za-z]+(?=[\s.,:]|$)")
+_WORD = re.compile(r"[A-Za-z]+(?=[\s.,]|$)")
 _MOOD_CHANGES = re.compile(r"(?:,|;|\band\b|\bor\b|\bthen\b)\s+(?:\w+ly\s+)?([a-z]+s)\b")
-_ENDS_WITH_WORD = re.compile(r"[\w`)'\"\]]$")
-_LEAST_WORDS = 2
-_QUOTES = ('"""', "'''")
+_VERBS = re.compile(
+    r"(?:re)?(?:adds|appends|applies|assigns|builds|calls|checks|closes|collects|computes|configures|"
+    r"converts|creates|decodes|deletes|displays|encodes|ensures|executes|extracts|generates|gets|"
+    r"gives|initiali[sz]es|inserts|invokes|loads|makes|merges|modifies|moves|normali[sz]es|opens|"
+    r"parses|performs|prints|produces|provides|puts|raises|reads|registers|removes|replaces|resets|"
+    r"resolves|returns|saves|sends|sets|splits|stores|strips|throws|tries|turns|updates|validates|"
+    r"waits|writes|yields)"
+)
+"""Verbs in the third person that are not a plural noun, or seldom."""
+_CLAUSE = re.compile(r"\b(?:that|which|who|when|if|where|while|after|before|whose)\b")
+_NEXT_SENTENCE = re.compile(r"[.!?]\s+([A-Z][a-z]+s)\b(?! (?:are|is|have|can|will|may|must|of)\b)")
+_THIS = re.compile(
+    r"(?P<lead>This (?:(?P<noun>function|method|routine|helper|fixture|class|decorator|module)"
+    r" (?:simply |just )?|is (?=an? |the (?!same))))(?:(?P<article>an?|the)|(?P<verb>[a-z]+s))(?= )"
+)
+_FUNCTIONS = ("function", "method", "routine", "helper", "fixture", "decorator")
+_AUXILIARY = ("is", "has", "was", "does", "exists", "needs", "expects", "assumes", "takes", "works")
+_STATES = ("contains", "accepts", "allows", "represents", "acts", "helps", "serves", "requires")
+"""Verbs of what a function is, not of what it does."""
+_PLURAL = re.compile(r"\w+ (?:of|are|were|have|which|that are|to be|used|for which|in which)\b")
 _IRREGULAR = {"caches": "cache", "echoes": "echo", "goes": "go", "vetoes": "veto"}
 _THIRD_PERSON = re.compile(r"(?P<stem>[a-z]*[a-z])s")
 _NOT_VERBS = re.compile(
@@ -30,93 +51,12 @@ _NOT_VERBS = re.compile(
 """Words that end in `s` and are not a verb in the third person."""
 
 
-def separate_summary(source: PythonSource, finding: Finding) -> RecipeFix | None:
-    """D205: put the first sentence of a docstring on a line of its own.
-
-    The words stay as they are. Returns None if the first sentence does not fit on one line.
-    """
-    literal = source.docstring_at(finding["line"])
-    if literal is None or "\\" in source.text(literal):
-        return None
-    column, first = _opening(source, literal)
-    if column is None:
-        return None
-    last = first
-    while last + 1 < (literal.end_lineno or first) and source.line(last + 1).strip():
-        last += 1
-    paragraph = [source.line(first)[column:], *map(source.line, range(first + 1, last + 1))]
-    indent = _indent(source.line(literal.lineno))
-    if not _is_plain(paragraph, indent):
-        return None
-    words = " ".join(line.strip() for line in paragraph)
-    cut = _first_sentence(words)
-    if cut is None or column + cut > source.width:
-        return None
-    lead = source.line(first)[:column]
-    if cut == len(paragraph[0].strip()):  # the sentence ends with the line
-        lines = [lead + words[:cut], "", *paragraph[1:]]
-    else:
-        lines = [lead + words[:cut], *_second_paragraph(words[cut:].strip(), indent, source.width)]
-    start, stop = source.lines[first - 1].start, source.lines[last - 1].stop
-    return RecipeFix((Edit(start, stop, source.newline.join(lines)),))
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
-
-
-def _is_plain(paragraph: list[str], indent: str) -> bool:
-    """Return False for a paragraph of one line, and for lists, code and tables."""
-    return (
-        len(paragraph) > 1
-        and not any("  " in line.strip() for line in paragraph)
-        and all(_indent(line) == indent for line in paragraph[1:])
-    )
-
-
-def _second_paragraph(words: str, indent: str, width: int) -> list[str]:
-    if not words:
-        return []
-    wrapped = textwrap.wrap(
-        words,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return ["", *wrapped]
-
-
-def _first_sentence(words: str) -> int | None:
-    for end in _SENTENCE.finditer(words):
-        head = words[: end.end()]
-        following = words[end.end() :].lstrip()
-        if not _ABBREVIATION.search(words[: end.start() + 1]) and (
-            not following or following[0].isupper() or following[0] in "`:*\"'(<"
-        ):
-            return len(head)
-    return None
-
-
-def _opening(source: PythonSource, literal: ast.Constant) -> tuple[int | None, int]:
-    """Return the column after the opening quotes and the line of the first text."""
-    text = source.line(literal.lineno)
-    shape = re.search(r"[rRuU]?(?:\"\"\"|''')", text)
-    if shape is None:
-        return None, literal.lineno
-    if text[shape.end() :].strip():
-        return shape.end(), literal.lineno
-    following = source.line(literal.lineno + 1)
-    return len(following) - len(following.lstrip()), literal.lineno + 1
-
-
 def use_imperative(source: PythonSource, finding: Finding) -> RecipeFix | None:
     """D401: change the first word of a docstring from "Returns" to "Return"."""
     literal = source.docstring_at(finding["line"])
     if literal is None:
         return None
-    column, number = _opening(source, literal)
+    column, number = opening(source, literal)
     if column is None:
         shape = re.search(r"[rRuU]?[\"']", source.line(number))
         if shape is None:
@@ -126,11 +66,26 @@ def use_imperative(source: PythonSource, finding: Finding) -> RecipeFix | None:
     column += len(text[column:]) - len(text[column:].lstrip())
     word = _WORD.match(text, column)
     verb = _imperative(word[0]) if word is not None else None
-    sentence = text[column:]
-    if word is None or verb is None or _other_verbs(sentence, word[0]):
+    sentence = _paragraph(source, literal, number, column)
+    if word is None or verb is None or _PLURAL.match(sentence):
+        return None
+    others = _other_verbs(sentence, len(text) - column)
+    if others is None:
         return None
     start = source.lines[number - 1].start + column
-    return RecipeFix((Edit(start, start + len(word[0]), verb),))
+    edits = [Edit(start, start + len(word[0]), verb)]
+    for at, other in others:
+        edits.append(Edit(start + at, start + at + len(other), _imperative(other) or other))
+    return RecipeFix(tuple(edits))
+
+
+def _paragraph(source: PythonSource, literal: ast.Constant, number: int, column: int) -> str:
+    """Return the text from a column of a line to the end of its paragraph."""
+    words = [source.line(number)[column:].strip()]
+    while number < (literal.end_lineno or 0) and continues(source.line(number + 1)):
+        number += 1
+        words.append(source.line(number).strip())
+    return " ".join(words)
 
 
 def _imperative(word: str) -> str | None:
@@ -140,6 +95,7 @@ def _imperative(word: str) -> str | None:
         shape is None
         or _NOT_VERBS.fullmatch(lower)
         or lower.endswith("ss")
+        or lower in _STATES
         or not word[1:].islower()
     ):
         return None
@@ -154,12 +110,23 @@ def _imperative(word: str) -> str | None:
     return verb.capitalize() if word[0].isupper() else verb
 
 
-def _other_verbs(sentence: str, first: str) -> bool:
-    """Return True if the sentence probably has another verb that would have to change, too."""
-    return any(
-        not _NOT_VERBS.fullmatch(match[1]) and match[1] != first.lower()
-        for match in _MOOD_CHANGES.finditer(sentence)
-    )
+def _other_verbs(sentence: str, room: int) -> list[tuple[int, str]] | None:
+    """Return the verbs of a sentence that change with its first verb, with their offsets.
+
+    Returns None if it is not sure which ones do, or if one is not in the first `room` characters.
+    """
+    if any(_imperative(match[1]) for match in _NEXT_SENTENCE.finditer(sentence)):
+        return None
+    found: list[tuple[int, str]] = []
+    summary = sentence[: first_sentence(sentence)]
+    for match in _MOOD_CHANGES.finditer(summary):
+        if _NOT_VERBS.fullmatch(match[1]):
+            continue
+        is_sure = _VERBS.fullmatch(match[1]) and not _CLAUSE.search(summary, 0, match.start())
+        if not is_sure or match.end() > room:
+            return None
+        found.append((match.start(1), match[1]))
+    return found
 
 
 def end_with_period(source: PythonSource, finding: Finding) -> RecipeFix | None:
@@ -167,7 +134,7 @@ def end_with_period(source: PythonSource, finding: Finding) -> RecipeFix | None:
     literal = source.docstring_at(finding["line"])
     if literal is None or "\\" in source.text(literal):
         return None
-    column, number = _opening(source, literal)
+    column, number = opening(source, literal)
     if column is None:
         return None
     text = source.line(number)
@@ -177,7 +144,7 @@ def end_with_period(source: PythonSource, finding: Finding) -> RecipeFix | None:
     if (last and closing is None) or (not last and not _ends_paragraph(source, literal, number)):
         return None
     summary = text[column:stop].strip()
-    if len(summary.split()) < _LEAST_WORDS or not _ENDS_WITH_WORD.search(summary):
+    if len(summary.split()) < LEAST_WORDS or not ENDS_WITH_WORD.search(summary):
         return None
     at = source.lines[number - 1].start + stop
     return RecipeFix((Edit(at, at, "."),))
@@ -185,9 +152,35 @@ def end_with_period(source: PythonSource, finding: Finding) -> RecipeFix | None:
 
 def _ends_paragraph(source: PythonSource, literal: ast.Constant, number: int) -> bool:
     following = source.line(number + 1).strip()
-    return not following or (number + 1 == literal.end_lineno and following[:3] in _QUOTES)
+    return not following or (number + 1 == literal.end_lineno and following[:3] in QUOTES)
+
+
+def without_this(source: PythonSource, finding: Finding) -> RecipeFix | None:
+    """D404: start a docstring with the verb or noun that follows "This function" or "This is"."""
+    literal = source.docstring_at(finding["line"])
+    if literal is None:
+        return None
+    column, number = opening(source, literal)
+    shape = _THIS.match(source.line(number), column or 0) if column is not None else None
+    if shape is None:
+        return None
+    sentence = _paragraph(source, literal, number, shape.end("lead"))
+    word = shape["article"] or shape["verb"]
+    if shape["verb"]:
+        verb = _imperative(shape["verb"])
+        if shape["verb"] in _AUXILIARY:
+            return None
+        if shape["noun"] in _FUNCTIONS:
+            if verb is None or _other_verbs(sentence, 0) != []:
+                return None
+            word = verb
+    elif re.search(r"\b(?:and|but|so|because) (?:it|this|is|they|you|we)\b|;", sentence):
+        return None
+    start = source.lines[number - 1].start + shape.start("lead")
+    stop = source.lines[number - 1].start + shape.end()
+    return RecipeFix((Edit(start, stop, word.capitalize()),))
 
 
 PERIOD = Recipe(codes=("D400", "D415"), fix=end_with_period, keeps=same_tree_but_docstrings)
-SUMMARY_LINE = Recipe(codes=("D205",), fix=separate_summary, keeps=same_docstring_words)
+WITHOUT_THIS = Recipe(codes=("D404",), fix=without_this, keeps=same_tree_but_docstrings)
 IMPERATIVE = Recipe(codes=("D401",), fix=use_imperative, keeps=same_tree_but_docstrings)

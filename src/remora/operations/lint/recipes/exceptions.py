@@ -5,7 +5,14 @@ import re
 from collections import Counter
 from copy import deepcopy
 
-from remora.operations.lint.recipes.base import PythonSource, Recipe, RecipeFix
+from remora.operations.lint.recipes.base import (
+    PythonSource,
+    Recipe,
+    RecipeFix,
+    Statements,
+    changed_statements,
+    dump,
+)
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
@@ -21,7 +28,7 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
     around = source.enclosing(at)
     raised = next((node for node in reversed(around) if isinstance(node, ast.Raise)), None)
     handler = next((node for node in reversed(around) if isinstance(node, ast.ExceptHandler)), None)
-    if raised is None or raised.exc is None or raised.cause or handler is None:
+    if raised is None or handler is None or raised.cause or not _is_new(raised.exc):
         return None
     end = source.span(raised)[1]
     if handler.name:
@@ -37,6 +44,14 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
     if closing is None or source.body[named:shut].strip() not in ("", ")"):
         return None
     return RecipeFix((Edit(shut, shut, f" as {name}"), Edit(end, end, f" from {name}")))
+
+
+def _is_new(raised: ast.expr | None) -> bool:
+    """Return True if an exception is made where it is raised, so it cannot have another cause."""
+    if isinstance(raised, ast.Call):
+        return True
+    name = raised.attr if isinstance(raised, ast.Attribute) else getattr(raised, "id", "")
+    return name[:1].isupper()
 
 
 def _is_rebound(handler: ast.ExceptHandler, name: str) -> bool:
@@ -96,17 +111,20 @@ def _is_around(one: ast.ExceptHandler, other: ast.ExceptHandler) -> bool:
 
 
 def _same_but_causes(before: PythonSource, after: PythonSource) -> bool:
-    return _without_causes(before.tree) == _without_causes(after.tree)
+    return all(
+        _without_causes(old) == _without_causes(new)
+        for old, new in changed_statements(before, after)
+    )
 
 
-def _without_causes(tree: ast.Module) -> str:
-    copy = deepcopy(tree)
-    for node in ast.walk(copy):
+def _without_causes(statements: Statements) -> str:
+    copies = deepcopy(statements)
+    for node in (inner for copy in copies for inner in ast.walk(copy)):
         if isinstance(node, ast.Raise):
             node.cause = None
         elif isinstance(node, ast.ExceptHandler):
             node.name = None
-    return ast.dump(copy)
+    return dump(copies)
 
 
 CHAINED = Recipe(codes=("B904",), fix=chain, keeps=_same_but_causes)

@@ -1,11 +1,22 @@
 """Edits that import the names that fixes need."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 
-from remora.operations.lint.recipes.base import PythonSource, docstring_of
+from remora.operations.lint.recipes.base import (
+    PythonSource,
+    Recipe,
+    RecipeFix,
+    Statements,
+    changed_statements,
+    docstring_of,
+)
+from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
+
+_TYPING = ("typing", "typing_extensions")
 
 
 def is_free(source: PythonSource, module: str, name: str) -> bool:
@@ -47,6 +58,74 @@ def import_edits(source: PythonSource, needed: frozenset[tuple[str, str]]) -> It
             at = source.lines[line - 1].start if line <= len(source.lines) else len(source.body)
             added = f"from {module} import {', '.join(missing)}{source.newline}"
             yield Edit(at, at, added + below)
+
+
+def remove_unused(source: PythonSource, finding: Finding) -> RecipeFix | None:
+    """UP035 and F401: remove names of `typing` that the file used only before it was fixed."""
+    around = source.enclosing(source.position(finding["line"], finding["column"]))
+    node = around[-1]
+    if not isinstance(node, ast.ImportFrom) or node.module not in _TYPING:
+        return None
+    unused = [
+        each
+        for each in node.names
+        if each.asname is None
+        and each.name in source.conventions.names_before
+        and each.name not in source.once(_used_words)
+    ]
+    if not unused or node not in source.tree.body:
+        return None
+    edits = _without_names(source, node, unused)
+    return RecipeFix(edits) if edits else None
+
+
+def _without_names(
+    source: PythonSource, node: ast.ImportFrom, unused: list[ast.alias]
+) -> tuple[Edit, ...]:
+    """Return the edits that remove names from an import, or an empty tuple."""
+    left = [each for each in node.names if each not in unused]
+    start, stop = source.span(node)
+    if not left:
+        is_alone = source.line(node.lineno)[: node.col_offset] + source.body[stop : stop + 1]
+        end = source.lines[(node.end_lineno or 0) - 1].next
+        return (Edit(start, end, ""),) if is_alone == "\n" else ()
+    if _is_one_line(source, node):
+        spelled = [f"{each.name} as {each.asname}" if each.asname else each.name for each in left]
+        return (Edit(start, stop, f"from {node.module} import {', '.join(spelled)}"),)
+    if any(source.line(each.lineno).strip() not in (each.name, f"{each.name},") for each in unused):
+        return ()
+    lines = [source.lines[each.lineno - 1] for each in unused]
+    return tuple(Edit(line.start, line.next, "") for line in lines)
+
+
+def _used_words(source: PythonSource) -> frozenset[str]:
+    """Return the names that the file uses, also in strings that are not docstrings."""
+    literals = set(map(id, source.docstrings))
+    found: set[str] = set()
+    for node in source.nodes:
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.update(re.findall(r"\w+", node.value) if id(node) not in literals else ())
+    return frozenset(found)
+
+
+def _keeps_used_names(before: PythonSource, after: PythonSource) -> bool:
+    """Return True if two versions differ only in imports of names that are not used."""
+    used = before.once(_used_words)
+    for old, new in changed_statements(before, after):
+        if not all(isinstance(each, ast.ImportFrom) for each in [*old, *new]):
+            return False
+        lost = set(_imported(old)) - set(_imported(new))
+        if set(_imported(new)) - set(_imported(old)) or any(name in used for _, name in lost):
+            return False
+    return True
+
+
+def _imported(statements: Statements) -> Iterator[tuple[str | None, str]]:
+    for node in statements:
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.module, each.asname or each.name) for each in node.names)
 
 
 def _is_one_line(source: PythonSource, node: ast.ImportFrom) -> bool:
@@ -101,3 +180,6 @@ def _first_module(node: ast.stmt) -> tuple[str, str]:
     if isinstance(node, ast.ImportFrom):
         return node.module or "", ""
     return "", node.names[0].name if isinstance(node, ast.Import) else ""
+
+
+UNUSED_IMPORTS = Recipe(codes=("UP035", "F401"), fix=remove_unused, keeps=_keeps_used_names)

@@ -10,15 +10,12 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     same_docstring_words,
 )
+from remora.operations.lint.recipes.directives import is_directive
+from remora.operations.lint.recipes.layout import lay_out
 from remora.operations.lint.recipes.long_strings import split_string
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
-_DIRECTIVE = re.compile(
-    r"#\s*(?:type:|noqa|pragma|pylint:|pyright:|mypy:|ruff:|isort:|flake8:|fmt:|yapf:|nosec|"
-    r"doctest:|cython:|language=|region|endregion|TODO\s*\(?http|https?://|-\*-|!|:)",
-    re.IGNORECASE,
-)
 _COMMENT = re.compile(r"(\s*)(#+:?\s*)(.*)")
 _ITEM = re.compile(r"(?:[-*+•]|\d+[.)]|:\w[^:]*:|@\w+[^:]*:|\w[\w, *]*(?:\([^)]*\))?\s?:)\s+")
 _BULLETS = "-*+•0123456789"
@@ -35,12 +32,12 @@ def fix_long_line(source: PythonSource, finding: Finding) -> RecipeFix | None:
         return _wrap_docstring_line(source, literal, number)
     if text.lstrip().startswith("#"):
         return _wrap_comment(source, number) if not source.starts_in_string(number) else None
-    return _move_comment(source, number) or split_string(source, number)
+    return _move_comment(source, number) or split_string(source, number) or lay_out(source, number)
 
 
 def _wrap_comment(source: PythonSource, number: int) -> RecipeFix | None:
     shape = _COMMENT.fullmatch(source.line(number))
-    if shape is None or _DIRECTIVE.match(shape[0].lstrip()) or _looks_like_code(shape[3]):
+    if shape is None or is_directive(shape[0]) or _looks_like_code(shape[3]):
         return None
     indent, mark, words = shape[1], shape[2] if shape[2][-1] == " " else shape[2] + " ", shape[3]
     item = _ITEM.match(words)
@@ -58,7 +55,7 @@ def _continuation(source: PythonSource, number: int, prefix: str) -> str | None:
     if number > len(source.lines):
         return None
     text = source.line(number)
-    if not text.startswith(prefix) or _DIRECTIVE.match(text.lstrip()):
+    if not text.startswith(prefix) or is_directive(text):
         return None
     words = text[len(prefix) :]
     goes_on = bool(words) and (words[0].islower() or words[0] in "(`'\"")
@@ -145,7 +142,7 @@ def _move_comment(source: PythonSource, number: int) -> RecipeFix | None:
     if at is None:
         return None
     code, comment = text[:at].rstrip(), text[at:].strip()
-    if _DIRECTIVE.match(comment) or len(code) > source.width or source.starts_in_string(number):
+    if is_directive(comment) or len(code) > source.width or source.starts_in_string(number):
         return None
     indent = text[: len(text) - len(text.lstrip())]
     above = source.line(number - 1).strip() if number > 1 else ""

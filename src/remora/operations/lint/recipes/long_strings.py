@@ -9,7 +9,11 @@ from remora.tools.host.ruff.text_edits import Edit
 _LITERAL = re.compile(
     r"(?P<prefix>[rRfFbB]{0,2})(?P<quote>[\"'])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
 )
+_PART = re.compile(rf"(?P<indent>\s*){_LITERAL.pattern}(?P<tail>[)\]}},]*)")
+_LABEL = re.compile(r"\s*(?:return|[^=({\[]+=|[\"'\w.\[\]-]+:)\s*|.*[^=!<>]= ")
 _STEP = "    "
+_TWO = 2
+_LEAST = 20
 
 
 def split_string(source: PythonSource, number: int) -> RecipeFix | None:
@@ -20,7 +24,7 @@ def split_string(source: PythonSource, number: int) -> RecipeFix | None:
     """
     found = _literal_in_line(source, number)
     if found is None:
-        return None
+        return _split_part(source, number)
     literal, around = found
     shape = _LITERAL.fullmatch(source.text(literal))
     if shape is None or "\\N{" in shape["text"]:
@@ -33,14 +37,68 @@ def split_string(source: PythonSource, number: int) -> RecipeFix | None:
     if _stands_alone(around, literal) and not before.strip():
         parts = _parts(shape, source.width, indent, after)
         return None if parts is None else _edit(source, start, stop, parts, indent)
-    if _takes_parentheses(around, literal):
+    if _takes_parentheses(around, literal) and _LABEL.fullmatch(before):
         parts = _parts(shape, source.width, indent + _STEP, "")
-        if parts is None or len(before) + 1 > source.width:
+        if parts is None or len(before) + 1 > source.width or after.strip() not in ("", ","):
             return None
         inner = source.newline.join(indent + _STEP + part for part in parts)
         text = f"({source.newline}{inner}{source.newline}{indent})"
         return RecipeFix((Edit(start, stop, text),))
     return None
+
+
+def split_literals(lines: list[str], width: int) -> list[str]:
+    """Return the lines of a statement, with long strings split that follow a parenthesis."""
+    found: list[str] = []
+    for line in lines:
+        shape = _PART.fullmatch(line)
+        follows = bool(found) and found[-1].endswith("(")
+        parts = None
+        if shape is not None and follows and len(line) > width:
+            parts = _parts(shape, width, shape["indent"], shape["tail"])
+        if shape is None or parts is None:
+            found.append(line)
+        else:
+            found += [shape["indent"] + part for part in parts]
+            found[-1] += shape["tail"]
+    return found
+
+
+def _split_part(source: PythonSource, number: int) -> RecipeFix | None:
+    """Split a literal that is one of several in a row. What is too much goes to the next one."""
+    whole = next(
+        (node for _, node in source.strings if node.lineno <= number <= (node.end_lineno or 0)),
+        None,
+    )
+    text = "" if whole is None else source.text(whole)
+    if whole is None or '"""' in text or "'''" in text or "\\\n" in text or "\\N{" in text:
+        return None
+    shape = _PART.fullmatch(source.line(number))
+    if shape is None:
+        return None
+    indent, tail = shape["indent"], shape["tail"]
+    parts = _parts(shape, source.width, indent, tail)
+    if parts is None or len(parts) != _TWO:
+        return None
+    last = number
+    following = (
+        _PART.fullmatch(source.line(number + 1)) if number < (whole.end_lineno or 0) else None
+    )
+    if following is not None and not tail and _matches(following, shape, indent):
+        rest = parts[1][:-1] + following["text"] + shape["quote"]
+        if len(indent) + len(rest) + len(following["tail"]) <= source.width:
+            parts, tail, last = [parts[0], rest], following["tail"], number + 1
+    if last == number < (whole.end_lineno or 0) and len(parts[1]) < _LEAST:
+        return None  # a short line between two long ones
+    lines = [indent + part for part in parts]
+    lines[-1] += tail
+    start, stop = source.lines[number - 1].start, source.lines[last - 1].stop
+    return RecipeFix((Edit(start, stop, source.newline.join(lines)),))
+
+
+def _matches(part: re.Match[str], other: re.Match[str], indent: str) -> bool:
+    same = all(part[key] == other[key] for key in ("prefix", "quote"))
+    return same and part["indent"] == indent
 
 
 def _literal_in_line(

@@ -20,14 +20,33 @@ def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
     Findings are compared by code and by message. Numbers in messages are ignored, because line
     numbers may have changed.
     """
-    known = Counter(map(_comparison_key, before))
+    known = Counter(map(comparison_key, before))
     extra: list[Finding] = []
     for finding in after:
-        if known[_comparison_key(finding)] > 0:
-            known[_comparison_key(finding)] -= 1
+        if known[comparison_key(finding)] > 0:
+            known[comparison_key(finding)] -= 1
         else:
             extra.append(finding)
     return extra
+
+
+def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]) -> list[Finding]:
+    """Return the findings that are probably new.
+
+    `found` contains all findings of `after`. Because findings are only counted, `extra` may contain
+    findings of unchanged lines instead of those that are really new. Findings in changed lines
+    that are like them are returned instead.
+    """
+    old, new = set(before.splitlines()), after.splitlines()
+    keys = set(map(comparison_key, extra))
+    changed = [
+        each
+        for each in found
+        if comparison_key(each) in keys
+        and any(line not in old for line in new[each["line"] - 1 : each["end_line"]])
+    ]
+    explained = set(map(comparison_key, changed))
+    return [*changed, *(each for each in extra if comparison_key(each) not in explained)]
 
 
 def lasting_new_finding(
@@ -53,7 +72,8 @@ def lasting_new_finding(
     return None
 
 
-def _comparison_key(finding: Finding) -> tuple[str, str]:
+def comparison_key(finding: Finding) -> tuple[str, str]:
+    """Return the code and the message of a finding, without the numbers in the message."""
     return str(finding.get("code")), _NUMBER.sub("N", str(finding.get("message")))
 
 

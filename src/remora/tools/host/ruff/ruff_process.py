@@ -3,6 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.ruff.config_files import has_config_below, is_configured, target_version
+from remora.tools.host.ruff.ruff_session import ruff_session, session_of
 from remora.tools.tree import ToolTree
 
 Finding = dict[str, Any]
@@ -84,15 +86,17 @@ def fix_text(
     *,
     unsafe: bool = False,
     unfixable: Sequence[str] = (),
+    fixable: Sequence[str] = (),
 ) -> bytes:
     """Return `content` as `ruff check --fix` would leave it in the file at `path`.
 
-    Rules in `unfixable` are not fixed.
+    Rules in `unfixable` are not fixed. If `fixable` is given, no other rules are fixed.
     """
     isolated = not is_configured(place, path)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only"]
     options += ["--unsafe-fixes"] if unsafe else ["--no-unsafe-fixes"]
     options += ["--unfixable", ",".join(unfixable)] if unfixable else []
+    options += ["--fixable", ",".join(fixable)] if fixable else []
     options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
     return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout
 
@@ -171,13 +175,18 @@ def _folder_arguments(place: ToolTree, folder: str) -> Sequence[str]:
 
 
 def _ruff(place: ToolTree, words: list[str], stdin: bytes = b"") -> ProcessResult:
-    command = Command(
-        argv=(_binary(), *words),
-        folder=place.tree,
-        seconds=min(SECONDS, place.left()),
-        confinement=Confinement(read=(place.tree, Path(_binary()))),
-    )
-    finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
+    seconds = min(SECONDS, place.left())
+    session = session_of(place)
+    if session is not None:
+        finished = session.run((_binary(), *words), stdin, seconds)
+    else:
+        command = Command(
+            argv=(_binary(), *words),
+            folder=place.tree,
+            seconds=seconds,
+            confinement=Confinement(read=(place.tree, Path(_binary()))),
+        )
+        finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
     place.note_isolation(finished.isolation)
     place.left()
     if finished.timed_out:
@@ -190,6 +199,11 @@ def _ruff(place: ToolTree, words: list[str], stdin: bytes = b"") -> ProcessResul
         message = message.removeprefix("ruff failed; ")
         raise HostError(f"ruff failed: {message[:300] or finished.returncode}")
     return finished
+
+
+def one_process(place: ToolTree) -> AbstractContextManager[None]:
+    """Run ruff in a single sandboxed process in the block, which is faster for many runs."""
+    return ruff_session(place, Path(_binary()))
 
 
 @functools.cache

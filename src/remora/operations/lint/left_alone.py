@@ -1,0 +1,116 @@
+"""Files and fixes that are left alone, because a person or another tool needs what is there."""
+
+import ast
+import re
+from collections.abc import Sequence
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
+
+from remora.code.syntax.source import parse_text
+from remora.errors import HostError
+from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.tree import ToolTree
+
+_HEAD = 2000  # characters
+_GENERATED = re.compile(
+    r"^.*(?:\bdo not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|"
+    r"\bgenerated (?:by|from|automatically|using)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NO_QA = "RUF100"
+_SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
+_DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
+_QUOTES = " \t\"'rRuU"
+_LEAST_TEXT = 4
+_MOST_FILES = 300
+_CONFIG = ("setup.cfg", "tox.ini", ".flake8")
+_LIMIT = 1024 * 1024
+
+
+def is_generated(body: str) -> bool:
+    """Return True if the comments or the docstring at the start of a file say it is generated."""
+    head = body[:_HEAD]
+    if not _GENERATED.search(head):
+        return False
+    opening = re.match(
+        r"(?:\s*(?:#[^\n]*(?:\n|$)|[rR]?\"\"\".*?(?:\"\"\"|\Z)|[rR]?'''.*?(?:'''|\Z)))*",
+        head,
+        re.DOTALL,
+    )
+    return opening is not None and _GENERATED.search(opening[0]) is not None
+
+
+def rules_to_skip(place: ToolTree, body: str, findings: Sequence[Finding]) -> list[str]:
+    """Return the rules whose findings stay, because their fixes would remove something that is needed.
+
+    `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
+    does not know. Lists of names that are in groups or have comments were ordered by a person.
+    """
+    codes = {finding["code"] for finding in findings}
+    skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
+    if _NO_QA in codes:
+        unknown = any(
+            finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
+        )
+        if unknown or _uses_flake8(place):
+            skipped.append(_NO_QA)
+    return skipped
+
+
+def expected_docstrings(place: ToolTree, path: str, findings: Sequence[Finding]) -> str:
+    """Return the text of the project's tests that read `__doc__`, if findings are in docstrings.
+
+    They probably contain the docstrings that they expect. The file itself is not included.
+    """
+    if not any(finding["code"] in _DOCSTRING_TEXT for finding in findings):
+        return ""
+    found: list[str] = []
+    for pattern in ("**/test*.py", "**/*_test.py"):
+        for test in list(place.files.glob(pattern, look=place.left))[:_MOST_FILES]:
+            content = place.read(test) if test != path else b""
+            if b"__doc__" in content:
+                found.append(content.decode("utf-8", "replace"))
+    return "\n".join(found)
+
+
+def is_expected(finding: Finding, body: str, expected: str) -> bool:
+    """Return True if a finding is in a docstring whose first line a test probably expects."""
+    if finding["code"] not in _DOCSTRING_TEXT:
+        return False
+    lines = body.splitlines()[finding["line"] - 1 : finding["line"] + 1]
+    text = next(filter(None, (line.strip(_QUOTES) for line in lines)), "")
+    own = body.count(text) > 1 and "__doc__" in body
+    return len(text) >= _LEAST_TEXT and (own or text in expected)
+
+
+def _uses_flake8(place: ToolTree) -> bool:
+    for name in _CONFIG:
+        if not place.files.exists(name):
+            continue
+        parser = ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string(place.files.read_bytes(name, limit=_LIMIT).decode())
+        except (ConfigParserError, UnicodeDecodeError, HostError):
+            continue
+        if parser.has_section("flake8"):
+            return True
+    return False
+
+
+def _has_groups(body: str, name: str) -> bool:
+    """Return True if a list of names contains comments, empty lines or lines with several names."""
+    tree = parse_text(body)
+    if isinstance(tree, str):
+        return False
+    lines = body.splitlines()
+    for node in ast.walk(tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if not (isinstance(target, ast.Name) and target.id == name):
+            continue
+        if not isinstance(value, ast.List | ast.Tuple | ast.Set):
+            continue
+        inside = lines[value.lineno : (value.end_lineno or 0) - 1]
+        if any(not line.strip() or "#" in line for line in inside):
+            return True
+    return False

@@ -1,0 +1,14 @@
+"""Comments that tools read, whose place and text have a meaning."""
+
+import re
+
+_DIRECTIVE = re.compile(
+    r"#\s*(?:type:|noqa|pragma|pylint:|pyright:|mypy:|ruff:|isort:|flake8:|fmt:|yapf:|nosec|"
+    r"doctest:|cython:|language=|region|endregion|TODO\s*\(?http|https?://|-\*-|!|:)",
+    re.IGNORECASE,
+)
+
+
+def is_directive(comment: str) -> bool:
+    """Return True if a comment, which starts with `#`, is read by a tool."""
+    return _DIRECTIVE.match(comment.lstrip()) is not None

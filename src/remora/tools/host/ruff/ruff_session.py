@@ -1,0 +1,109 @@
+"""Sandboxed process that runs ruff several times, because each start of a sandbox takes time."""
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import HostError
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.isolation import best_level
+from remora.sandbox.process import ProcessResult
+from remora.sandbox.supervisor_client import Command, start_supervised
+from remora.tools.tree import ToolTree
+
+_CHUNK = 1 << 20
+_SECONDS = 300.0
+_LOOP = """
+import json, subprocess, sys
+while head := sys.stdin.buffer.readline():
+    words, size = json.loads(head)
+    done = subprocess.run(words, input=sys.stdin.buffer.read(size), capture_output=True)
+    sizes = [done.returncode, len(done.stdout), len(done.stderr)]
+    sys.stdout.buffer.write(json.dumps(sizes).encode() + b"\\n" + done.stdout + done.stderr)
+    sys.stdout.buffer.flush()
+"""
+
+
+class RuffSession:
+    """A process that runs commands one after another in the tree of `place`."""
+
+    def __init__(self, place: ToolTree, child: subprocess.Popen[bytes], level: int) -> None:
+        assert child.stdin
+        assert child.stdout
+        self.place = place
+        self._input = child.stdin.fileno()
+        self._output = child.stdout.fileno()
+        self._received = bytearray()
+        self._isolation = f"L{level}"
+
+    def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
+        """Run a command. Raises HostError if the process ended or if the command takes too long."""
+        until = time.monotonic() + seconds
+        try:
+            head = msgspec.json.encode([list(words), len(stdin)])
+            unsent = memoryview(head + b"\n" + stdin)
+            while unsent:
+                unsent = unsent[os.write(self._input, unsent) :]
+        except OSError:
+            raise HostError("ruff's process ended unexpectedly") from None
+        while b"\n" not in self._received:
+            self._receive(until)
+        head, _, rest = bytes(self._received).partition(b"\n")
+        code, out, err = msgspec.json.decode(head, type=tuple[int, int, int])
+        self._received = bytearray(rest)
+        while len(self._received) < out + err:
+            self._receive(until)
+        stdout, stderr = bytes(self._received[:out]), bytes(self._received[out : out + err])
+        del self._received[: out + err]
+        return ProcessResult(
+            returncode=code,
+            stdout=stdout,
+            stderr=stderr,
+            timed_out=False,
+            truncated=False,
+            isolation=self._isolation,
+        )
+
+    def _receive(self, until: float) -> None:
+        ready = select.select([self._output], [], [], max(until - time.monotonic(), 0.0))[0]
+        chunk = os.read(self._output, _CHUNK) if ready else b""
+        if not chunk:
+            raise HostError("ruff's process ended unexpectedly or did not finish in time")
+        self._received += chunk
+
+
+_CURRENT: ContextVar[RuffSession | None] = ContextVar("ruff_session", default=None)
+
+
+def session_of(place: ToolTree) -> RuffSession | None:
+    """Return the session that is open for a tree, or None."""
+    session = _CURRENT.get()
+    return session if session is not None and session.place is place else None
+
+
+@contextmanager
+def ruff_session(place: ToolTree, binary: Path) -> Iterator[None]:
+    """Run all of ruff's commands for a tree in a single process in the block."""
+    level = best_level()
+    readable = (place.tree, binary, Path(sys.prefix), Path(sys.base_prefix))
+    command = Command(
+        argv=(sys.executable, "-I", "-S", "-c", _LOOP),
+        folder=place.tree,
+        seconds=min(place.left(), _SECONDS),
+        confinement=Confinement(read=readable),
+    )
+    streams = (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
+    with start_supervised(command, level, streams) as (child, _):
+        token = _CURRENT.set(RuffSession(place, child, level))
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
