@@ -97,6 +97,7 @@ def test_externals_and_description_are_read(greeting: Script) -> None:
         ("'int | str'", {"type": ["integer", "string"]}),
         ("Any", {}),
         ("int | Any", {}),
+        ("int | str | None", {"type": ["integer", "string", "null"]}),
     ],
 )
 def test_annotations_become_json_schema(annotation: str, schema: dict[str, object] | None) -> None:

@@ -2,12 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 
-from remora.agents.definition.agent import agent_folders, load_agent, load_agents, no_agent
+from remora.agents.definition.agent import (
+    agent_folders,
+    load_agent,
+    load_agents,
+    no_agent,
+    read_definitions,
+)
 from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.agents.definition.scripts import script_warnings
+from remora.config.schema import ModelConfig
 from remora.errors import RemoraError
+from remora.models.provider import check_agent_model
 from remora.operations.base import Operations
 from remora.pym import ScriptChecks
 
@@ -27,17 +36,21 @@ class CheckedDefinition:
 
 
 def check_definitions(
-    root: Path, operations: Operations, paths: Sequence[Path] = ()
+    root: Path,
+    operations: Operations,
+    paths: Sequence[Path] = (),
+    model: ModelConfig | None = None,
 ) -> list[CheckedDefinition]:
     """Check the definitions at `paths`, or all definitions under `root` if `paths` is empty.
 
-    Each path is a folder, a file or an agent name.
+    Each path is a folder, a file, or the name of an agent, its operation or its folder. A
+    definition is loaded as a run loads it, with the `model` section of the configuration.
     """
-    checker = _Checker(root, operations, ScriptChecks())
+    checker = _Checker(root, operations, ScriptChecks(), model or ModelConfig())
     if paths:
         return [checker.named(path) for path in paths]
     folders = agent_folders(root, operations)
-    checked = [checker.check(folder, builtin=builtin) for folder, builtin in folders]
+    checked = [checker.check(folder, builtin=builtin, alone=False) for folder, builtin in folders]
     if not any(one.error for one in checked):
         checked = _check_together(checker, checked)
     return checked
@@ -71,11 +84,20 @@ class _Checker:
     root: Path
     operations: Operations
     scripts: ScriptChecks
+    model: ModelConfig
 
-    def check(self, folder: Path, *, builtin: bool) -> CheckedDefinition:
+    def check(self, folder: Path, *, builtin: bool, alone: bool = True) -> CheckedDefinition:
+        """Check the definition in `folder`.
+
+        If `alone` is true, its names are checked against those of the project's other agents.
+        """
         path = folder / "agent.yaml"
         try:
             agent = load_agent(folder, self.operations, builtin=builtin, checks=self.scripts)
+            if alone and (builtin or folder.parent == self.root / OWN_FOLDER):
+                names = agent.definition.name, agent.definition.operation
+                load_agents(self.root, self.operations, names, checks=self.scripts)
+            check_agent_model(self.model, agent.definition.model)
         except RemoraError as error:
             return CheckedDefinition(path=path, error=error.message, hint=error.hint)
         return CheckedDefinition(
@@ -90,14 +112,26 @@ class _Checker:
         If `path` does not exist, it is used as an agent name.
         """
         if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
-            return self.check(path.parent if path.is_file() else path, builtin=False)
-        known = agent_folders(self.root, self.operations)
-        folders = {folder.name: (folder, builtin) for folder, builtin in known}
+            return self._at(path.parent if path.is_file() else path)
+        found = read_definitions(self.root, self.operations)[0]
+        for folder, builtin, definition in found:
+            if str(path) in (definition.name, definition.operation):
+                return self.check(folder, builtin=builtin)
+        folders = dict(agent_folders(self.root, self.operations))
+        for folder, builtin in folders.items():
+            if str(path) == folder.name:  # a definition that cannot be read has no other name
+                return self.check(folder, builtin=builtin)
         own = self.root / OWN_FOLDER / path.name  # reports that agent.yaml is missing
-        if str(path) in folders:
-            folder, builtin = folders[str(path)]
-            return self.check(folder, builtin=builtin)
         if path.is_dir() or (len(path.parts) == 1 and own.is_dir()):
-            return self.check(path if path.is_dir() else own, builtin=False)
-        error = no_agent(str(path), folders)
+            return self._at(path if path.is_dir() else own)
+        known = {definition.operation for _, _, definition in found}
+        error = no_agent(str(path), known | {folder.name for folder in folders})
         return CheckedDefinition(path=path, error=error.message, hint=error.hint)
+
+    def _at(self, folder: Path) -> CheckedDefinition:
+        """Check the definition in `folder`. A folder of the project is checked as a run does."""
+        folders = agent_folders(self.root, self.operations)
+        real = realpath(folder)
+        known = next((one for one in folders if realpath(one[0]) == real), None)
+        builtin = known is not None and known[1]
+        return self.check(known[0] if known else folder, builtin=builtin)
