@@ -60,7 +60,7 @@ def test_the_beginning_of_a_code_selects_its_rules(shop: Desk) -> None:
 def test_a_mistyped_rule_is_wrong_usage(shop: Desk, act: Callable[..., object]) -> None:
     with pytest.raises(UsageError, match="no rule FO41") as caught:
         act(shop.project, shop.newest, [], every=True, narrow=parse_filter(["F401", "FO41"], []))
-    assert "did you mean F541 or F401?" in caught.value.hint
+    assert "did you mean F401 or F541?" in caught.value.hint
 
 
 def test_reject_is_narrowed_too(shop: Desk) -> None:
