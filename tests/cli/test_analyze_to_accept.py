@@ -62,7 +62,7 @@ def test_show_prints_the_document_of_analyze(ran: Ran) -> None:
 def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
     text = ran("show", "last").out
     run_id = ran.analyzed.document["run_id"]
-    assert "  verified  read        fixed E722" in text
+    assert "  verified  read    fixed E722" in text
     assert "3 of 3 findings fixed" in text
     assert f"remora diff {run_id}" in text
     assert f"remora accept {run_id} --all" in text

@@ -118,7 +118,8 @@ def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
     counting = CurrentAttempts()
     for event in record.events:
         counting.add(typed_payload(event))
-    return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
+    view = read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
+    return msgspec.structs.replace(view, nodes=None if job.nodes is None else list(job.nodes))
 
 
 def read_job(
