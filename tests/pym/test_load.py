@@ -97,6 +97,7 @@ def test_externals_and_description_are_read(greeting: Script) -> None:
         ("'int | str'", {"type": ["integer", "string"]}),
         ("Any", {}),
         ("int | Any", {}),
+        ("int | str | None", {"type": ["integer", "string", "null"]}),
     ],
 )
 def test_annotations_become_json_schema(annotation: str, schema: dict[str, object] | None) -> None:
@@ -122,12 +123,13 @@ def test_annotations_become_json_schema(annotation: str, schema: dict[str, objec
         ("import numpy\n", "typing", 1, "numpy"),
         ("1\nopen('/etc/passwd')\n", "typing", 2, "open"),
         ("from grail import Input\ndef f():\n    return Input('x')\n", "typing", 3, "Input"),
-        ('from grail import Input\nx = Input("x")\n', "contract", 2, "an input needs a type"),
+        ("from grail import Input\nx: int = Input(3)\n", "contract", 2, "must be a string"),
+        ('from grail import Input\nx = [Input("x")]\n', "typing", 2, "Input"),
         (
-            'from grail import Input\nx: int = Input("y")\n',
+            'from grail import Input\nx: int = Input("a")\ny: str = Input("a")\n',
             "contract",
-            2,
-            "must have the same name as its variable",
+            3,
+            "declared differently in line 2",
         ),
         ('from grail import Input\nx: int = Input("x", default=f())\n', "contract", 2, "literals"),
         ('from grail import Input\nx: int = Input("x", default="a")\n', "typing", 2, "default"),

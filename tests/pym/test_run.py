@@ -81,42 +81,6 @@ def test_externals_are_called_and_recorded() -> None:
     ]
 
 
-def test_a_script_of_the_grail_convention_runs_unchanged() -> None:
-    source = """from grail import external, Input
-from typing import Any
-
-limit: float = Input("limit")
-
-@external
-async def members(department: str) -> dict[str, Any]:
-    \"\"\"Members of a department.\"\"\"
-    ...
-
-@external
-async def spent(uid: int) -> int: ...
-
-import asyncio
-
-team = await members(department="it")
-sums = await asyncio.gather(*[spent(m["id"]) for m in team["members"]])
-
-{
-    "count": len(sums),
-    "over": [s for s in sums if s > limit],
-}
-"""
-    functions = {
-        "members": lambda department: {"members": [{"id": 1}, {"id": 2}]},
-        "spent": lambda uid: uid * 10,
-    }
-
-    made = run(source, {"limit": 15.0}, functions)
-
-    assert made.error is None
-    assert made.value == {"count": 2, "over": [20]}
-    assert [call.name for call in made.host_calls] == ["members", "spent", "spent"]
-
-
 def test_an_external_may_be_stored_and_passed_on() -> None:
     source = EXTERNAL + "def f(a: int) -> int: ...\ng = f\n[h(2) for h in [g, f]]\n"
 

@@ -9,7 +9,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_key
 from remora.config.schema import Config
 from remora.models.protocol import Model
-from remora.models.provider import open_model
+from remora.models.provider import open_model, wants_none
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
@@ -24,10 +24,13 @@ def connect_own_models(
 ) -> dict[str, Model]:
     """Return the models that agent definitions select instead of `model`, keyed by name.
 
-    All models use the configured server. Raises ModelError or ConfigError.
+    All models use the configured server, or are `model` if no model is to be used. Raises
+    ModelError or ConfigError.
     """
     config = prepared.project.config
     names = {agent.definition.model for agent in prepared.agents.values()}
+    if wants_none(config.model):
+        return dict.fromkeys(filter(None, names), model)
     return {
         name: open_model(
             config.model.model_copy(update={"name": name}),

@@ -1,7 +1,7 @@
 """Runs a tool or script once on a private copy of the project."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator
 
 from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
+from remora.agents.loop.tool_execution import delta_input
+from remora.agents.named_summarizers import summarizer_named, summarizers_in
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import new_run_id
@@ -23,6 +25,8 @@ from remora.code.syntax.nodes import Module, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError
 from remora.files.project_files import project_files
 from remora.ids import escape_path, node_key
+from remora.memory.context import ContextManager
+from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
@@ -76,11 +80,10 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
     """
     project = open_project(invocation)
     try:
-        tool = _tool(project, invocation.folder, request)
+        tool, summarizers = _tool(project, invocation.folder, request)
     except ScriptError as error:
-        return _trial(
-            project, request.name, failed_load(request.name, error, clock=utc_now(), seed=_SEED)
-        )
+        failed = failed_load(request.name, error, clock=utc_now(), seed=_SEED)
+        return _trial(project, request.name, failed)
     given = _inputs(tool.script, request.inputs)
     python = (
         interpreter_for(invocation, project.root, project.config)
@@ -92,10 +95,32 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
         if isinstance(given.get(_TARGET), _NodeName):
             given[_TARGET] = _target(given[_TARGET], workspace)
         run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
+        run = _summarized(project, run, tool.name, summarizers)
         return _trial(project, request.name, run, tuple(_diffs(workspace)))
 
 
-def _tool(project: Project, folder: Path, request: ToolRequest) -> Tool:
+def _summarized(
+    project: Project, run: ToolRun, name: str, named: Mapping[str, Summarizer]
+) -> ToolRun:
+    """Return the run with the summary and the knowledge that an agent would derive from it."""
+    context = ContextManager({})
+    mode = project.config.runner.memory.summarizer_mode
+    for tool, summarizer in summarizers_in(mode, named, [name]).items():
+        context.register_summarizer(tool, summarizer)
+    delta = context.delta_for({"tool": name, **project.redact.clean(delta_input(run))})
+    summary = delta.add_action.summary if delta.add_action else ""
+    result = msgspec.structs.replace(
+        run.result,
+        summary=run.result.summary or summary,
+        knowledge_delta=run.result.knowledge_delta or delta.update_knowledge or {},
+    )
+    return msgspec.structs.replace(run, result=result)
+
+
+def _tool(
+    project: Project, folder: Path, request: ToolRequest
+) -> tuple[Tool, dict[str, Summarizer]]:
+    """Return the requested tool and its own summarizer, keyed by its name."""
     functions = project.operations.host_functions
     for name in request.grants:
         if name not in functions:
@@ -105,16 +130,21 @@ def _tool(project: Project, folder: Path, request: ToolRequest) -> Tool:
         path = folder / request.name
         try:
             grants = tuple(functions[name] for name in request.grants)
-            return Tool(name=path.stem, description="", script=load(path), grants=grants)
+            tool = Tool(name=path.stem, description="", script=load(path), grants=grants)
         except NotFound as error:
             raise UsageError(error.message, hint=error.hint) from None
+        return tool, {}
     known = tool_named(project.root, project.operations, request.name)
-    return Tool(
-        name=known.definition.name,
-        description=known.definition.description,
+    definition = known.definition
+    tool = Tool(
+        name=definition.name,
+        description=definition.description,
         script=load(known.path),
-        grants=tuple(functions[name] for name in (*known.definition.grants, *request.grants)),
+        grants=tuple(functions[name] for name in (*definition.grants, *request.grants)),
     )
+    if definition.summarizer is None:
+        return tool, {}
+    return tool, {tool.name: summarizer_named(definition.summarizer, tool.name, known.folder)}
 
 
 def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
     settings are invalid.
     """
     limits = request_limits(settings)
-    if _wants_none(settings):
+    if wants_none(settings):
         return NoModel()
     base_url = _configured_address(settings)
     missing = _missing(cache) if base_url is None and _may_be_missing(settings) else None
@@ -42,6 +42,15 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
     from remora.models.configured_model import open_configured_model
 
     return open_configured_model(base_url, settings, api_key)
+
+
+def check_agent_model(settings: ModelSettings, name: str | None) -> None:
+    """Raise ConfigError if an agent cannot use the model `name` with these settings.
+
+    None means that the agent uses the configured model. No server is contacted.
+    """
+    if name is not None and not wants_none(settings):
+        _configured_address(settings, name)
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +70,7 @@ def used_provider(settings: ModelSettings, *, cache: Path) -> str:
 
     Does not contact a server or read the weights.
     """
-    if _wants_none(settings):
+    if wants_none(settings):
         return "none"
     if _configured_address(settings) is not None:
         return "openai"
@@ -75,21 +84,21 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
     token. If the model cannot be used, the reason is returned as `problem`, and no exception is
     raised. Raises ConfigError if the settings are invalid.
     """
-    wants_none = _wants_none(settings)
-    base_url = None if wants_none else _configured_address(settings)
+    without = wants_none(settings)
+    base_url = None if without else _configured_address(settings)
     address = None if base_url is None else _display_address(base_url)
     state = weights.check(cache)
     document: dict[str, Any] = {
-        "provider": NAME if wants_none else "embedded" if base_url is None else "openai",
+        "provider": NAME if without else "embedded" if base_url is None else "openai",
         "base_url": address,
-        "name": NAME if wants_none else weights.MODEL if base_url is None else settings.name,
+        "name": NAME if without else weights.MODEL if base_url is None else settings.name,
         "reachable": False,
         "context": None,
         "capabilities": {},
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
     }
-    if wants_none:
-        problem = ModelError("no model is configured: using rules only", hint=_TO_ADD)
+    if without:
+        problem = ModelError("no model is configured: rules only", hint=_TO_ADD)
         return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
         if base_url is None:
@@ -104,7 +113,8 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
     return ModelStatus(document=document, problem=None)
 
 
-def _wants_none(settings: ModelSettings) -> bool:
+def wants_none(settings: ModelSettings) -> bool:
+    """Return True if the settings ask for rules only."""
     return settings.provider == "none" or settings.name == NAME
 
 
@@ -113,10 +123,10 @@ def _may_be_missing(settings: ModelSettings) -> bool:
     return settings.provider == "auto" and settings.name is None
 
 
-def _configured_address(settings: ModelSettings) -> str | None:
+def _configured_address(settings: ModelSettings, name: str | None = None) -> str | None:
     """Return the address to use, or None for the embedded model.
 
-    Raises ConfigError if the settings contradict each other.
+    `name` overrides the configured name. Raises ConfigError if the settings contradict each other.
     """
     address = None if settings.provider == "embedded" else settings.base_url
     if settings.provider == "openai" and settings.base_url is None:
@@ -124,9 +134,10 @@ def _configured_address(settings: ModelSettings) -> str | None:
             "model.provider is openai, but model.base_url is not set",
             hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
         )
-    if address is None and settings.name not in (None, weights.MODEL):
+    name = name or settings.name
+    if address is None and name not in (None, weights.MODEL):
         raise ConfigError(
-            f"model.name is {settings.name}, but model.base_url is not set",
+            f"model.name is {name}, but model.base_url is not set",
             hint="set model.base_url to the address of a server with this model, such as http://HOST:PORT/v1",
         )
     return address

@@ -7,6 +7,8 @@ import ast
 import re
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from remora.errors import ScriptError
 from remora.pym.specs import (
     ExternalSpec,
@@ -18,6 +20,7 @@ from remora.pym.specs import (
 from remora.pym.top_level_statements import Statement, top_level_statements
 
 ANY_STUB = "remora_any"
+ANY_TYPE_STUB = "remora_any_type"
 
 _IMPORT = re.compile(r"from\s+(?:remora\s*\.\s*pym|grail)\s+import\b")
 _FUTURE = re.compile(r"from\s+__future__\s+import\b")
@@ -49,12 +52,9 @@ def parse_declarations(source: str, label: str) -> Declarations:
     spans = top_level_statements(source)
     for span in spans:
         found.read(span)
-    seen: set[str] = set()
-    declared = [(spec.name, spec.line) for spec in found.inputs]
-    for name, line in declared + [(spec.name, spec.line) for spec in found.externals]:
-        if name in seen:
-            raise found.error(line, f"`{name}` is declared twice")
-        seen.add(name)
+    variables = [(spec.variable, spec.line) for spec in found.inputs]
+    _refuse_repeated(found, variables + [(spec.name, spec.line) for spec in found.externals])
+    _refuse_other_inputs(found)
     return Declarations(
         tuple(found.inputs),
         tuple(found.externals),
@@ -62,6 +62,24 @@ def parse_declarations(source: str, label: str) -> Declarations:
         "\n".join(found.runs),
         "\n".join(found.checks),
     )
+
+
+def _refuse_repeated(found: "_DeclarationReader", names: list[tuple[str, int]]) -> None:
+    seen: set[str] = set()
+    for name, line in names:
+        if name in seen:
+            raise found.error(line, f"`{name}` is declared twice")
+        seen.add(name)
+
+
+def _refuse_other_inputs(found: "_DeclarationReader") -> None:
+    """Raise ScriptError if two variables declare the same input in different ways."""
+    first: dict[str, InputSpec] = {}
+    for spec in found.inputs:
+        known = first.setdefault(spec.name, spec)
+        if replace(known, variable=spec.variable, line=spec.line) != spec:
+            message = f"the input `{spec.name}` is declared differently in line {known.line}"
+            raise found.error(spec.line, message)
 
 
 class _DeclarationReader:
@@ -114,7 +132,7 @@ class _DeclarationReader:
     def _input(self, statement: ast.stmt, span: Statement) -> None:
         self.inputs.append(input_spec(statement, span.first))
         _replace(self.runs, span, (statement, statement), "")
-        if isinstance(statement, ast.AnnAssign) and statement.value:
+        if isinstance(statement, ast.AnnAssign | ast.Assign) and statement.value:
             _replace(self.checks, span, (statement.value, statement.value), ANY_STUB)
 
     def _external(self, statement: ast.stmt, span: Statement) -> None:
@@ -124,6 +142,9 @@ class _DeclarationReader:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             ends = (statement.body[0], statement.body[-1])
             _replace(self.checks, span, ends, "raise NotImplementedError")
+            if isinstance(statement.returns, ast.Name) and statement.returns.id == "object":
+                # as in Grail: the script decides what it does with a value of any type
+                _replace(self.checks, span, (statement.returns, statement.returns), ANY_TYPE_STUB)
         for lines in (self.runs, self.checks):
             # only the decorator and comments precede the `def`
             lines[span.first - 1 : spec.line - 1] = [""] * (spec.line - span.first)

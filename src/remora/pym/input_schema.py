@@ -78,5 +78,6 @@ def _any_of(parts: list[ast.expr]) -> Schema:
     if {} in options:
         return {}
     if all(set(option) == {"type"} for option in options):
-        return {"type": [option["type"] for option in options]}
+        types = [option["type"] for option in options]
+        return {"type": [t for each in types for t in (each if isinstance(each, list) else [each])]}
     return {"anyOf": options}

@@ -57,8 +57,8 @@ class ScriptArguments:
         return None
 
     def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a value for every input, using defaults for missing inputs."""
-        return {spec.name: values.get(spec.name, spec.default) for spec in self.inputs}
+        """Return the value of each variable, using defaults for missing inputs."""
+        return {spec.variable: values.get(spec.name, spec.default) for spec in self.inputs}
 
 
 def _property(spec: InputSpec) -> dict[str, Any]:

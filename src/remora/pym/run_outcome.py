@@ -56,6 +56,9 @@ class ScriptRun:
     duration_ms: int
 
 
+_TOP_LEVEL_RETURN = "`return` statement outside of a function"
+
+
 def one_line(text: str) -> str:
     """Join the lines of `text`, and truncate the result to 300 characters with `…`."""
     line = " ".join(text.split())
@@ -102,8 +105,15 @@ def _line(error: MontyError, shift: int) -> int | None:
 
 
 def from_typing_error(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
-    """Return the type checker's errors, sorted by line. Warnings are left out."""
-    found = [item for item in json.loads(error.display()) if item["severity"] == "error"]
+    """Return the type checker's errors, sorted by line.
+
+    Warnings are left out, and so is `return` outside of a function, which ends a script early.
+    """
+    found = [
+        item
+        for item in json.loads(error.display())
+        if item["severity"] == "error" and item["message"] != _TOP_LEVEL_RETURN
+    ]
     return [
         script_error_at(
             label,

@@ -7,11 +7,17 @@ import msgspec
 
 from remora.pym.input_schema import annotation_schema
 
+_INPUT_ARGUMENTS = dict.fromkeys(("name", "default", "description"))
+
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """An input declared by a script. `schema` is the JSON Schema of its annotation."""
+    """An input declared by a script. `schema` is the JSON Schema of its annotation.
+
+    `variable` is the name of the variable that receives the value.
+    """
 
     name: str
+    variable: str
     schema: dict[str, Any]
     required: bool
     default: Any = None
@@ -45,37 +51,50 @@ class InvalidDeclarationError(Exception):
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:
-    """Return the input declared by `name: T = Input("name", …)`. Raises InvalidDeclarationError."""
-    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-        raise InvalidDeclarationError('an input needs a type: `name: str = Input("name")`')
-    name = statement.target.id
-    if not isinstance(statement.value, ast.Call):
-        raise InvalidDeclarationError("the value of an input must be a call to Input")
-    positional, named = _literals(statement.value, name)
-    if len(positional) > 1 or not named.keys() <= {"name", "default", "description"}:
-        raise InvalidDeclarationError("Input accepts only a name, default= and description=")
-    if [*positional, *([named["name"]] if "name" in named else [])] != [name]:
-        raise InvalidDeclarationError(
-            f'an input must have the same name as its variable: `{name} = Input("{name}")`'
-        )
+    """Return the input declared by `variable: T = Input("name", …)`.
+
+    The type may be missing, and so may the name if it is the variable's. Raises
+    InvalidDeclarationError.
+    """
+    variable, annotation, call = _assignment(statement)
+    given = _arguments(call, variable)
+    name = given.get("name", variable)
+    if not isinstance(name, str) or not name:
+        raise InvalidDeclarationError(f'the name of an input must be a string: Input("{variable}")')
     return InputSpec(
         name=name,
-        schema=annotation_schema(statement.annotation),
-        required="default" not in named,
-        default=named.get("default"),
-        description=str(named.get("description", "")),
+        variable=variable,
+        schema=annotation_schema(annotation) if annotation else {},
+        required="default" not in given,
+        default=given.get("default"),
+        description=str(given.get("description", "")),
         line=line,
     )
 
 
-def _literals(call: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
+def _assignment(statement: ast.stmt) -> tuple[str, ast.expr | None, ast.Call]:
+    """Return the variable, its annotation and the call to Input."""
+    match statement:
+        case ast.AnnAssign(
+            target=ast.Name(id=name), annotation=annotation, value=ast.Call() as call
+        ):
+            return name, annotation, call
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+            return name, None, call
+    raise InvalidDeclarationError('declare an input like this: `name: str = Input("name")`')
+
+
+def _arguments(call: ast.Call, variable: str) -> dict[str, Any]:
     try:
         positional = [ast.literal_eval(arg) for arg in call.args]
         named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except ValueError:
-        message = f"the arguments of Input for `{name}` must be literals"
+        message = f"the arguments of Input for `{variable}` must be literals"
         raise InvalidDeclarationError(message) from None
-    return positional, named
+    given = {**dict(zip(_INPUT_ARGUMENTS, positional, strict=False)), **named}
+    if len(given) != len(positional) + len(named) or not given.keys() <= _INPUT_ARGUMENTS.keys():
+        raise InvalidDeclarationError("Input accepts only a name, default= and description=")
+    return given
 
 
 def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:

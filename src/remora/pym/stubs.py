@@ -11,10 +11,10 @@ def external(function: _F) -> _F:
     return function
 
 
-def Input(name: str, *, default: Any = None, description: str = "") -> Any:  # noqa: ARG001, N802
+def Input(name: str = "", default: Any = None, description: str = "") -> Any:  # noqa: ARG001, N802
     """Declare an argument of the script: `path: str = Input("path")`.
 
-    An argument without a `default` is required. `description` is shown to models. Outside a run,
-    the default is returned.
+    `name` is what callers use; without it, the name of the variable. An argument without a
+    `default` is required. `description` is shown to models. Outside a run, the default is returned.
     """
     return default

@@ -138,6 +138,15 @@ def test_run_gives_the_contract_with_calls_and_kind(poor: Remora, own: Path) -> 
     assert tree(own) == before
 
 
+def test_a_plain_value_has_the_summary_and_knowledge_of_an_agent(poor: Remora, own: Path) -> None:
+    write(own, {"plain.pym": '[{"path": "a.py", "line": 3}]\n'})
+
+    done = poor("tools", "run", "plain.pym", "--json", cwd=own)
+
+    assert done.document["summary"] == "Executed plain: 1 items"
+    assert done.document["knowledge_delta"] == {"plain": "path=a.py;line=3"}
+
+
 def test_a_partial_outcome_is_not_a_failure(poor: Remora, own: Path) -> None:
     done = poor("tools", "run", "own/count", "--input", "limit=0", "pattern=src/*", cwd=own)
 

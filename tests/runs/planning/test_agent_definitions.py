@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from remora.bootstrap.operations import BUILT_IN
+from remora.config.schema import ModelConfig
 from remora.runs.planning.agent_definitions import check_definitions
 
 AGENT = """\
@@ -24,6 +27,7 @@ def read_text(path: str) -> str: ...
 
 read_text("a.py")
 """
+NEEDS = 'from remora.pym import Input\nnode: dict = Input("node")\n'
 
 
 def _own(root: Path, agent: str = AGENT) -> Path:
@@ -48,6 +52,58 @@ def test_a_host_function_that_is_declared_but_not_granted_is_a_warning(tmp_path:
 def test_one_that_is_granted_is_none(tmp_path: Path) -> None:
     folder = _own(tmp_path, AGENT.replace("edit_text", "read_text"))
     assert check_definitions(tmp_path, BUILT_IN, [folder])[0].warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("agent", "scripts", "says"),
+    [
+        (
+            AGENT.replace("operation: todo", "operation: lint"),
+            {},
+            "operation lint is already in use",
+        ),
+        (
+            AGENT + "needs: n.pym\n",
+            {"n.pym": NEEDS + "node['text'].index('TODO') >= 0\n"},
+            "n.pym:3: ValueError: substring not found (for a sample module)",
+        ),
+        (
+            AGENT + "needs: n.pym\n",
+            {"n.pym": NEEDS.replace("dict", "dict[str, str | int | None]") + "True\n"},
+            "n.pym:2: the input `node`: Remora passes a value of type dict",
+        ),
+        (
+            AGENT + "verify: [v.pym]\n",
+            {"v.pym": SCRIPT},
+            "v.pym:5: `read_text`: a verify script has no host functions",
+        ),
+    ],
+)
+def test_a_name_is_refused_for_what_a_run_refuses(
+    tmp_path: Path, agent: str, scripts: dict[str, str], says: str
+) -> None:
+    folder = _own(tmp_path, agent)
+    for name, text in scripts.items():
+        (folder / name).write_text(text)
+    for name in ("todo", str(folder)):
+        (checked,) = check_definitions(tmp_path, BUILT_IN, [Path(name)])
+        assert says in checked.error
+
+
+def test_a_model_without_an_address_is_a_warning(tmp_path: Path) -> None:
+    folder = _own(tmp_path, AGENT.replace("edit_text", "read_text") + "model: large\n")
+    (checked,) = check_definitions(tmp_path, BUILT_IN, [folder], ModelConfig())
+    said = "model.name is large, but model.base_url is not set"
+    assert checked.warnings == (f"{folder}/agent.yaml: {said}",)
+    (checked,) = check_definitions(tmp_path, BUILT_IN, [folder], ModelConfig(provider="none"))
+    assert checked.warnings == ()
+
+
+def test_an_agent_is_found_by_its_operation_and_its_folder(tmp_path: Path) -> None:
+    agent = AGENT.replace("name: todo", "name: tidy").replace("operation: todo", "operation: op")
+    _own(tmp_path, agent)
+    names = [Path(name) for name in ("tidy", "op", "todo")]
+    assert [one.name for one in check_definitions(tmp_path, BUILT_IN, names)] == ["tidy"] * 3
 
 
 def test_the_built_in_agents_are_right(tmp_path: Path) -> None:

@@ -31,7 +31,10 @@ def load_scripts(
             if script is None:
                 continue
             scripts[use.script] = script
-        faults += [(use, fault) for fault in input_faults(scripts[use.script], use.role)]
+        faults += [
+            (use, fault)
+            for fault in input_faults(scripts[use.script], use.role, definition.node_types)
+        ]
     if faults:
         marked = read_yaml_file(folder / "agent.yaml")
         lines = [f"{place_of(marked, use.where)[1]}: {fault}" for use, fault in faults]

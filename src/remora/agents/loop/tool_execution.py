@@ -83,7 +83,7 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         **_for_event(run, tool.script.sha256),
         "inputs": {k: v for k, v in given.items() if k != "packet"},
     }
-    return ToolExecution(result=_for_delta(run), record=record)
+    return ToolExecution(result=delta_input(run), record=record)
 
 
 def tool_result(
@@ -121,7 +121,8 @@ def _builtin(value: dict[str, Any], error_kind: str | None = None) -> ToolExecut
     )
 
 
-def _for_delta(run: ToolRun) -> dict[str, Any]:
+def delta_input(run: ToolRun) -> dict[str, Any]:
+    """Return the fields of a tool result that determine the packet delta."""
     result = run.result
     fields = {
         "raw_output": run.raw_output,

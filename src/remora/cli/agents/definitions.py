@@ -50,14 +50,18 @@ def show(options: Options, name: str) -> int:
 def validate(options: Options, paths: tuple[Path, ...]) -> int:
     """Check agent definitions and their scripts. Exit with 2 if any of them is invalid.
 
-    NAME_OR_PATH is the name of a folder in .remora/agents, or the path of an agent's folder or
-    agent.yaml. By default, all agents of the project are checked. Errors include the line and
-    column in agent.yaml, or the line in the script.
+    NAME_OR_PATH is the name of an agent, of its operation or of its folder in .remora/agents, or
+    the path of an agent's folder or agent.yaml. By default, all agents are checked. The checks are
+    those of `remora analyze`. Errors include the line and column in agent.yaml, or the line in the
+    script.
     """
+    from remora.bootstrap.invocation import open_config
     from remora.runs.planning.agent_definitions import check_definitions
 
     invocation = invocation_of(options)
-    checked = check_definitions(invocation.find_root(), invocation.operations, paths)
+    root = invocation.find_root()
+    model = open_config(invocation, root).model
+    checked = check_definitions(root, invocation.operations, paths, model)
     wrong = [one for one in checked if one.error]
     document = {
         "ok": not wrong,

@@ -3,9 +3,8 @@
 from functools import cached_property
 from pathlib import Path
 
-import msgspec
-
 from remora.agents.definition.agent import Agent
+from remora.agents.definition.script_inputs import needs_input
 from remora.agents.named_summarizers import EPOCH
 from remora.code.syntax.nodes import Module, Node, own_lines
 from remora.errors import HostError
@@ -31,8 +30,7 @@ class NeedScripts:
             return False
         given = {}
         if any(spec.name == "node" for spec in agent.needs.inputs):
-            facts = {"findings": findings, "text": self._text(node)}
-            given["node"] = {**msgspec.to_builtins(node), **facts}
+            given["node"] = needs_input(node, findings, self._text(node))
         run = agent.needs.run(given, {}, limits=Limits(), clock=EPOCH, seed=0)
         if run.error is not None:
             raise HostError(f"{agent.folder.name}: {run.error.message}")
