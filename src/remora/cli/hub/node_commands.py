@@ -162,6 +162,8 @@ def _links(options: Options, places: dict[str, Any], kind: str, name: str, depth
             click.echo(line)
         if not answer["fresh"]:
             note(options, "not up to date: some changed files have not been read yet")
+        if not answer.get("complete", True):
+            note(options, "the search was stopped: there may be more tests; try again later")
         if kind == "callers":
             _note_constructor(options, hub, meant)
         return 0

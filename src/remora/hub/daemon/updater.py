@@ -115,12 +115,27 @@ class Updater:
                 continue
         return True
 
+    async def scanned(self, patience: float) -> bool:
+        """Wait until all files have been read once.
+
+        Returns False if this takes longer than `patience` seconds.
+        """
+        until = time.monotonic() + patience
+        while not self.ready:
+            if (seconds := until - time.monotonic()) <= 0:
+                return False
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._moved.wait()
+        return True
+
     async def work(self) -> None:
         """Read and store changes until cancelled."""
         while True:
             if not self.pending:
                 if not self.ready:
                     self.ready, self._source = True, "file_change"
+                    self._has_moved()
                     _log.info("all files have been read")
                 self._many = False
                 self._wake.clear()
