@@ -19,7 +19,7 @@ from remora.code.callgraph.module_lookup import ModuleLookup
 from remora.code.callgraph.solver import MAX_ANSWERS, Rule, Solver
 from remora.code.ir.model import Call, unqualified_name
 
-_MAX_COUNTS = 50_000
+_CACHED_COUNTS = 50_000
 
 
 class ProgramPoint(NamedTuple):
@@ -111,7 +111,7 @@ class Context(Solver):
         """Return True if more than `limit` files mention a name."""
         self.inputs |= self._bit(incremental.MENTION_COUNT, f"{limit} {name}")
         if (count := self._mention_counts.get(name)) is None:
-            if len(self._mention_counts) >= _MAX_COUNTS:
+            if len(self._mention_counts) >= _CACHED_COUNTS:
                 self._mention_counts.clear()
             count = self._mention_counts[name] = len(self._program.mentioning(name))
         return count > limit

@@ -14,7 +14,12 @@ from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.observed_links import observed_callees, observed_callers, observed_tests
+from remora.hub.observed_links import (
+    observed_callees,
+    observed_callers,
+    observed_tests,
+    observed_values,
+)
 from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
 from remora.ids import split_node_key
 
@@ -180,6 +185,7 @@ class NodeQueries:
             last_updated=stored.last_updated,
             update_source=stored.update_source,
             extra=stored.extra,
+            observed=observed_values(self.view, key),
         )
 
     def _callers(self, key: str) -> tuple[Edge, ...]:
@@ -214,11 +220,10 @@ class NodeQueries:
         try:
             with _with_deadline(self.view, until + _ONE_VISIT_S):
                 tests = self._tests(key, found)
+            if found.complete:
+                return tests
         except OutOfTimeError:
             self._linking.renew()
-            found.complete = False
-        if found.complete:
-            return tests
         self._tests_until = None
         return None
 

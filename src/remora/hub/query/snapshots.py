@@ -12,7 +12,7 @@ from remora.code.ir.model import LoweredFile
 from remora.code.pytest_model.reverse_links import KnownLinks
 from remora.hub.lookup.search import best_matches
 from remora.hub.node import UpdateSource
-from remora.hub.observed_links import ObservedCall, ObservedTest
+from remora.hub.observed_links import ObservedCall, ObservedFunction, ObservedTest
 from remora.ids import split_node_key
 
 
@@ -75,6 +75,9 @@ class Snapshot(Protocol):
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
         """Return all observed tests that entered a node, including outdated tests."""
 
+    def values_of(self, key: str) -> ObservedFunction | None:
+        """Return the observed values of a function, even if they are outdated."""
+
     def links(self) -> KnownLinks | None:
         """Return the precomputed links, or None if this snapshot has none."""
 
@@ -134,6 +137,9 @@ class MemorySnapshot:
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:  # noqa: ARG002
         return ()
+
+    def values_of(self, key: str) -> None:
+        """Return None, because nothing is observed without a database."""
 
     def links(self) -> None:
         """Return None, because there are no precomputed links."""
@@ -217,6 +223,9 @@ class OverlaidSnapshot:
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
         return self.base.tests_of(key)
+
+    def values_of(self, key: str) -> ObservedFunction | None:
+        return self.base.values_of(key)
 
     def links(self) -> KnownLinks | None:
         """Return the links of the base snapshot, or None if any file is replaced."""

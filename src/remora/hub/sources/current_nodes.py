@@ -9,6 +9,8 @@ from remora.code.file_facts import FileFacts
 from remora.hub.file_limits import FileRules
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
+from remora.hub.node import ObservedValues
+from remora.hub.observed_links import observed_tests, observed_values
 from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
@@ -40,6 +42,15 @@ class CurrentNodes:
         from remora.code.callgraph.linker import Linker
 
         return self._ask(lambda view: Linker(view).resolve_export(dotted))
+
+    def observed(self, keys: Sequence[str]) -> dict[str, ObservedValues]:
+        """Return the observed types and values of unchanged functions, by key."""
+        return self._ask(lambda view: _known(keys, lambda key: observed_values(view, key))) or {}
+
+    def reached_by_tests(self, keys: Sequence[str]) -> frozenset[str]:
+        """Return the keys of the nodes that an unchanged test was seen to enter."""
+        found = self._ask(lambda view: _known(keys, lambda key: observed_tests(view, key)))
+        return frozenset(found or ())
 
     def implementation(self, key: str) -> str:
         """Return the key of the definition that an `@overload` stub belongs to.
@@ -79,6 +90,10 @@ class CurrentNodes:
             if path not in rows or rows[path].stamp != stamp or is_racy(stamp, began)
         ]
         return {**deleted, **read_all(self._root, moved, limit=self._members.file_limit)}
+
+
+def _known(keys: Sequence[str], find: Callable[[str], _T | None]) -> dict[str, _T]:
+    return {key: found for key in keys if (found := find(key))}
 
 
 def is_overload_stub(decorators: Sequence[str]) -> bool:

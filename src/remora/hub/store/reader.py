@@ -15,7 +15,13 @@ from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, HubDamaged
 from remora.hub.lookup.search import best_matches, split_words
-from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
+from remora.hub.node import ObservedValues
+from remora.hub.observed_links import (
+    Observation,
+    ObservedCall,
+    ObservedFunction,
+    ObservedTest,
+)
 from remora.hub.query.snapshots import Continued, OutOfTimeError, StoredNode
 from remora.hub.store.batch import FileUpdate
 from remora.hub.store.batch_diff import UNKNOWN, FileDifference
@@ -30,6 +36,7 @@ from remora.ids import unescape_path
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
 _LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
 _CALL = "SELECT caller, callee, anchor, above_end FROM observed_calls "
+_VALUES = msgspec.json.Decoder(ObservedValues)
 _LINES = msgspec.json.Decoder(tuple[int, ...])
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
@@ -147,13 +154,33 @@ class StoredSnapshot:
         )
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
+    def values_of(self, key: str) -> ObservedFunction | None:
+        found = self._functions("WHERE node = ?", key)
+        return found[0] if found else None
+
+    def _functions(self, where: str, *values: str) -> tuple[ObservedFunction, ...]:
+        rows = self._all(f"SELECT node, anchor, seen FROM observed_values {where}", *values)  # noqa: S608 - constants
+        try:
+            return tuple(
+                ObservedFunction(node=a, anchor=b, values=_VALUES.decode(c)) for a, b, c in rows
+            )
+        except msgspec.MsgspecError as error:
+            raise self._damage_error(error) from error
+
     def observation(self) -> Observation:
-        """Return all observations, including outdated observations. `ran` is empty."""
+        """Return all observations, including outdated observations.
+
+        `ran` is empty, and example values are left out: the result contains only names, hashes and
+        line numbers.
+        """
+        bare = msgspec.structs.replace
+        functions = self._functions("ORDER BY node")
         rows = self._all("SELECT node, id, test, anchor FROM observed_tests ORDER BY node, id")
         return Observation(
             calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
             tests=tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows),
             ran=(),
+            functions=tuple(bare(f, values=bare(f.values, examples=())) for f in functions),
         )
 
     def continued(
