@@ -62,7 +62,7 @@ class Recorder:
         self._calls: set[tuple[int, int, int]] = set()
         self._written: set[tuple[int, int, int]] = set()
         self._values = Values()
-        self._calls_quota, self._results_quota = self._values.calls, self._values.results
+        self._wanted_calls = self._values.calls.ready
         self.entered: set[int] = set()
 
     def enter(self, frame: FrameType) -> bool:
@@ -74,7 +74,7 @@ class Recorder:
         if number < 0:
             return False
         self.entered.add(number)
-        if number in self._calls_quota.ready:
+        if number in self._wanted_calls:
             self._values.called(number, frame)
         caller = frame.f_back
         if caller is not None:
@@ -88,10 +88,17 @@ class Recorder:
     def leave(self, code: CodeType, place: int, value: object) -> bool:
         """Record a returned or yielded value. Return False if no more values are needed."""
         number = self._numbers.get(id(code), -1)
-        if number in self._results_quota.ready:
+        if number in self._values.results.ready:
             self._values.left(number, place, value)
             return True
-        return self._results_quota.may_return(number)
+        return self._values.results.may_return(number)
+
+    def returns(self) -> tuple[Any, set[int], Any]:
+        """Return the parts of `leave`: the numbers by code, the wanted numbers, and the recorder.
+
+        The set changes while tests run.
+        """
+        return self._numbers.get, self._values.results.ready, self._values.left
 
     def next_test(self) -> None:
         """Begin to collect the functions that a test enters."""
@@ -224,11 +231,15 @@ def start(recorder: Recorder) -> None:
         _monitor(monitoring, recorder)
         return
 
+    enter, (number_of, wanted, left) = recorder.enter, recorder.returns()
+
     def profile(frame: FrameType, event: str, value: Any) -> None:
         if event == "call":
-            recorder.enter(frame)
+            enter(frame)
         elif event == "return":
-            recorder.leave(frame.f_code, frame.f_lasti, value)
+            number = number_of(id(frame.f_code))  # here, as a call would cost more than the rest
+            if number in wanted:
+                left(number, frame.f_lasti, value)
 
     threading.setprofile(profile)
     sys.setprofile(profile)

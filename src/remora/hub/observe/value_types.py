@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator  # noqa: UP035 - 3.8 cannot subscript
 FIRST_CALLS = 20
 """Calls of a function that are recorded, before it is recorded only a few times per test."""
 CALLS_PER_TEST = 2
-MAX_CALLS = 60
+MAX_CALLS = 40
 MAX_TYPES = 8
 MAX_EXAMPLES = 5
 _MAX_ELEMENTS = 5
