@@ -81,8 +81,8 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show the callers of a node.
 
     Each link has a tier that indicates how certain it is: exact (explicit in the source), inferred
-    (follows from assignments, returns or callbacks), unique (the only definition of that name), or
-    observed (seen while tests ran).
+    (follows from assignments, returns or callbacks), unique (the only definition of that name),
+    possible (one of several inferred alternatives), or observed (seen while tests ran).
     """
     return _links(options, places, "callers", node, depth)
 

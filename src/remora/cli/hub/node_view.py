@@ -27,12 +27,14 @@ _TIERS: dict[Tier, str] = {
     "exact": "green",
     "inferred": "cyan",
     "unique": "yellow",
+    "possible": "yellow",
     "observed": "magenta",
 }
 _LEGEND = {
     "exact": "explicit in the source",
     "inferred": "follows from assignments, returns or callbacks",
     "unique": "the only definition of that name",
+    "possible": "one of several alternatives",
     "observed": "seen while tests ran",
 }
 CONSTRUCTOR_NOTE = "creating an instance calls {0}; see `remora hub callers {0}`"
