@@ -48,7 +48,7 @@ def main() -> dict[str, float]:
                 if number == DAEMONS - 1:  # without stored links, of which there are none yet
                     tests = [_ask(line, "tests", key) for key in keys[DAEMONS:]]
     print(f"CPU of the daemon until then, p50       {sorted(spent)[DAEMONS // 2]:5.2f} s")
-    figures = {}
+    figures: dict[str, float] = {}
     for name, taken, aim in (("callers", callers, 2), ("tests", tests, 5)):
         p50, p95 = (sorted(taken)[int((len(taken) - 1) * part)] for part in (0.5, 0.95))
         print(f"{name} after a cold start, p50 / p95  {p50:5.2f} / {p95:.2f} s  (aim {aim})")
