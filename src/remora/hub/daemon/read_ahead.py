@@ -36,7 +36,10 @@ class ReadAhead:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self, paths: Sequence[str]) -> None:
-        """Begin to prepare the files at raw paths, unless there are only a few."""
+        """Begin to prepare the files at raw paths, unless there are only a few.
+
+        Large files are left to the analysis child, which has limits for a single file.
+        """
         if self._child is not None or len(paths) < MIN_FILES or (os.cpu_count() or 1) < 2:
             return
         with suppress(OSError):  # the daemon then reads all files itself

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import sys
+import tempfile
 from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any, Callable, Iterator  # noqa: UP035 - 3.8 cannot subscript the newer class
@@ -24,6 +25,8 @@ _MAX_UNION = 3
 _MAX_TEXT = 40
 _MAX_ITEMS = 4
 _MAX_INT = 10**12
+_TEMPORARY = tempfile.gettempdir()
+"""A path in this folder is different in each run."""
 _FUNCTION = 0x1
 """Flag of functions. Bodies of classes and modules do not have it."""
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
@@ -235,7 +238,7 @@ _is_short: dict[type, Callable[[Any], bool]] = {
     bool: lambda _: True,
     int: lambda value: -_MAX_INT < value < _MAX_INT,
     float: lambda value: bool(value - value == 0),  # neither infinite nor NaN
-    str: lambda value: len(value) <= _MAX_TEXT,
+    str: lambda value: len(value) <= _MAX_TEXT and _TEMPORARY not in value,
     bytes: lambda value: len(value) <= _MAX_TEXT,
 }
 
