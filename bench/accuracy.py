@@ -276,7 +276,7 @@ class Table:
     def lines(self) -> Iterator[str]:
         """Return the lines to print."""
         whole = self.right.total() + self.missed
-        for tier in TIERS[:3]:
+        for tier in TIERS[:4]:
             right, wrong = self.right[tier], self.wrong[tier]
             share = right / max(1, whole)
             told = f"{right / max(1, right + wrong):.3f}" if right + wrong else "  -  "
@@ -407,7 +407,7 @@ class Tests:
             f"    by node: recall {mean(self.recalls):.3f} of {len(self.recalls)} that tests run, "
             f"precision {mean(self.precisions):.3f}"
         )
-        for tier in TIERS[:3]:
+        for tier in TIERS[:4]:
             right, wrong = self.tiers[tier, True], self.tiers[tier, False]
             yield f"    {tier:9} right {right:6} wrong {wrong:6}"
 

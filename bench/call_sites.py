@@ -8,7 +8,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -64,11 +65,14 @@ class Sites:
         return [self._path(code), code.co_firstlineno, code.co_name, code.co_flags]
 
 
+@cache
+def _positions(code: CodeType) -> Sequence[tuple[int | None, ...]]:
+    return tuple(code.co_positions())
+
+
 def _position(code: CodeType, lasti: int) -> tuple[int | None, ...] | None:
-    for number, position in enumerate(code.co_positions()):
-        if number == lasti // 2:
-            return position if position[3] is not None else None
-    return None
+    position = _positions(code)[lasti // 2]
+    return position if position[3] is not None else None
 
 
 class ByTest:

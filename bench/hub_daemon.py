@@ -71,8 +71,8 @@ class Line:
 
 
 @contextmanager
-def hub(folder: Path, root: Path, **more: str) -> Iterator[dict[str, Any]]:
-    """Run a separate daemon that has read all files."""
+def hub(folder: Path, root: Path, *, wait: bool = True, **more: str) -> Iterator[dict[str, Any]]:
+    """Run a separate daemon. With `wait`, it has read all files."""
     environ = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -89,7 +89,9 @@ def hub(folder: Path, root: Path, **more: str) -> Iterator[dict[str, Any]]:
     status = json.loads(said.stdout)
     try:
         line = Line(status["socket"])
-        while not json.loads(line.ask(b'{"type":"changed_since","generation":0}\n')[1])["ok"]:
+        while (
+            wait and not json.loads(line.ask(b'{"type":"changed_since","generation":0}\n')[1])["ok"]
+        ):
             time.sleep(0.05)
         yield status
     finally:

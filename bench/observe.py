@@ -1,6 +1,5 @@
 """Observation: a package's own tests with our plugin, against the same tests without."""
 
-import shutil
 import statistics
 import sys
 from pathlib import Path
@@ -8,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from accuracy import PACKAGES, Package, pytest_run, unpack
 
-from remora.hub.observe.observed_run import PLUGIN
+from remora.hub.observe.observed_run import copy_plugin
 
 RUNS = 3
 
@@ -18,7 +17,7 @@ def main() -> dict[str, float]:
     ratios = {}
     with TemporaryDirectory() as made:
         folder = Path(made).resolve()
-        shutil.copyfile(PLUGIN, folder / "remora_observe.py")
+        copy_plugin(folder)
         named = [package.name for package in PACKAGES if package.name in sys.argv[1:]]
         for package in PACKAGES:
             if package.name in (named or ["h11", "click"]):

@@ -25,6 +25,7 @@ BENCHMARKS = (
     "watching",
     "branch_switch",
     "hub_daemon",
+    "hub_cold",
     "observe",
     "isolation",
     "workspaces",

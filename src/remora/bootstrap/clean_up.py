@@ -61,7 +61,7 @@ def _own_hub(invocation: Invocation, project: Project, *, observed: bool) -> Ite
     place = places.db.parent
     measured = Observation(calls=(), tests=(), ran=()) if observed else _measured(places.db)
     waiting = not observed and any(spool_folder(places.db).glob("*.msgpack"))
-    if not (measured.calls or measured.tests or waiting):
+    if not (measured.calls or measured.tests or measured.functions or waiting):
         yield _removable(place), partial(_remove_hub, place)
     elif _holds_source(places.db):
         yield _removable(place), partial(_forget_source, places, measured)

@@ -1,6 +1,6 @@
 """Opens the project and the model that are selected by the configuration."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +96,12 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
         )
     except ValueError as error:
         raise ConfigError(f"redaction.rules: {error}", hint="patterns use RE2 syntax") from error
+
+
+def secret_check(invocation: Invocation, config: "Config") -> Callable[[str], bool]:
+    """Return a function that returns True for text that the configured rules would redact."""
+    redactor = _redactor(invocation, config, b"")  # fingerprints are not used
+    return lambda text: redactor.text(text) != text
 
 
 def _refuse_unsupported(config: "Config") -> None:

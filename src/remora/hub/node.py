@@ -15,6 +15,7 @@ __all__ = [
     "Edge",
     "NodeState",
     "NodeType",
+    "ObservedValues",
     "Related",
     "Tier",
     "UpdateSource",
@@ -22,7 +23,27 @@ __all__ = [
 ]
 
 
-class NodeState(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedValues(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Types and simple values that a function was seen to take and return while tests ran.
+
+    Types have importable names, such as `int`, `list[str]` or `shop.cart.Cart`. Only the first
+    calls of a function and the first elements of containers are recorded, so a missing type proves
+    nothing. Mock objects are left out.
+    """
+
+    parameters: dict[str, tuple[str, ...]] = {}
+    """Types by parameter name, without `self` and `cls`. For `*args` and `**kwargs`: of one
+    argument."""
+    returns: tuple[str, ...] = ()
+    """Types of returned values; of an awaited result for coroutines. Empty for generators."""
+    yields: tuple[str, ...] = ()
+    """Types of yielded values."""
+    examples: tuple[dict[str, str], ...] = ()
+    """Arguments of some calls as Python literals by parameter name, if all of them are simple.
+    Calls whose arguments contain a secret are left out."""
+
+
+class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A function, a class or a module.
 
     A fact is null if it was not computed. An empty list means that the fact was computed and
@@ -79,6 +100,9 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     update_source: UpdateSource
     extra: dict[str, Any]
     """Results of user scripts, keyed by script name."""
+    observed: ObservedValues | None = None
+    """Types and values seen by `remora hub observe`. Left out if there are none, or if the
+    function's body has changed since."""
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):

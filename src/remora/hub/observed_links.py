@@ -7,6 +7,7 @@ import msgspec
 
 from remora.code.file_facts import NodeFacts
 from remora.code.links import Edge, Related
+from remora.hub.node import ObservedValues
 
 
 class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +36,16 @@ class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
     anchor: str
 
 
+class ObservedFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """Values that a function was seen to take and return. Dropped when its `anchor` changes."""
+
+    node: str
+    anchor: str
+    values: ObservedValues
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """All calls and tests observed in a run.
+    """All calls, tests and values observed in a run.
 
     `tests` replaces earlier records of the tests in `ran`.
     """
@@ -44,6 +53,36 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[ObservedCall, ...]
     tests: tuple[ObservedTest, ...]
     ran: tuple[str, ...]
+    functions: tuple[ObservedFunction, ...] = ()
+
+
+MAX_TYPES = 8
+"""Maximum types of a parameter or result."""
+MAX_EXAMPLES = 5
+"""Maximum example calls of a function."""
+
+
+def merge_values(first: ObservedValues, second: ObservedValues) -> ObservedValues:
+    """Return the union of two observations of a function, within the limits."""
+    names = {**first.parameters, **second.parameters}
+    empty: tuple[str, ...] = ()
+    return ObservedValues(
+        parameters={
+            name: _union(first.parameters.get(name, empty), second.parameters.get(name, empty))
+            for name in names
+        },
+        returns=_union(first.returns, second.returns),
+        yields=_union(first.yields, second.yields),
+        examples=tuple(
+            example
+            for number, example in enumerate((*first.examples, *second.examples))
+            if example not in (*first.examples, *second.examples)[:number]
+        )[:MAX_EXAMPLES],
+    )
+
+
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))[:MAX_TYPES]
 
 
 def anchor_of(node: NodeFacts) -> str:
@@ -75,6 +114,9 @@ class ObservedNodes(Protocol):
     def tests_of(self, key: str) -> Sequence[ObservedTest]:
         """Return the observed tests that entered a node."""
 
+    def values_of(self, key: str) -> ObservedFunction | None:
+        """Return the observed values of a function, even if they are outdated."""
+
 
 def observed_callers(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
     """Return links to the callers of a node. Callers that have changed are left out.
@@ -97,6 +139,14 @@ def observed_tests(seen: ObservedNodes, key: str) -> tuple[Related, ...]:
     tests = seen.tests_of(key)
     still = (test.id for test in tests if _unchanged_node(seen, test.test, test.anchor) is not None)
     return tuple(Related(id=each, tier="observed") for each in sorted(set(still)))
+
+
+def observed_values(seen: ObservedNodes, key: str) -> ObservedValues | None:
+    """Return the values that an unchanged function was seen to take and return, or None."""
+    function = seen.values_of(key)
+    if function is None or _unchanged_node(seen, key, function.anchor) is None:
+        return None
+    return function.values
 
 
 def _edge(seen: ObservedNodes, call: ObservedCall, end: str) -> Edge | None:

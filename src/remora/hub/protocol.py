@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Raw
 
 from remora.code.links import Edge, Related
-from remora.hub.node import AnsweredNode, NodeState
+from remora.hub.node import AnsweredNode, NodeState, ObservedValues
 
 __all__ = [
     "MAX_BYTES",
@@ -26,6 +26,7 @@ __all__ = [
     "Health",
     "Invalidate",
     "NodeState",
+    "ObservedValues",
     "Problem",
     "Refused",
     "Related",

@@ -257,13 +257,22 @@ def test_a_daemon_that_has_just_begun_is_waited_for(poor: Remora, shop: Path) ->
 
 
 def test_a_name_that_is_defined_again_is_reported(poor: Remora, shop: Path) -> None:
-    overloads = "@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\ndef f(a): ...\n"
-    write(shop, {"again.py": f"from typing import overload\n{overloads}f(1)\ndef f2(): ...\n"})
+    write(shop, {"again.py": "def f(a): ...\n" * 3 + "f(1)\ndef f2(): ...\n"})
     for words in (("get",), ("callers",)):
         told = poor("hub", *words, "again.py:f", "--json", cwd=shop)
         assert "again.py:f is the first of 3 definitions; the last is again.py:f#3" in told.err
         assert "definitions" not in poor("hub", *words, "again.py:f#3", cwd=shop).err
     assert "definitions" not in poor("hub", "get", "rounded", cwd=shop).err
+
+
+def test_an_overloaded_name_refers_to_the_implementation(poor: Remora, shop: Path) -> None:
+    overloads = "@overload\ndef f(a: int): ...\n@t.overload\ndef f(a: str): ...\ndef f(a): ...\n"
+    write(shop, {"again.py": f"import typing as t\n{overloads}def use():\n    f(1)\n"})
+    got = poor("hub", "get", "again.py:f", "--json", cwd=shop)
+    assert got.document["key"] == "node:again.py:f#3"
+    assert "definitions" not in got.err
+    stub = poor("hub", "get", "node:again.py:f", "--json", cwd=shop)
+    assert stub.document["key"] == "node:again.py:f"
 
 
 def test_the_end_of_a_name_that_several_have_lists_them(poor: Remora, shop: Path) -> None:

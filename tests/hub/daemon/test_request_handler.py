@@ -20,7 +20,7 @@ from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPaths, hub_paths
-from remora.hub.protocol import GetContext, Request
+from remora.hub.protocol import ChangedSince, GetContext, Refused, Request
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle
 from remora.hub.store.hub_store import HubStore
@@ -53,8 +53,10 @@ class House:
 
 
 @asynccontextmanager
-async def kept_up(places: HubPaths, store: HubStore) -> AsyncIterator[tuple[DaemonStatus, Updater]]:
-    """The store of a folder, as its files are."""
+async def kept_up(
+    places: HubPaths, store: HubStore, *, scanned: bool = True
+) -> AsyncIterator[tuple[DaemonStatus, Updater]]:
+    """The store of a folder, as its files are, or before they are read."""
     members = Members(places.root)
     known = DaemonStatus(store, places)
 
@@ -67,7 +69,7 @@ async def kept_up(places: HubPaths, store: HubStore) -> AsyncIterator[tuple[Daem
     working = asyncio.create_task(upkeep.work())
     try:
         async with asyncio.timeout(20):
-            while not upkeep.ready:  # noqa: ASYNC110
+            while scanned and not upkeep.ready:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
         yield known, upkeep
     finally:
@@ -103,6 +105,26 @@ async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
             finally:
                 house.go_on.set()
                 house.desk.close()
+
+
+def test_a_question_during_the_initial_scan_waits_for_it(tmp_path: Path) -> None:
+    async def asked() -> None:
+        (tmp_path / "root").mkdir()
+        (tmp_path / "root/a.py").write_text("def f(): ...\n")
+        folders = UserFolders(tmp_path, tmp_path, tmp_path, tmp_path)
+        places = hub_paths(folders, tmp_path / "root", db=tmp_path / "db" / "hub.db")
+        with HubStore.open(places.db, root=places.root, clock=clock) as store:
+            async with kept_up(places, store, scanned=False) as (known, upkeep):
+                desk = RequestHandler(places, known, upkeep, damaged=lambda: None)
+                with pytest.raises(Refused, match="initial scan"):
+                    desk.answer(ChangedSince(generation=0))
+                later = desk.answer(GetContext(nodes=(F,)))
+                assert isinstance(later, Awaitable)
+                said = msgspec.json.decode(await later)
+                assert said["result"][F]["fresh"]
+                desk.close()
+
+    asyncio.run(asked())
 
 
 def test_the_same_question_of_several_is_answered_once(

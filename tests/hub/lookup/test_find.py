@@ -9,6 +9,18 @@ from remora.hub.lookup.find import FoundNode
 from tests.hub.client.conftest import CART, FILES, TOTAL, House, housed, run
 
 MODULE = "node:shop/cart.py:__module__"
+_OVERLOADED = """
+from typing import overload
+class Shelf:
+    @overload
+    def get(self, n: int): ...
+    @overload
+    def get(self, n: str): ...
+    def get(self, n):
+        return n
+def use():
+    return Shelf().get(1)
+"""
 _TWICE = "def f(): ...\n\n\ndef f(): ...\n\n\ndef f(): ...\n"
 
 
@@ -16,6 +28,7 @@ _TWICE = "def f(): ...\n\n\ndef f(): ...\n\n\ndef f(): ...\n"
 def house(request: pytest.FixtureRequest) -> Iterator[House]:
     with housed() as made:
         made.write(FILES)
+        made.write({"overloaded.py": _OVERLOADED})
         made.write({"twice.py": _TWICE, "other.py": "class Other:\n    def sum(self): ...\n"})
         yield made.raised_to(request.param)
 
@@ -48,6 +61,17 @@ def test_a_path_is_read_from_a_folder_too(house: House) -> None:
 def test_further_definitions_are_named(house: House) -> None:
     found = run(house.client().find("twice.py:f"))
     assert found.further == ("node:twice.py:f#2", "node:twice.py:f#3")
+
+
+@pytest.mark.parametrize("name", ["Shelf.get", "overloaded.py:Shelf.get"])
+def test_an_overloaded_name_is_its_implementation(house: House, name: str) -> None:
+    found = run(house.client().find(name))
+    assert (found.key, found.further) == ("node:overloaded.py:Shelf.get#3", ())
+    callers = run(house.client().callers(found.key))
+    assert callers is not None
+    assert [edge["key"] for edge in callers["callers"]] == ["node:overloaded.py:use"]
+    stub = "node:overloaded.py:Shelf.get"
+    assert run(house.client().find(stub)).key == stub
 
 
 def test_a_name_of_several_nodes_is_an_error_that_lists_them(house: House) -> None:

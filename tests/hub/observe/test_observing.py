@@ -8,6 +8,7 @@ import pytest
 
 from remora.code.file_analysis import read_facts
 from remora.errors import HostError, UsageError
+from remora.hub.node import ObservedValues
 from remora.hub.observe.observed_run import (
     ObservedRun,
     PytestOptions,
@@ -104,7 +105,13 @@ def root(tmp_path: Path) -> Path:
 
 def observe(root: Path, *words: str, seconds: float = 60, **changed: bytes) -> ObservedRun:
     with (root.parent / "out.txt").open("w") as out:
-        asked = PytestOptions(words=words, folder=root, seconds=seconds, stdout=out.fileno())
+        asked = PytestOptions(
+            words=words,
+            folder=root,
+            seconds=seconds,
+            stdout=out.fileno(),
+            is_secret=lambda text: "sk_live" in text,
+        )
         but = {f"{name}.py": source for name, source in changed.items()}
         return run_tests(root, Path(sys.executable), asked, lambda _: look_in(root, but=but))
 
@@ -154,6 +161,104 @@ def test_a_run_is_seen_as_nodes_and_tests(root: Path) -> None:
     }
     assert f"{file}::TestA::test_not_now" not in observation.ran
     assert len(observation.ran) == 5
+
+
+VALUES = """
+import enum
+from collections import OrderedDict
+from pathlib import Path
+
+
+class Base:
+    pass
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+def join(parts, sep=", ", *rest, **more):
+    return sep.join(parts)
+
+
+def price(amount, rate=0.5):
+    if rate < 0:
+        raise ValueError(rate)
+    return amount * rate
+
+
+def login(password):
+    return None
+
+
+def each(items):
+    for item in items:
+        yield item
+
+
+async def later(n):
+    return [n]
+
+
+def take(thing):
+    return thing
+"""
+VALUES_TESTS = """
+import asyncio
+from unittest.mock import Mock
+
+import pytest
+from values import *
+
+
+def test_values():
+    class Local(Base):
+        pass
+
+    assert join(["a", "b"]) == join(("a", "b"), ", ", 1, x=None)
+    price(3)
+    with pytest.raises(ValueError):
+        price(2, -1)
+    login("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc")
+    list(each({1: {"a"}}))
+    asyncio.run(later(3))
+    for thing in (Local(), Colour.RED, Mock(), Path(), int, len, OrderedDict(), {}.keys()):
+        take(thing)
+"""
+
+
+def test_types_and_values_of_calls_are_seen(root: Path) -> None:
+    (root / "values.py").write_text(VALUES)
+    (root / "tests" / "test_app.py").write_text(VALUES_TESTS)
+    ran = observe(root, "python", "-m", "pytest", "-q")
+    assert ran.code == 0, (root.parent / "out.txt").read_text()
+    seen = {f.node.rpartition(":")[2]: f.values for f in ran.read.observation.functions}
+    assert seen["join"] == ObservedValues(
+        parameters={
+            "parts": ("list[str]", "tuple[str, str]"),
+            "sep": ("str",),
+            "rest": ("int",),
+            "more": ("None",),
+        },
+        returns=("str",),
+        examples=({"parts": "['a', 'b']", "sep": "', '"},),
+    )
+    assert seen["price"].returns == ("float",), "an exception is not a returned None"
+    assert seen["price"].examples == ({"amount": "3", "rate": "0.5"}, {"amount": "2", "rate": "-1"})
+    assert seen["login"].parameters == {"password": ("str",)}
+    assert seen["login"].examples == (), "secrets are not kept"
+    assert (seen["each"].yields, seen["each"].returns) == (("int",), ())
+    assert seen["each"].parameters == {"items": ("dict[int, set[str]]",)}
+    assert (seen["later"].returns, seen["later"].yields) == (("list[int]",), ())
+    assert seen["take"].parameters["thing"] == (
+        "values.Base",
+        "values.Colour",
+        "pathlib.Path",
+        "type[int]",
+        "collections.abc.Callable",
+        "collections.OrderedDict",
+        "collections.abc.KeysView",
+    )
 
 
 def test_lines_are_kept_above_the_callers_end(root: Path) -> None:

@@ -253,6 +253,20 @@ def test_callers_are_reported_where_tests_cannot_be_found_in_time(
     assert is_whole({ROUNDED: node})
 
 
+def test_a_search_for_tests_that_takes_too_long_returns_what_it_found() -> None:
+    view = view_of(FILES)
+    asked = NodeQueries(view)
+    view.deadline = time.monotonic() - 1
+    first = asked.tests(TOTAL)
+    assert first["complete"] is False
+    assert not is_whole(first)
+    view.deadline = math.inf
+    then = asked.tests(TOTAL)
+    assert "complete" not in then
+    assert first["tests"] == [{"id": "tests/test_cart.py::test_total", "tier": "unique"}]
+    assert then["tests"] == [{"id": "tests/test_cart.py::test_total", "tier": "exact"}]
+
+
 def test_unknown_links_are_not_fresh() -> None:
     told = NodeQueries(view_of(FILES), partial_links=True).tests(TOTAL)
     assert (told["tests"], told["fresh"]) == (None, False)

@@ -12,14 +12,17 @@ import pytest
 from remora.code.ir.model import encode_lowered
 from remora.errors import DiskError, HubLocked
 from remora.hub.file_stamp import Stamp
+from remora.hub.node import ObservedValues
 from remora.hub.observed_links import (
     Observation,
     ObservedCall,
+    ObservedFunction,
     ObservedTest,
     anchor_of,
     observed_callees,
     observed_callers,
     observed_tests,
+    observed_values,
 )
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.store.batch import Batch
@@ -381,6 +384,29 @@ def test_observed_links_follow_a_rename(store: HubStore) -> None:
 
     assert uid_of(store, "a.py:ff") == uid
     assert [e.key for e in observed_callers(store.view(), "node:a.py:ff")] == [B]
+
+
+def test_observed_values_are_merged_and_follow_a_rename(store: HubStore) -> None:
+    def seen(*types: str) -> Observation:
+        node = store.view().node(A)
+        assert node is not None
+        values = ObservedValues(returns=types, examples=({"x": "1"},))
+        function = ObservedFunction(node=A, anchor=anchor_of(node.facts), values=values)
+        return Observation(calls=(), tests=(), ran=(), functions=(function,))
+
+    put(store, CODE)
+    assert store.record_observed(seen("int")).changed == (A,)
+    store.record_observed(seen("str", "int"))
+    assert store.record_observed(seen("str")).changed == ()
+    known = observed_values(store.view(), A)
+    assert known == ObservedValues(returns=("int", "str"), examples=({"x": "1"},))
+    (kept,) = store.view().observation().functions
+    assert kept.values == ObservedValues(returns=("int", "str")), "names only"
+
+    put(store, {"a.py": CODE["a.py"].replace("f()", "ff(x: int)")})
+    assert observed_values(store.view(), "node:a.py:ff") == known
+    put(store, {"a.py": CODE["a.py"].replace("f()", "ff()").replace("1", "2")})
+    assert observed_values(store.view(), "node:a.py:ff") is None
 
 
 def test_a_file_with_a_syntax_error_is_reported(store: HubStore) -> None:

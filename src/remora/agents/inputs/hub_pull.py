@@ -176,6 +176,7 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
 
 def _recorded(answer: Any, generation: int | None) -> dict[str, Any]:
     facts: dict[str, Any] = msgspec.to_builtins(answer)
+    facts.pop("observed", None)  # large, and no decision uses it
     more: dict[str, int] = {}
     for name in _LINKS:
         links = facts.get(name)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from remora.bootstrap.hub.index_writer import open_store
 from remora.bootstrap.hub.target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
+from remora.bootstrap.open_project import secret_check
 from remora.bootstrap.project_interpreter import interpreter_for
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
@@ -65,6 +66,7 @@ class PreparedTests:
         self._options = options
         self._folder = invocation.folder.resolve()
         require_level(self._config.workspace.require_isolation)
+        self._is_secret = secret_check(invocation, self._config)
         self._python = interpreter_for(invocation, self.places.root, self._config)
         self.level = best_level()
 
@@ -80,6 +82,7 @@ class PreparedTests:
             seconds=self._options.seconds,
             stdout=self._options.stdout,
             trusted=self._python.trusted or self._python.activated,
+            is_secret=self._is_secret,
         )
         ran = run_tests(self.places.root, self._python.python, options, self._look)
         return Observed(ran=ran, waits=_store(self.places, ran.read.observation))

@@ -81,8 +81,8 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show the callers of a node.
 
     Each link has a tier that indicates how certain it is: exact (explicit in the source), inferred
-    (follows from assignments, returns or callbacks), unique (the only definition of that name), or
-    observed (seen while tests ran).
+    (follows from assignments, returns or callbacks), unique (the only definition of that name),
+    possible (one of several inferred alternatives), or observed (seen while tests ran).
     """
     return _links(options, places, "callers", node, depth)
 
@@ -162,6 +162,8 @@ def _links(options: Options, places: dict[str, Any], kind: str, name: str, depth
             click.echo(line)
         if not answer["fresh"]:
             note(options, "not up to date: some changed files have not been read yet")
+        if not answer.get("complete", True):
+            note(options, "the search was stopped: there may be more tests; try again later")
         if kind == "callers":
             _note_constructor(options, hub, meant)
         return 0

@@ -27,12 +27,14 @@ _TIERS: dict[Tier, str] = {
     "exact": "green",
     "inferred": "cyan",
     "unique": "yellow",
+    "possible": "yellow",
     "observed": "magenta",
 }
 _LEGEND = {
     "exact": "explicit in the source",
     "inferred": "follows from assignments, returns or callbacks",
     "unique": "the only definition of that name",
+    "possible": "one of several alternatives",
     "observed": "seen while tests ran",
 }
 CONSTRUCTOR_NOTE = "creating an instance calls {0}; see `remora hub callers {0}`"
@@ -158,6 +160,7 @@ def _facts(node: AnsweredNode, width: int | None) -> Iterator[str]:
         "imports": escape_line(", ".join(node.imports or ())),
         "measures": ", ".join(_measures(node)),
         "attention": "; ".join(_warnings(node)),
+        "seen": escape_line("; ".join(_observed(node))),
         **{escape_line(name): escape_line(json.dumps(found)) for name, found in node.extra.items()},
     }
     label = max(len(name) for name, text in rows.items() if text)
@@ -177,6 +180,17 @@ def _measures(node: AnsweredNode) -> Iterator[str]:
         yield "fully annotated" if node.has_type_hints else "not fully annotated"
     if node.docstring is None:
         yield "no docstring"
+
+
+def _observed(node: AnsweredNode) -> Iterator[str]:
+    """Yield the types that were seen while tests ran."""
+    if (seen := node.observed) is None:
+        return
+    for name, types in seen.parameters.items():
+        yield f"{name}: {' | '.join(types)}"
+    for verb, types in (("returns", seen.returns), ("yields", seen.yields)):
+        if types:
+            yield f"{verb} {' | '.join(types)}"
 
 
 def _warnings(node: AnsweredNode) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 Value = tuple[Any, ...]
 Values = tuple[tuple[Value, int], ...]
 
-EXACT, INFERRED, UNIQUE = range(3)
+EXACT, INFERRED, UNIQUE, POSSIBLE = range(4)
 
 FUNCTION = "function"  # path, scope; also a lambda
 CLASS = "class"  # path, scope

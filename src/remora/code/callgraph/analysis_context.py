@@ -19,6 +19,8 @@ from remora.code.callgraph.module_lookup import ModuleLookup
 from remora.code.callgraph.solver import MAX_ANSWERS, Rule, Solver
 from remora.code.ir.model import Call, unqualified_name
 
+_CACHED_COUNTS = 50_000
+
 
 class ProgramPoint(NamedTuple):
     """A point in the program at which a term is evaluated.
@@ -54,6 +56,7 @@ class Context(Solver):
         """Maps a name to the classes with a base of that name, in the form cached by `memoize`."""
         self._star_sources: dict[str, dict[str, tuple[str, ...]]] = {}
         self._star_names: dict[str, frozenset[str]] = {}
+        self._mention_counts: dict[str, int] = {}
 
     def file(self, path: str) -> IndexedFile | None:
         """Return the indexed file, or None if it is missing or empty.
@@ -107,7 +110,11 @@ class Context(Solver):
     def is_common(self, name: str, limit: MentionLimit) -> bool:
         """Return True if more than `limit` files mention a name."""
         self.inputs |= self._bit(incremental.MENTION_COUNT, f"{limit} {name}")
-        return len(self._program.mentioning(name)) > limit
+        if (count := self._mention_counts.get(name)) is None:
+            if len(self._mention_counts) >= _CACHED_COUNTS:
+                self._mention_counts.clear()
+            count = self._mention_counts[name] = len(self._program.mentioning(name))
+        return count > limit
 
     def folder_files(self, path: str) -> Collection[str]:
         """Return the paths of all files in the folder of `path`, including `path`."""

@@ -1,5 +1,8 @@
 """Tests related to a node, found by static analysis."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
 from remora.code.links import TIERS, Related
@@ -11,6 +14,13 @@ from remora.code.pytest_model.test_search import CallerSearch
 
 DEPTH = 10
 """Maximum number of calls between a test and a node."""
+
+
+class SearchResult(NamedTuple):
+    """The tests found. `complete` is False if the search was stopped before it ended."""
+
+    tests: tuple[Related, ...]
+    complete: bool
 
 
 class RelatedTests:
@@ -30,9 +40,21 @@ class RelatedTests:
         the tier of the weakest link between the test and the node. An unknown node has no related
         tests.
         """
+        return self.search(key, None, depth=depth).tests
+
+    def search(
+        self, key: str, stop: Callable[[], bool] | None, *, depth: int = DEPTH
+    ) -> SearchResult:
+        """Return the result of `of`, or what was found until `stop` returned True.
+
+        The most certain and nearest tests are found first. A stopped search keeps its caches, so
+        that the next search for the node gets further.
+        """
+        self._reverse_links.may_reverse = stop is None
         search = CallerSearch(
             self._linker, self._program, self._reverse_links, self._project, depth=depth
         )
+        search.stop = stop
         search.from_node(key)
         for file, test in tests_named_after(self._program, self._project, key):
             search.found.add(TIERS.index("unique"), depth, file, test)
@@ -41,4 +63,5 @@ class RelatedTests:
             test = pytest_id(path, qualname)
             best[test] = min(place, best.get(test, place))
         nearest = sorted(best.items(), key=lambda item: item[::-1])
-        return tuple(Related(id=test, tier=TIERS[rank]) for test, (rank, _) in nearest)
+        tests = tuple(Related(id=test, tier=TIERS[rank]) for test, (rank, _) in nearest)
+        return SearchResult(tests, complete=not search.stopped)

@@ -40,6 +40,8 @@ class ReverseLinks:
         self._callers: dict[str, tuple[Edge, ...]] = {}
         self._reversed: dict[str, list[Edge]] | None = None
         self._tried_to_reverse = False
+        self.may_reverse = True
+        """False if reversing all links would take too long."""
 
     def importers(self, key: str) -> tuple[Edge, ...]:
         known = None if self._known is None else self._known.importers(key)
@@ -57,7 +59,8 @@ class ReverseLinks:
         known = None if self._known is None else self._known.callers(key)
         if known is not None:
             return known
-        if not self._tried_to_reverse and len(self._callers) >= _REVERSE_AFTER_QUERIES:
+        is_due = self.may_reverse and not self._tried_to_reverse
+        if is_due and len(self._callers) >= _REVERSE_AFTER_QUERIES:
             self._reversed = self._reverse()
             self._tried_to_reverse = True
         if self._reversed is not None:

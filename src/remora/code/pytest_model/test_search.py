@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
@@ -62,6 +62,10 @@ class CallerSearch:
         self._seen: set[str] = set()
         self._seen_classes: set[str] = set()
         self._single_start = True
+        self.stop: Callable[[], bool] | None = None
+        """Ends the search when it returns True."""
+        self.stopped = False
+        """True if the search ended early, because `stop` returned True."""
         self.found = FoundTests(program, project, used_names)
 
     def from_node(self, key: str) -> None:
@@ -80,6 +84,9 @@ class CallerSearch:
 
     def _run(self) -> None:
         while self._queue and len(self._seen) < _MAX_NODES:
+            if self.stop is not None and self.stop():
+                self.stopped = True
+                return
             rank, depth, reached = heapq.heappop(self._queue)
             if reached not in self._seen:
                 self._seen.add(reached)
@@ -171,7 +178,9 @@ class CallerSearch:
             depth=self._depth,
             used_names=used_names,
         )
+        search.stop = self.stop
         search.from_instances(rank, owner)
+        self.stopped |= search.stopped
         known = self.found.places
         for test, place in search.found.places.items():
             known[test] = min(place, known.get(test, place))

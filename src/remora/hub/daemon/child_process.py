@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from remora.hub.process.spawn import FOLDER, command
 
@@ -64,7 +64,7 @@ def frame_message(body: bytes) -> bytes:
     return len(body).to_bytes(_LENGTH, "big") + body
 
 
-def receive_message(stream: BinaryIO) -> bytes | None:
+def receive_message(stream: IO[bytes]) -> bytes | None:
     """Return the next message, or None at the end of the stream."""
     head = stream.read(_LENGTH)
     return stream.read(int.from_bytes(head, "big")) if len(head) == _LENGTH else None

@@ -32,6 +32,9 @@ from remora.ids import unescape_path
 
 PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
+SCAN_PATIENCE_S = 60.0
+"""Seconds that a request waits for the initial scan."""
+_SCANNING = "the initial scan is not complete"
 _KEYS_PER_EVENT = 2000  # keeps an event line well below a subscriber's limit of unread bytes
 _MAX_CACHED = 8 << 20  # bytes of cached answers and their requests
 _CACHE_OVERHEAD = 600  # additional bytes per cached answer: objects and table entries
@@ -114,11 +117,23 @@ class RequestHandler:
             return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
         if not self._updater.ready:
-            raise Refused("busy", "the initial scan is not complete")
+            if isinstance(request, ChangedSince):  # clients poll with it until the scan is complete
+                raise Refused("busy", _SCANNING)
+            return self._answer_after_scan(request)
         self._updater.see()
         ticket = self._updater.pending.ticket()
         line = self._answer_now(request) if self._updater.pending.reached(ticket) else None
         return self._answer_later(request, ticket) if line is None else line
+
+    async def _answer_after_scan(self, request: Request) -> bytes:
+        """Answer a request that arrived during the initial scan, as soon as the scan is complete.
+
+        A client with less time closes the connection and uses another source.
+        """
+        if not await self._updater.scanned(SCAN_PATIENCE_S):
+            raise Refused("busy", _SCANNING)
+        answer = self.answer(request)
+        return answer if isinstance(answer, bytes) else await answer
 
     def _answer_now(self, request: Request) -> bytes | None:
         """Return an answer that is cached or quick to compute, or None if there is none.

@@ -12,6 +12,7 @@ from remora.code.file_facts import FileFacts
 from remora.errors import RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.change_queue import ChangeQueue
+from remora.hub.daemon.read_ahead import ReadAhead
 from remora.hub.file_reader import Content, open_reader
 from remora.hub.index.indexer import Indexer, Refreshed, read_directly
 from remora.hub.node import UpdateSource
@@ -48,6 +49,7 @@ class Updater:
         analysis: AnalysisPool,
         *,
         report: Callable[[int, tuple[str, ...]], None],
+        ahead: ReadAhead | None = None,
     ) -> None:
         self.pending = ChangeQueue()
         self.watcher = watcher
@@ -61,6 +63,7 @@ class Updater:
         self._indexer = indexer
         self._analysis = analysis
         self._report = report
+        self._ahead = ahead
         self._source: UpdateSource = "cold_start"
         self._count = 8
         self._many = False
@@ -115,12 +118,28 @@ class Updater:
                 continue
         return True
 
+    async def scanned(self, patience: float) -> bool:
+        """Wait until all files have been read once.
+
+        Returns False if this takes longer than `patience` seconds.
+        """
+        until = time.monotonic() + patience
+        while not self.ready:
+            if (seconds := until - time.monotonic()) <= 0:
+                return False
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._moved.wait()
+        return True
+
     async def work(self) -> None:
         """Read and store changes until cancelled."""
         while True:
             if not self.pending:
                 if not self.ready:
                     self.ready, self._source = True, "file_change"
+                    self._end_reading_ahead()
+                    self._has_moved()
                     _log.info("all files have been read")
                 self._many = False
                 self._wake.clear()
@@ -144,7 +163,13 @@ class Updater:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._analysis.close()
+        self._end_reading_ahead()
         self.watcher.close()
+
+    def _end_reading_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead = None
 
     async def _pause_for_edits(self) -> None:
         """Pause briefly unless a request is waiting.
@@ -177,6 +202,8 @@ class Updater:
             self.last_sweep = time.time()
             look = self._indexer.look()
             self.pending.swept((*look.gone, *look.changed))
+            if self._ahead is not None:
+                self._ahead.start(look.changed)
             return
         self._many |= len(self.pending) > _MANY
         taken = self.pending.first(self._count)
@@ -187,6 +214,7 @@ class Updater:
                 source=self._source,
                 defer_over=DEFER_OVER,
                 analyse=read_directly if self._many else None,
+                prepared=None if self._ahead is None else self._ahead.take,
             )
         except BaseException as error:
             self._put_back(taken, error)

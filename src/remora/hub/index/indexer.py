@@ -26,6 +26,10 @@ _BATCH_FILES = 1024
 """Maximum files stored together. Batches let moves be recognised; the limits bound memory."""
 
 
+Prepared = Callable[[str, str], tuple[FileFacts, bytes] | None]
+"""Returns the facts and the encoded IR of a file, given its raw path and content hash."""
+
+
 class ScriptValues(Protocol):
     """Values computed by user scripts.
 
@@ -136,12 +140,14 @@ class Indexer:
         source: UpdateSource,
         defer_over: int | None = None,
         analyse: Analyse | None = None,
+        prepared: Prepared | None = None,
     ) -> Refreshed:
         """Read the files at the given raw paths and store their changes.
 
         Files that cannot be read, or that do not belong to the project, are removed from the store.
         Files of more than `defer_over` bytes are returned in `deferred`, to be stored with `supply`
-        later. `analyse` overrides the default analysis.
+        later. `analyse` overrides the default analysis. `prepared` returns files that have been
+        analyzed already.
         """
         requested = set(paths)
         there = self._members.belonging(requested)
@@ -154,6 +160,8 @@ class Indexer:
                     continue
                 if content.skipped:
                     work.take(path, content, facts_of(path, content))
+                elif prepared and (done := prepared(path, content.file_hash)) is not None:
+                    work.take(path, content, *done)
                 elif defer_over is not None and len(content.data) > defer_over:
                     work.deferred.append(path)
                 else:
@@ -238,11 +246,15 @@ class _Work:
         self._store.seen(path, content.stamp)
         return None
 
-    def take(self, path: str, content: Content, facts: FileFacts) -> None:
+    def take(
+        self, path: str, content: Content, facts: FileFacts, lowered: bytes | None = None
+    ) -> None:
+        """Queue the facts of a file. `lowered` is the encoded IR if the facts have only names."""
         if facts.detail:
             self._errors.append(FileError(path, facts.detail))
         extra = self._extras.extras(facts) if self._state else {}
-        self._updates.append(pack_update(facts, content.stamp, extra=extra, extras=self._state))
+        update = pack_update(facts, content.stamp, extra=extra, extras=self._state, lowered=lowered)
+        self._updates.append(update)
         self._size += len(content.data)
         if self._size > _BATCH_BYTES or len(self._updates) >= _BATCH_FILES:
             self._write()

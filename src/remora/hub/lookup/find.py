@@ -23,7 +23,8 @@ class FoundNode(NamedTuple):
     further: tuple[str, ...] = ()
     """Keys of later definitions with the same name (`#2`, ...).
 
-    Calls are linked to the last definition or to all of them.
+    Calls are linked to the last definition or to all of them. An `@overload` stub is never found
+    by its name: the name refers to the implementation.
     """
 
 
@@ -54,6 +55,12 @@ class CurrentFiles(Protocol):
     def imported(self, dotted: str) -> str | None:
         """Return the key of the node to which an import of `dotted` refers."""
 
+    def implementation(self, key: str) -> str:
+        """Return the key of the definition that an `@overload` stub belongs to.
+
+        Returns `key` itself if it is not a stub, or if there is no implementation.
+        """
+
 
 RunOnCurrentFiles = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
 """Runs a query on the current nodes in another thread."""
@@ -81,14 +88,15 @@ async def find_node(lookup: NameQuery, hub: Hub, run_on_files: RunOnCurrentFiles
         kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
         meant = _first(spellings, kinds) or matching_keys(name, kinds)
         if len(meant) == 1:
-            return FoundNode(meant[0], kinds[meant[0]], _further_definitions(meant[0], kinds))
+            found = FoundNode(meant[0], kinds[meant[0]], _further_definitions(meant[0], kinds))
+            return await _without_stubs(found, lookup, run_on_files)
         if meant:
             raise UsageError(
                 f"{name} is ambiguous: {len(meant)} nodes match", hint=_list_keys(meant)
             )
     # a search ignores unprintable names, and needs a daemon or an index
     if there := _first(spellings, await hub.get_context(spellings)):
-        return FoundNode(there[0])
+        return await _without_stubs(FoundNode(there[0]), lookup, run_on_files)
     elsewhere = await run_on_files(lambda current: _find_outside_search(lookup, current))
     if elsewhere is not None:
         return FoundNode(elsewhere)
@@ -96,6 +104,20 @@ async def find_node(lookup: NameQuery, hub: Hub, run_on_files: RunOnCurrentFiles
     raise await run_on_files(
         lambda current: _unknown_name_error(lookup, current, is_answered=is_answered)
     )
+
+
+async def _without_stubs(
+    found: FoundNode, lookup: NameQuery, run_on_files: RunOnCurrentFiles
+) -> FoundNode:
+    """Replace an `@overload` stub by its implementation, unless the name is a complete key."""
+    may_be_stub = found.further or found.node_type is None
+    if not may_be_stub or lookup.name == found.key:
+        return found
+    key = await run_on_files(lambda current: current.implementation(found.key))
+    if key == found.key:
+        return found
+    later = found.further[found.further.index(key) + 1 :] if key in found.further else ()
+    return found._replace(key=key, further=later)
 
 
 def no_answer_error() -> OutsideError:

@@ -4,22 +4,38 @@ The records come from a process that ran project code, and are not trusted. Inva
 dropped. Records of files that have changed since the run are dropped, too.
 """
 
+import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from remora.code.file_facts import NodeFacts
-from remora.hub.observed_links import Observation, ObservedCall, ObservedTest, anchor_of
+from remora.hub.node import ObservedValues
+from remora.hub.observed_links import (
+    MAX_EXAMPLES,
+    MAX_TYPES,
+    Observation,
+    ObservedCall,
+    ObservedFunction,
+    ObservedTest,
+    anchor_of,
+    merge_values,
+)
 from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import escape_path, node_key
 from remora.workspaces.rooted_files import RootedFiles
 
 _FILE_LIMIT = 1 << 28
 _INNER = re.compile(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$")
+_Name = Annotated[str, Meta(pattern=r"\A[^\W\d]\w*\Z", max_length=200)]
+_Type = Annotated[str, Meta(pattern=r"\A[^\W\d][\w., |()\[\]]*\Z", max_length=300)]
+_Types = Annotated[list[_Type], Meta(max_length=MAX_TYPES)]
+_Literal = Annotated[str, Meta(max_length=2000)]
 _PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
@@ -54,11 +70,24 @@ class _Test(msgspec.Struct, frozen=True, array_like=True):
     done: bool
 
 
-_KINDS: dict[str, msgspec.json.Decoder[_File | _Code | _Call | _Test]] = {
+class _Seen(msgspec.Struct, frozen=True, array_like=True):
+    kind: Literal["seen"]
+    code: int
+    parameters: Annotated[dict[_Name, _Types], Meta(max_length=100)]
+    returns: _Types
+    yields: _Types
+    examples: Annotated[
+        list[Annotated[dict[_Name, _Literal], Meta(max_length=100)]], Meta(max_length=MAX_EXAMPLES)
+    ]
+
+
+_Record = _File | _Code | _Call | _Test | _Seen
+_KINDS: dict[str, msgspec.json.Decoder[_Record]] = {
     "file": msgspec.json.Decoder(_File),
     "code": msgspec.json.Decoder(_Code),
     "call": msgspec.json.Decoder(_Call),
     "test": msgspec.json.Decoder(_Test),
+    "seen": msgspec.json.Decoder(_Seen),
 }
 
 
@@ -73,8 +102,12 @@ class ReadResult(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def read_records(folder: Path, view: Snapshot) -> ReadResult:
-    """Read all records of a run from `folder`."""
+def read_records(folder: Path, view: Snapshot, is_secret: Callable[[str], bool]) -> ReadResult:
+    """Read all records of a run from `folder`.
+
+    Example values for which `is_secret` returns True are dropped.
+    """
+    functions: dict[str, ObservedFunction] = {}
     calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     tests: dict[tuple[str, str], ObservedTest] = {}
     ran: set[str] = set()
@@ -89,12 +122,22 @@ def read_records(folder: Path, view: Snapshot) -> ReadResult:
         for found in process.tests():
             tests[found.id, found.node] = found
         ran |= process.ran()
+        for seen in process.functions(is_secret):
+            functions[seen.node] = _merged(functions.get(seen.node), seen)
     observation = Observation(
         calls=tuple(_observed_call(view, pair, lines) for pair, lines in sorted(calls.items())),
         tests=tuple(tests[pair] for pair in sorted(tests)),
         ran=tuple(sorted(ran)),
+        functions=tuple(functions[key] for key in sorted(functions)),
     )
     return ReadResult(observation, complete, tuple(sorted(stale)))
+
+
+def _merged(known: ObservedFunction | None, seen: ObservedFunction) -> ObservedFunction:
+    """Merge the values of several processes, or of several code objects of a function."""
+    if known is None:
+        return seen
+    return msgspec.structs.replace(seen, values=merge_values(known.values, seen.values))
 
 
 def recordings(folder: Path) -> list[Path]:
@@ -113,7 +156,7 @@ def recorded_paths(folder: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-def _decode_record(line: bytes) -> _File | _Code | _Call | _Test | None:
+def _decode_record(line: bytes) -> _Record | None:
     """Decode a record, or return None if it is invalid."""
     try:
         return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
@@ -147,6 +190,7 @@ class _Process:
         self._nodes: dict[int, NodeFacts] = {}
         self._inner: set[int] = set()
         self._calls: list[_Call] = []
+        self._seen: dict[int, _Seen] = {}
         self._tests: list[_Test] = []
         self._files: dict[int, tuple[StoredNode, ...]] = {}
         self.stale: set[str] = set()
@@ -156,6 +200,7 @@ class _Process:
             _Code: self._code,
             _Call: self._calls.append,
             _Test: self._tests.append,
+            _Seen: lambda record: self._seen.update({record.code: record}),
         }
         for record in self._records(path):
             keep[type(record)](record)
@@ -185,6 +230,19 @@ class _Process:
                         node=node.key, id=_id(test), test=own.key, anchor=anchor_of(own)
                     )
 
+    def functions(self, is_secret: Callable[[str], bool]) -> Iterator[ObservedFunction]:
+        """Yield the observed values of each function, without examples that contain a secret."""
+        for number, seen in self._seen.items():
+            node = self._nodes.get(number)
+            if node is not None and node.node_type == "function" and number not in self._inner:
+                values = ObservedValues(
+                    parameters={name: tuple(types) for name, types in seen.parameters.items()},
+                    returns=tuple(seen.returns),
+                    yields=tuple(seen.yields),
+                    examples=tuple(each for each in seen.examples if _is_usable(each, is_secret)),
+                )
+                yield ObservedFunction(node=node.key, anchor=anchor_of(node), values=values)
+
     def ran(self) -> set[str]:
         """Return the ids of completed tests that have a node."""
         return {_id(test) for test in self._tests if test.done and self._test_node(test)}
@@ -201,7 +259,7 @@ class _Process:
         entered = filter(None, map(self._nodes.get, test.entered))
         return next((node for node in entered if node.node_name == name), None)
 
-    def _records(self, path: Path) -> Iterator[_File | _Code | _Call | _Test]:
+    def _records(self, path: Path) -> Iterator[_Record]:
         if not self.complete:
             return
         with path.open("rb") as lines:
@@ -256,6 +314,16 @@ def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None
         return nodes[0]
     fits = (node for node in reversed(holding) if re.sub(r"#\d+", "", node.qualname) == plain)
     return next(fits, None)
+
+
+def _is_usable(example: Mapping[str, str], is_secret: Callable[[str], bool]) -> bool:
+    """Return True if all values are literals and none of them is secret."""
+    try:
+        for text in example.values():
+            ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+    return not is_secret("\n".join(f"{name} = {text}" for name, text in example.items()))
 
 
 def _names(test: _Test) -> list[str]:

@@ -40,6 +40,8 @@ class PytestOptions:
     stdout: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     trusted: bool = False
+    is_secret: Callable[[str], bool] = field(default=lambda _: False)
+    """Returns True for text that must not be stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,14 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
     )
 
 
+def copy_plugin(folder: Path) -> None:
+    """Copy the plugin to `folder` as the package `remora_observe`."""
+    package = folder / "remora_observe"
+    package.mkdir(mode=0o700)
+    shutil.copyfile(PLUGIN, package / "__init__.py")
+    shutil.copyfile(PLUGIN.with_name("value_types.py"), package / "value_types.py")
+
+
 def run_tests(
     root: Path, python: Path, options: PytestOptions, look: Callable[[frozenset[str]], Snapshot]
 ) -> ObservedRun:
@@ -82,7 +92,7 @@ def run_tests(
         out, plugins = private / "out", private / "plugins"
         out.mkdir(mode=0o700)
         plugins.mkdir(mode=0o700)
-        shutil.copyfile(PLUGIN, plugins / "remora_observe.py")
+        copy_plugin(plugins)
         extra = ["-p", "remora_observe"]
         at = 3  # after `-c …` or `-m pytest`
         ran = Command(
@@ -104,7 +114,7 @@ def run_tests(
         )
         result = run_attached(ran, stdout=options.stdout)
         _check_ran(python, result, anything=bool(recordings(out)))
-        read = read_records(out, look(recorded_paths(out)))
+        read = read_records(out, look(recorded_paths(out)), options.is_secret)
     return ObservedRun(
         code=result.returncode, timed_out=result.timed_out, isolation=result.isolation, read=read
     )

@@ -1,8 +1,10 @@
 """Pytest plugin that records calls in a project, and the functions that each test enters.
 
-It runs in the project's interpreter (Python 3.8 or newer). Remora need not be installed there,
-because the plugin imports only the standard library and pytest. It is loaded as `-p remora_observe`
-from a private folder, and is configured by environment variables:
+It also records types and simple values of arguments and results. It runs in the project's
+interpreter (Python 3.8 or newer). Remora need not be installed there, because the plugin imports
+only the standard library, pytest and the module `value_types`. Both are the package
+`remora_observe` in a private folder, which is loaded as `-p remora_observe` and configured by
+environment variables:
 
     REMORA_OBSERVE_ROOT   the project's root, absolute and resolved
     REMORA_OBSERVE_OUT    an existing private folder; each process writes one file into it
@@ -14,6 +16,7 @@ Each line of a file is a JSON array that starts with the kind of the record:
     ["code", number, file, line, name, qualname or null]
     ["call", caller, line, callee]            code numbers, and the line of the call
     ["test", path, names, [code, ...], done]  names: the parts of pytest's id after the path
+    ["seen", code, parameters, returns, yields, examples]  replaces earlier ones of the function
     ["full"]                                  the limit was reached; later records are missing
 """
 
@@ -30,6 +33,8 @@ from types import CodeType, FrameType
 from typing import Any, Generator  # noqa: UP035 - 3.8 cannot subscript the newer class
 
 import pytest
+
+from .value_types import Values
 
 _LATER = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators, whose code runs after the call."""
@@ -56,6 +61,8 @@ class Recorder:
         self._alive: list[CodeType] = []
         self._calls: set[tuple[int, int, int]] = set()
         self._written: set[tuple[int, int, int]] = set()
+        self._values = Values()
+        self._wanted_calls = self._values.calls.ready
         self.entered: set[int] = set()
 
     def enter(self, frame: FrameType) -> bool:
@@ -67,6 +74,8 @@ class Recorder:
         if number < 0:
             return False
         self.entered.add(number)
+        if number in self._wanted_calls:
+            self._values.called(number, frame)
         caller = frame.f_back
         if caller is not None:
             calling = self._numbers.get(id(caller.f_code))
@@ -75,6 +84,26 @@ class Recorder:
             if calling >= 0:
                 self._calls.add((calling, caller.f_lasti, number))
         return True
+
+    def leave(self, code: CodeType, place: int, value: object) -> bool:
+        """Record a returned or yielded value. Return False if no more values are needed."""
+        number = self._numbers.get(id(code), -1)
+        if number in self._values.results.ready:
+            self._values.left(number, place, value)
+            return True
+        return self._values.results.may_return(number)
+
+    def returns(self) -> tuple[Any, set[int], Any]:
+        """Return the parts of `leave`: the numbers by code, the wanted numbers, and the recorder.
+
+        The set changes while tests run.
+        """
+        return self._numbers.get, self._values.results.ready, self._values.left
+
+    def next_test(self) -> None:
+        """Begin to collect the functions that a test enters."""
+        self.entered = set()
+        self._values.next_test()
 
     def test(self, path: str, names: list[str], entered: set[int], done: bool) -> None:
         """Record the end of a test."""
@@ -95,6 +124,8 @@ class Recorder:
                 self._write(["call", caller, line, callee])
         self._written |= self._calls
         self._calls = set()
+        for number, seen in self._values.news():
+            self._write(["seen", number, *seen])
         lines, self._lines = self._lines, []
         text = memoryview("".join(lines).encode())
         while text:
@@ -120,6 +151,7 @@ class Recorder:
             if file >= 0:
                 number = len(self._codes)
                 self._codes.append(code)
+                self._values.learn(number, code)
                 qualname = getattr(code, "co_qualname", None)
                 self._write(["code", number, file, code.co_firstlineno, code.co_name, qualname])
         self._numbers[id(code)] = number
@@ -174,7 +206,7 @@ class Observer:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
         """Attribute all functions entered during a test to that test."""
         self._ran = False
-        self._recorder.entered = set()
+        self._recorder.next_test()
         yield
         entered, self._recorder.entered = self._recorder.entered, set()
         path = os.path.relpath(os.path.realpath(str(item.fspath)), self._root)
@@ -199,9 +231,15 @@ def start(recorder: Recorder) -> None:
         _monitor(monitoring, recorder)
         return
 
-    def profile(frame: FrameType, event: str, _: Any) -> None:
+    enter, (number_of, wanted, left) = recorder.enter, recorder.returns()
+
+    def profile(frame: FrameType, event: str, value: Any) -> None:
         if event == "call":
-            recorder.enter(frame)
+            enter(frame)
+        elif event == "return":
+            number = number_of(id(frame.f_code))  # here, as a call would cost more than the rest
+            if number in wanted:
+                left(number, frame.f_lasti, value)
 
     threading.setprofile(profile)
     sys.setprofile(profile)
@@ -214,9 +252,15 @@ def _monitor(monitoring: Any, recorder: Recorder) -> None:
         # code outside the project is reported once per location, then disabled
         return None if recorder.enter(getframe(1)) else disable
 
+    def left(code: CodeType, place: int, value: object) -> Any:
+        return None if recorder.leave(code, place, value) else disable
+
+    events = monitoring.events
     monitoring.use_tool_id(_TOOL, "remora")
-    monitoring.register_callback(_TOOL, monitoring.events.PY_START, entered)
-    monitoring.set_events(_TOOL, monitoring.events.PY_START)
+    monitoring.register_callback(_TOOL, events.PY_START, entered)
+    monitoring.register_callback(_TOOL, events.PY_RETURN, left)
+    monitoring.register_callback(_TOOL, events.PY_YIELD, left)
+    monitoring.set_events(_TOOL, events.PY_START | events.PY_RETURN | events.PY_YIELD)
 
 
 def stop(recorder: Recorder) -> None:

@@ -14,7 +14,12 @@ from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.observed_links import observed_callees, observed_callers, observed_tests
+from remora.hub.observed_links import (
+    observed_callees,
+    observed_callers,
+    observed_tests,
+    observed_values,
+)
 from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
 from remora.ids import split_node_key
 
@@ -22,6 +27,9 @@ OUTSIDE = "ext:"
 _MAX_CACHED = 512  # maximum cached nodes, of 2 KB or more each
 TESTS_S = 5.0
 """Maximum seconds to find tests along with other facts, so that the other facts are not lost."""
+SEARCH_S = 3.0
+"""Maximum seconds of a search for the tests of one node, which then returns what it has found."""
+_ONE_VISIT_S = 2.0  # after which a search that does not end by itself is abandoned with its caches
 _TESTS_SHARE = 0.7  # the tests' share of the time for the whole request
 
 
@@ -111,9 +119,13 @@ class NodeQueries:
     def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return the tests of the node, and of its callers within `depth` - 1 steps.
 
-        Raises NotFound if the node does not exist.
+        If finding all of them takes longer than `SEARCH_S`, the result contains the tests found so
+        far, and `"complete": False`. Raises NotFound if the node does not exist.
         """
-        return self._answer(key, "tests", lambda: self._tests_within(key, depth))
+        until = min(time.monotonic() + SEARCH_S, self.view.deadline)
+        found = _Tests(lambda: time.monotonic() > until)
+        answer = self._answer(key, "tests", lambda: self._tests_within(key, depth, found))
+        return answer if found.complete else {**answer, "complete": False}
 
     def known(self, key: str) -> bool:
         """Return True if the links of the node are stored and do not have to be computed."""
@@ -173,6 +185,7 @@ class NodeQueries:
             last_updated=stored.last_updated,
             update_source=stored.update_source,
             extra=stored.extra,
+            observed=observed_values(self.view, key),
         )
 
     def _callers(self, key: str) -> tuple[Edge, ...]:
@@ -202,21 +215,35 @@ class NodeQueries:
         """
         if self._tests_until is None:
             return None
+        until = self._tests_until
+        found = _Tests(lambda: time.monotonic() > until)
         try:
-            with _with_deadline(self.view, self._tests_until):
-                return self._tests(key)
+            with _with_deadline(self.view, until + _ONE_VISIT_S):
+                tests = self._tests(key, found)
+            if found.complete:
+                return tests
         except OutOfTimeError:
             self._linking.renew()
-            self._tests_until = None
-            return None
+        self._tests_until = None
+        return None
 
-    def _tests(self, key: str) -> tuple[Related, ...]:
-        return _surest((*self._linking.related.of(key), *observed_tests(self.view, key)))
+    def _tests(self, key: str, found: "_Tests") -> tuple[Related, ...]:
+        result = self._linking.related.search(key, found.stop)
+        found.complete &= result.complete
+        return _surest((*result.tests, *observed_tests(self.view, key)))
 
-    def _tests_within(self, key: str, depth: int) -> tuple[Related, ...]:
+    def _tests_within(self, key: str, depth: int, found: "_Tests") -> tuple[Related, ...]:
         callers = _reachable(self._callers, key, depth - 1) if depth > 1 else ()
         targets = dict.fromkeys((key, *(edge.key for edge in callers)))
-        return _surest(test for node in targets for test in self._tests(node))
+        return _surest(test for node in targets for test in self._tests(node, found))
+
+
+class _Tests:
+    """Progress of a search for tests, which `stop` ends."""
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self.stop = stop
+        self.complete = True
 
 
 @contextmanager

@@ -76,6 +76,8 @@ def is_immediate(request: Request) -> bool:
 
 def is_whole(result: Any) -> bool:
     """Return True if the result is complete, so that more time would not improve it."""
+    if isinstance(result, dict) and result.get("complete") is False:
+        return False
     states = result.values() if isinstance(result, dict) else (result,)
     return all(state.related_tests is not None for state in states if isinstance(state, NodeState))
 

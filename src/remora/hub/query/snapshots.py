@@ -1,9 +1,9 @@
 """Snapshots of the code. A snapshot is held in memory, in the store, or in both."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -12,7 +12,7 @@ from remora.code.ir.model import LoweredFile
 from remora.code.pytest_model.reverse_links import KnownLinks
 from remora.hub.lookup.search import best_matches
 from remora.hub.node import UpdateSource
-from remora.hub.observed_links import ObservedCall, ObservedTest
+from remora.hub.observed_links import ObservedCall, ObservedFunction, ObservedTest
 from remora.ids import split_node_key
 
 
@@ -75,6 +75,9 @@ class Snapshot(Protocol):
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
         """Return all observed tests that entered a node, including outdated tests."""
 
+    def values_of(self, key: str) -> ObservedFunction | None:
+        """Return the observed values of a function, even if they are outdated."""
+
     def links(self) -> KnownLinks | None:
         """Return the precomputed links, or None if this snapshot has none."""
 
@@ -135,18 +138,37 @@ class MemorySnapshot:
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:  # noqa: ARG002
         return ()
 
+    def values_of(self, key: str) -> None:
+        """Return None, because nothing is observed without a database."""
+
     def links(self) -> None:
         """Return None, because there are no precomputed links."""
+
+
+class Continued(NamedTuple):
+    """The identity that a node of a changed file continues: its uid, and its key in the base."""
+
+    uid: str | None
+    key: str
 
 
 class OverlaidSnapshot:
     """A snapshot in which some files are replaced.
 
-    `changed` contains the replacements by path, with None for deleted files. A node whose key is
-    unchanged keeps its uid. A node whose facts are also unchanged keeps its time and script values.
+    `changed` contains the replacements by path, with None for deleted files. `continued` returns
+    the identities of the nodes in changed files by their present keys; it is called once, when it
+    is first needed. Without it, a node whose key is unchanged keeps its uid. A node whose facts are
+    also unchanged keeps its time and script values.
     """
 
-    def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:
+    def __init__(
+        self,
+        base: Snapshot,
+        changed: Mapping[str, FileFacts | None],
+        continued: Callable[[], Mapping[str, Continued]] | None = None,
+    ) -> None:
+        self._find_continued = continued
+        self._continued: Mapping[str, Continued] | None = None
         self.base = base
         self.deadline = math.inf
         self._changed = changed
@@ -202,15 +224,19 @@ class OverlaidSnapshot:
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
         return self.base.tests_of(key)
 
+    def values_of(self, key: str) -> ObservedFunction | None:
+        return self.base.values_of(key)
+
     def links(self) -> KnownLinks | None:
         """Return the links of the base snapshot, or None if any file is replaced."""
         return None if self._changed else self.base.links()
 
     def _with_stored_values(self, node: StoredNode) -> StoredNode:
-        if (before := self.base.node(node.facts.key)) is None:
-            return node
-        now = msgspec.structs.replace(node, uid=before.uid)
-        if moved_at_most(before.facts, node.facts):
+        identity = self._identity(node.facts.key)
+        now = node if identity is None else msgspec.structs.replace(node, uid=identity.uid)
+        if (before := self.base.node(node.facts.key)) is None or identity is None:
+            return now
+        if identity.key == before.facts.key and moved_at_most(before.facts, node.facts):
             return msgspec.structs.replace(
                 now,
                 last_updated=before.last_updated,
@@ -218,6 +244,14 @@ class OverlaidSnapshot:
                 extra=before.extra,
             )
         return now
+
+    def _identity(self, key: str) -> Continued | None:
+        if self._find_continued is None:
+            before = self.base.node(key)
+            return None if before is None else Continued(before.uid, key)
+        if self._continued is None:
+            self._continued = self._find_continued()
+        return self._continued.get(key)
 
 
 def unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:

@@ -9,10 +9,12 @@ from remora.code.file_facts import FileFacts
 from remora.hub.file_limits import FileRules
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
+from remora.hub.node import ObservedValues
+from remora.hub.observed_links import observed_tests, observed_values
 from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
-from remora.ids import MODULE, escape_path, node_key, split_node_key
+from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
 
 _T = TypeVar("_T")
 
@@ -41,6 +43,30 @@ class CurrentNodes:
 
         return self._ask(lambda view: Linker(view).resolve_export(dotted))
 
+    def observed(self, keys: Sequence[str]) -> dict[str, ObservedValues]:
+        """Return the observed types and values of unchanged functions, by key."""
+        return self._ask(lambda view: _known(keys, lambda key: observed_values(view, key))) or {}
+
+    def reached_by_tests(self, keys: Sequence[str]) -> frozenset[str]:
+        """Return the keys of the nodes that an unchanged test was seen to enter."""
+        found = self._ask(lambda view: _known(keys, lambda key: observed_tests(view, key)))
+        return frozenset(found or ())
+
+    def implementation(self, key: str) -> str:
+        """Return the key of the definition that an `@overload` stub belongs to.
+
+        Only the file of the node is read. Returns `key` itself if it is not a stub, or if there is
+        no implementation.
+        """
+        path, qualname = split_node_key(key)
+        files = read_all(self._root, [unescape_path(path)], limit=self._members.file_limit)
+        nodes = [node for facts in files.values() for node in facts.nodes]
+        same = [node for node in nodes if node.qualname.partition("#")[0] == qualname]
+        if not same or not is_overload_stub(same[0].decorators):
+            return key
+        rest = (str(node.key) for node in same if not is_overload_stub(node.decorators))
+        return next(rest, key)
+
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
         return self._ask(lambda view: _at_line(view, paths, line))
 
@@ -64,6 +90,15 @@ class CurrentNodes:
             if path not in rows or rows[path].stamp != stamp or is_racy(stamp, began)
         ]
         return {**deleted, **read_all(self._root, moved, limit=self._members.file_limit)}
+
+
+def _known(keys: Sequence[str], find: Callable[[str], _T | None]) -> dict[str, _T]:
+    return {key: found for key in keys if (found := find(key))}
+
+
+def is_overload_stub(decorators: Sequence[str]) -> bool:
+    """Return True if one of the decorators is `overload`, however it is imported."""
+    return any(name.lstrip("@").rpartition(".")[2] == "overload" for name in decorators)
 
 
 def _at_line(view: Snapshot, paths: Sequence[str], line: int) -> str | None:

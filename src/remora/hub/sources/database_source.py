@@ -189,7 +189,7 @@ class DatabaseSource:
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
         )
         if self._cached is None or self._cached[0] != state:
-            timed = _TimedView(view, changed)
+            timed = _TimedView(view, changed, lambda: view.continued(changed, time.time()))
             self._cached = state, timed, NodeQueries(timed)
         _, timed, answers = self._cached
         timed.deadline = min(budget.until, time.monotonic() + LINKS_S)

@@ -66,6 +66,7 @@ class BatchWriter:
             run("UPDATE OR REPLACE observed_calls SET caller = ? WHERE caller = ?", (now, before))
             run("UPDATE OR REPLACE observed_calls SET callee = ? WHERE callee = ?", (now, before))
             run("UPDATE OR REPLACE observed_tests SET node = ? WHERE node = ?", (now, before))
+            run("UPDATE OR REPLACE observed_values SET node = ? WHERE node = ?", (now, before))
         log_changes(self._connection, generation, keys)
         run("UPDATE meta SET value = ? WHERE name = 'generation'", (generation,))
         return keys

@@ -1,4 +1,4 @@
-"""Database rows of observed calls and tests."""
+"""Database rows of observed calls, tests and values."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.hub.observed_links import Observation, ObservedCall
+from remora.hub.node import ObservedValues
+from remora.hub.observed_links import Observation, ObservedCall, ObservedFunction, merge_values
 
 Row = tuple[str, str, str, str]
+ValuesRow = tuple[str, str, str]
 
 
 class ObservationChanges(NamedTuple):
@@ -20,12 +22,14 @@ class ObservationChanges(NamedTuple):
     calls: tuple[Row, ...]
     tests: tuple[Row, ...]
     no_more: tuple[Row, ...]
+    values: tuple[ValuesRow, ...]
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Sorted keys of the nodes whose links or tests change."""
         ends = {key for row in self.calls for key in row[:2]}
-        return tuple(sorted(ends | {row[0] for row in (*self.tests, *self.no_more)}))
+        nodes = {row[0] for row in (*self.tests, *self.no_more, *self.values)}
+        return tuple(sorted(ends | nodes))
 
     def write(self, db: sqlite3.Connection) -> None:
         """Write the changes. The caller must have started a transaction."""
@@ -33,12 +37,13 @@ class ObservationChanges(NamedTuple):
         many("DELETE FROM observed_tests WHERE node = ? AND id = ?", [r[:2] for r in self.no_more])
         many("INSERT OR REPLACE INTO observed_tests VALUES (?, ?, ?, ?)", self.tests)
         many("INSERT OR REPLACE INTO observed_calls VALUES (?, ?, ?, ?)", self.calls)
+        many("INSERT OR REPLACE INTO observed_values VALUES (?, ?, ?)", self.values)
 
 
 def compare_observation(db: sqlite3.Connection, observation: Observation) -> ObservationChanges:
     """Compare an observation with the stored rows.
 
-    Calls are added. Rows of tests that ran are replaced.
+    Calls and values are added. Rows of tests that ran are replaced.
     """
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
@@ -54,6 +59,7 @@ def compare_observation(db: sqlite3.Connection, observation: Observation) -> Obs
         calls=tuple(row for row in calls if row is not None),
         tests=tuple(sorted(now - known)),
         no_more=tuple(sorted(removed)),
+        values=tuple(filter(None, (_values_row(db, each) for each in observation.functions))),
     )
 
 
@@ -83,6 +89,20 @@ def _merged_row(db: sqlite3.Connection, call: ObservedCall) -> Row | None:
     return None if row == known else row
 
 
+def _values_row(db: sqlite3.Connection, seen: ObservedFunction) -> ValuesRow | None:
+    """Return the row for a function with the stored values merged in, or None if that changes
+    nothing.
+    """
+    known: ValuesRow | None = db.execute(
+        "SELECT * FROM observed_values WHERE node = ?", (seen.node,)
+    ).fetchone()
+    values = seen.values
+    if known is not None and known[1] == seen.anchor:
+        values = merge_values(msgspec.json.decode(known[2], type=ObservedValues), values)
+    row = (seen.node, seen.anchor, msgspec.json.encode(values).decode())
+    return None if row == known else row
+
+
 def delete_orphaned(db: sqlite3.Connection) -> None:
     """Delete observations of nodes that no longer exist and whose uids are not remembered."""
     for table, column in (
@@ -90,6 +110,7 @@ def delete_orphaned(db: sqlite3.Connection) -> None:
         ("observed_calls", "callee"),
         ("observed_tests", "node"),
         ("observed_tests", "test"),
+        ("observed_values", "node"),
     ):
         db.execute(
             f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM node_state) "  # noqa: S608

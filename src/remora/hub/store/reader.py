@@ -11,20 +11,32 @@ from typing import Any
 
 import msgspec
 
+from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, HubDamaged
 from remora.hub.lookup.search import best_matches, split_words
-from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
-from remora.hub.query.snapshots import OutOfTimeError, StoredNode
+from remora.hub.node import ObservedValues
+from remora.hub.observed_links import (
+    Observation,
+    ObservedCall,
+    ObservedFunction,
+    ObservedTest,
+)
+from remora.hub.query.snapshots import Continued, OutOfTimeError, StoredNode
+from remora.hub.store.batch import FileUpdate
+from remora.hub.store.batch_diff import UNKNOWN, FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
+from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.stored_links import StoredLinks
+from remora.hub.store.uids import Identities
 from remora.ids import unescape_path
 
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
 _LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
 _CALL = "SELECT caller, callee, anchor, above_end FROM observed_calls "
+_VALUES = msgspec.json.Decoder(ObservedValues)
 _LINES = msgspec.json.Decoder(tuple[int, ...])
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
@@ -142,14 +154,55 @@ class StoredSnapshot:
         )
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
+    def values_of(self, key: str) -> ObservedFunction | None:
+        found = self._functions("WHERE node = ?", key)
+        return found[0] if found else None
+
+    def _functions(self, where: str, *values: str) -> tuple[ObservedFunction, ...]:
+        rows = self._all(f"SELECT node, anchor, seen FROM observed_values {where}", *values)  # noqa: S608 - constants
+        try:
+            return tuple(
+                ObservedFunction(node=a, anchor=b, values=_VALUES.decode(c)) for a, b, c in rows
+            )
+        except msgspec.MsgspecError as error:
+            raise self._damage_error(error) from error
+
     def observation(self) -> Observation:
-        """Return all observations, including outdated observations. `ran` is empty."""
+        """Return all observations, including outdated observations.
+
+        `ran` is empty, and example values are left out: the result contains only names, hashes and
+        line numbers.
+        """
+        bare = msgspec.structs.replace
+        functions = self._functions("ORDER BY node")
         rows = self._all("SELECT node, id, test, anchor FROM observed_tests ORDER BY node, id")
         return Observation(
             calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
             tests=tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows),
             ran=(),
+            functions=tuple(bare(f, values=bare(f.values, examples=())) for f in functions),
         )
+
+    def continued(
+        self, changed: Mapping[str, FileFacts | None], now: float
+    ) -> Mapping[str, Continued]:
+        """Return the identities that the nodes of changed files would keep, by their present keys.
+
+        `changed` maps paths to new facts, with None for deleted files. `now` is a Unix time.
+        Nothing is written, so a node without an identity gets none.
+        """
+        differences = [
+            FileDifference(path, UNKNOWN._replace(nodes=self._by_key(path)), _update(facts))
+            for path, facts in changed.items()
+        ]
+        try:
+            identities = Identities(self._connection, differences, RecentNodes(), int(now))
+        except sqlite3.Error as error:
+            raise self._to_hub_error(error) from error
+        return identities.continued()
+
+    def _by_key(self, path: str) -> dict[str, StoredNode]:
+        return {str(node.facts.key): node for node in self.nodes(path)}
 
     def links(self) -> StoredLinks:
         return StoredLinks(self._all, self._damage_error)
@@ -228,3 +281,7 @@ def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | 
     """
     connection = open_reading(db)
     return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))
+
+
+def _update(facts: FileFacts | None) -> FileUpdate | None:
+    return None if facts is None else FileUpdate(facts=facts, lowered=b"", stamp=None)

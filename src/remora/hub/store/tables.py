@@ -5,8 +5,8 @@ import sqlite3
 from remora.code.file_facts import FACTS_VERSION
 from remora.files.disposable_sqlite import has_tables, make_tables
 
-TABLES_VERSION = 3
-LINKS_VERSION = 3
+TABLES_VERSION = 4
+LINKS_VERSION = 4
 """Version of the linker's results. Increase it when they change for the same program."""
 VERSION = TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
 """Version of the tables and their content. A database of another version is reset."""
@@ -40,6 +40,9 @@ TABLES = (
     "CREATE TABLE observed_tests (node TEXT NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, "
     "anchor TEXT NOT NULL, PRIMARY KEY (node, id)) WITHOUT ROWID",
     "CREATE INDEX observed_tests_by_id ON observed_tests (id)",
+    # `seen` is an ObservedValues in JSON
+    "CREATE TABLE observed_values (node TEXT PRIMARY KEY, anchor TEXT NOT NULL, "
+    "seen TEXT NOT NULL) WITHOUT ROWID",
     # precomputed links of all nodes; `lines` is JSON
     "CREATE TABLE dependencies (source_key TEXT NOT NULL, target_key TEXT NOT NULL, "
     "dependency_type TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from remora.hub.query.snapshots import Continued
 from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.node_identity import Identity, NewNode, follow
 from remora.hub.store.recent_nodes import RecentNodes
@@ -51,6 +52,16 @@ class Identities:
 
     def __getitem__(self, key: str) -> str:
         return self._found[key]
+
+    def continued(self) -> dict[str, Continued]:
+        """Return the identities of the nodes that existed before, by their present keys."""
+        known = {**self._known, **self._adopted}
+        made = {node.key for node in self._new}
+        return {
+            key: Continued(uid, known[key].key if key in known else key)
+            for key, uid in self._found.items()
+            if key not in made
+        }
 
     @property
     def adopted(self) -> Iterable[str]:
