@@ -15,6 +15,7 @@ from remora.bootstrap.project_interpreter import python_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
+from remora.models.provider import used_provider
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
@@ -68,8 +69,12 @@ def prepare(
             selection = Selection(
                 paths=paths, node=request.node, max_nodes=request.max_nodes, changed=changed
             )
+        can_write = used_provider(config.model, cache=invocation.folders.cache) == "openai"
         work = [
-            AgentWithOptions(agent, options_for(config, agent.definition.operation, request))
+            AgentWithOptions(
+                agent,
+                {**options_for(config, agent.definition.operation, request), "open": can_write},
+            )
             for agent in agents
         ]
         plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)

@@ -19,7 +19,7 @@ from remora.code.syntax.effects import (
 )
 
 # any operator, attribute or index may raise these
-_IMPLICIT_EXCEPTIONS = frozenset(
+IMPLICIT_EXCEPTIONS = frozenset(
     (
         *("ArithmeticError", "AttributeError", "BaseException", "Exception", "IndexError"),
         *("KeyError", "KeyboardInterrupt", "LookupError", "MemoryError", "NameError"),
@@ -143,7 +143,7 @@ def _exception_drift(
 def _never_raised(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
     if raised.unnamed:
         return frozenset()
-    candidates = documented - _IMPLICIT_EXCEPTIONS
+    candidates = documented - IMPLICIT_EXCEPTIONS
     return frozenset(
         base for base in candidates if not any(may_be_subclass(name, base) for name in raised.names)
     )

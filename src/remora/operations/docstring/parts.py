@@ -80,7 +80,8 @@ class ParsedDocstring(msgspec.Struct, frozen=True):
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     """Docstring conventions of a file: style, line width, quotes, and backticks for code.
 
-    If `below` is true, multi-line text starts on the line below the opening quotes.
+    If `below` is true, multi-line text starts on the line below the opening quotes. `condition` is
+    how a description of an exception begins, and `period` is how a description ends.
     """
 
     style: Style = "google"
@@ -88,6 +89,8 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     below: bool = False
     quotes: str = '"""'
     tick: str = "`"
+    condition: str = "If"
+    period: str = "."
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):

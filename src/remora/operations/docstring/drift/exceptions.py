@@ -1,0 +1,79 @@
+"""Documented exceptions that differ from the exceptions that the code raises."""
+
+import ast
+from collections.abc import Iterator
+
+from remora.code.syntax.docstring_drift import IMPLICIT_EXCEPTIONS
+from remora.code.syntax.effects import (
+    is_stub,
+    may_propagate,
+    own_nodes,
+)
+from remora.code.syntax.effects import (
+    raised_exceptions as raised_in,
+)
+from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.parts import Item
+from remora.operations.docstring.raised_exceptions import raised_exceptions
+
+
+def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
+    """Yield the exceptions of a docstring that the code does not raise, or raises in addition.
+
+    Only docstrings that list exceptions are compared. A method that a subclass may override can
+    raise more than its body does, so exceptions are never missing from its body.
+    """
+    documented = _documented(code)
+    function = code.function
+    if not documented or function is None or is_stub(function, code.body):
+        return
+    if not all(name[:1].isupper() and code.related.classes.is_known(name) for name in documented):
+        return
+    raised = [each.name.rpartition(".")[2] for each in raised_exceptions(code.body, ())]
+    extra = [name for name in raised if not code.related.classes.is_covered(name, documented)]
+    unraised = [name for name in documented if _is_never_raised(code, name)]
+    if len(extra) == len(unraised) == 1:
+        (old,), (new,) = unraised, extra
+        yield DriftFinding(
+            code="wrong-exception",
+            line=documented[old].first,
+            message=f"`{old}` is documented, but the code raises `{new}`",
+            name=old,
+            old=old,
+            new=new,
+        )
+        return
+    last = max(item.last for item in documented.values())
+    for name in extra:
+        message = f"`{name}` is raised but not documented, although other exceptions are"
+        yield DriftFinding(code="missing-exception", line=last, message=message, name=name)
+    for name in unraised if not extra else ():
+        message = f"`{name}` is documented but never raised"
+        yield DriftFinding(
+            code="unraised-exception", line=documented[name].first, message=message, name=name
+        )
+
+
+def _documented(code: DocumentedCode) -> dict[str, Item]:
+    return {
+        name: item
+        for section in code.parsed.sections
+        if section.kind == "raises"
+        for item in section.items
+        for name in item.names
+    }
+
+
+def _is_never_raised(code: DocumentedCode, name: str) -> bool:
+    """Return True if neither a `raise` nor a call in the body may raise the exception."""
+    found = raised_in(code.body)
+    if found.unnamed or code.is_overridable or may_propagate(code.body):
+        return False
+    if name in IMPLICIT_EXCEPTIONS and any(map(_may_fail, own_nodes(code.body))):
+        return False
+    return not any(code.related.classes.is_covered(each, (name,)) for each in found.names)
+
+
+def _may_fail(node: ast.AST) -> bool:
+    """Return True for operations that raise TypeError, IndexError and the like."""
+    return isinstance(node, ast.Subscript | ast.BinOp | ast.Attribute | ast.For | ast.Compare)
