@@ -65,8 +65,13 @@ def condition_text(test: ast.expr, names: Collection[str], *, negated: bool = Fa
 
     The text may use only `names`, the names that are meaningful to callers.
     """
+    text = _condition(test, names, negated=negated)
+    return "" if "`self`" in text or "(self" in text else text
+
+
+def _condition(test: ast.expr, names: Collection[str], *, negated: bool) -> str:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return condition_text(test.operand, names, negated=not negated)
+        return _condition(test.operand, names, negated=not negated)
     if isinstance(test, ast.BoolOp):
         return _joined(test, names, negated=negated)
     if isinstance(test, ast.Compare):
@@ -81,27 +86,51 @@ def both_text(parts: Sequence[str]) -> str:
     parts = list(dict.fromkeys(parts))
     if not all(parts) or len(parts) > _MAX_PARTS:
         return ""
-    return parts[0] if len(parts) == 1 else " and ".join(parts)
+    return _with_one_subject(parts, " and ")
+
+
+def _with_one_subject(parts: Sequence[str], word: str) -> str:
+    """Join conditions, and say "`x` is not None and not a `str`" if they are about one value."""
+    first, *rest = parts
+    subject = first[: first.index("` is ") + 5] if "` is " in first else ""
+    same = subject and all(each.startswith(subject) for each in rest)
+    return word.join([first, *(each[len(subject) :] if same else each for each in rest)])
 
 
 def _joined(test: ast.BoolOp, names: Collection[str], *, negated: bool) -> str:
-    parts = [condition_text(each, names, negated=negated) for each in test.values]
+    is_or = isinstance(test.op, ast.Or) != negated
+    listed = _compared_with_constants(test, ast.Eq if is_or != negated else ast.NotEq)
+    if listed is not None:
+        return _one_of(*listed, names, negated=not is_or)
+    parts = [_condition(each, names, negated=negated) for each in test.values]
     if not all(parts) or len(parts) > _MAX_PARTS or any(" and " in p or " or " in p for p in parts):
         return ""
-    return (" or " if isinstance(test.op, ast.Or) != negated else " and ").join(parts)
+    return _with_one_subject(parts, " or " if is_or else " and ")
+
+
+def _compared_with_constants(
+    test: ast.BoolOp, operator: type[ast.cmpop]
+) -> tuple[ast.expr, ast.Tuple] | None:
+    """Return `x` and `(1, 2)` for `x == 1 or x == 2`, or None for other conditions."""
+    compared = [each for each in test.values if isinstance(each, ast.Compare)]
+    lefts = {ast.dump(each.left) for each in compared}
+    if len(compared) < len(test.values) or len(lefts) > 1:
+        return None
+    if not all(len(each.ops) == 1 and isinstance(each.ops[0], operator) for each in compared):
+        return None
+    values = [each.comparators[0] for each in compared]
+    return compared[0].left, ast.Tuple(elts=values, ctx=ast.Load())
 
 
 def _compared(test: ast.Compare, names: Collection[str], *, negated: bool) -> str:
-    if len(test.ops) == _MAX_PARTS and negated:
-        return _between(test, names)
     if len(test.ops) != 1 or isinstance(test.left, ast.Constant):
-        return ""
+        return _between(test, names) if negated else ""
     operator = _OPPOSITE[type(test.ops[0])] if negated else type(test.ops[0])
     left, right = test.left, test.comparators[0]
     if isinstance(right, ast.Tuple | ast.List | ast.Set) and operator in (ast.In, ast.NotIn):
         return _one_of(left, right, names, negated=operator is ast.NotIn)
     first, second = code_text(left, names), _operand(right, names)
-    if not first or not second:
+    if not first or not second or isinstance(right, ast.Set | ast.List | ast.Tuple | ast.Dict):
         return ""
     if second == "0" and operator in _ABOUT_ZERO:
         return _about_zero(left, first, operator, names)
@@ -123,11 +152,11 @@ def _about_zero(
 
 
 def _between(test: ast.Compare, names: Collection[str]) -> str:
+    if [type(op) for op in test.ops] != [ast.LtE, ast.LtE]:
+        return ""
     low, high = _operand(test.left, names), _operand(test.comparators[1], names)
     value = code_text(test.comparators[0], names)
-    if not all(isinstance(op, ast.Lt | ast.LtE) for op in test.ops) or not (low and high and value):
-        return ""
-    if not all(isinstance(op, ast.LtE) for op in test.ops):
+    if not low or not high or not value:
         return ""
     return f"{value} is not between {low} and {high}"
 
@@ -174,9 +203,10 @@ def _kinds(node: ast.expr, names: Collection[str]) -> str:
     texts = [code_text(e, names) for e in (node.elts if isinstance(node, ast.Tuple) else [node])]
     if not all(texts) or len(texts) > 3:
         return ""
-    article = "an" if texts[0][1:2].lower() in "aeiou" else "a"
     listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
-    return f"{article} {listed}"
+    if texts[0].endswith("s`"):  # such as bytes
+        return listed
+    return f"{'an' if texts[0][1:2].lower() in 'aeiou' else 'a'} {listed}"
 
 
 def message_condition(message: str, names: Collection[str]) -> str:

@@ -11,7 +11,11 @@ from remora.errors import HostError
 from remora.ids import NodeKey
 from remora.operations.base import NEEDS_WRITER, Amount, ReportedFinding
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.host_docstring import documented, related_texts
+from remora.operations.docstring.host_docstring import (
+    documented,
+    exception_classes,
+    related_texts,
+)
 from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.tools.tree import ToolTree
@@ -75,6 +79,7 @@ class _Nodes:
         self._place = ToolTree(tree)
         self._path = ""
         self._related = RelatedTexts()
+        self._classes = exception_classes(self._place)
 
     def find(self, module: Module, node: Node) -> DocumentedNode | None:
         """Return a node with its docstring, or None if it has none or its file is unreadable."""
@@ -82,7 +87,7 @@ class _Nodes:
             return None
         try:
             if self._path != module.path:
-                self._related = related_texts(self._place, module.path)
+                self._related = related_texts(self._place, module.path, self._classes)
                 self._path = module.path
             return documented(self._place, module.path, node.qualname, self._related)
         except HostError:  # such as a file that is too large

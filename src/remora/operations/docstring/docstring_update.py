@@ -40,7 +40,8 @@ def updated_lines(
             edits += _thinned(read, section, mend.removed)
     edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
     for what, section, at in added:
-        entry = what, mend.parameters[what.name]
+        typed = what.annotation or mend.types.get(what.name)
+        entry = replace(what, annotation=typed), mend.parameters[what.name]
         edits.append((at, at, _like(read, section, "parameters", entry, manner)))
     edits += _added_raises(read, made_of, mend.raises, manner, margin)
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
@@ -93,10 +94,19 @@ def _thinned(read: ParsedDocstring, section: Section, removed: frozenset[str]) -
         return
     for item in hit:
         if removed.issuperset(item.names):
-            yield item.first, _end(section, item), []
+            yield _start(read, section, item), _end(section, item), []
         else:
             kept = [name for name in item.names if name not in removed]
             yield item.first, item.first + 1, [_with_names(read.lines[item.first], kept)]
+
+
+def _start(read: ParsedDocstring, section: Section, item: Item) -> int:
+    """Return the line of an item, or of the blank lines before it if it is the last item."""
+    first = item.first
+    if item.last == section.last:
+        while first > section.first and not read.lines[first - 1].strip():
+            first -= 1
+    return first
 
 
 def _end(section: Section, item: Item) -> int:

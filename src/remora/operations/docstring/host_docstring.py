@@ -215,14 +215,21 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     )
 
 
-def related_texts(place: ToolTree, path: str) -> RelatedTexts:
+def related_texts(
+    place: ToolTree, path: str, classes: ExceptionClasses | None = None
+) -> RelatedTexts:
     """Return what the docstrings of a file and of the other files in its folder say."""
     own = _texts_of_content(place.read(path))
     return RelatedTexts(
         own=own[0] if own else FileTexts(),
         near=tuple(each[0] for each in _sibling_files(place, path)),
-        classes=ExceptionClasses(lambda: _python_files(place)),
+        classes=classes or exception_classes(place),
     )
+
+
+def exception_classes(place: ToolTree) -> ExceptionClasses:
+    """Return the exception classes of a project. Its files are read on first use."""
+    return ExceptionClasses(lambda: _python_files(place))
 
 
 def _python_files(place: ToolTree) -> Iterable[bytes]:
@@ -250,7 +257,7 @@ def _texts_of_file(place: ToolTree, path: str) -> _FileSummary | None:
         return None
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=4096)
 def _texts_of_content(content: bytes) -> _FileSummary | None:
     source = read_source("", content)
     if isinstance(source, Unreadable):

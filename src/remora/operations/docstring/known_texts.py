@@ -9,21 +9,21 @@ from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.mend import Mend, mend_of
 from remora.operations.docstring.new_section import has_room
 from remora.operations.docstring.parts import Describable, DocstringTexts
-from remora.operations.docstring.related_texts import RelatedTexts
+from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
 
 
 def known_texts(made_of: Describable, related: RelatedTexts) -> DocstringTexts:
     """Return the descriptions that the code or other docstrings of the project give."""
     return DocstringTexts(
         parameters={
-            each.name: text
+            each.name: known.text
             for each in made_of.parameters
-            if (text := related.parameter_text(each.name))
+            if (known := related.parameter_text(each.name)) is not None
         },
         attributes={
-            each.name: text
+            each.name: known.text
             for each in made_of.attributes
-            if (text := related.parameter_text(each.name))
+            if (known := related.parameter_text(each.name)) is not None
         },
         raises={each.name: _sentence(each.reason) for each in made_of.raises if each.reason},
     )
@@ -53,7 +53,11 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     made_of = describable_parts(found.node)
     known = known_texts(made_of, found.related)
     missing = [each.name for each in found.contradictions if each.code == "missing-parameter"]
-    parameters = {name: known.parameters[name] for name in missing if name in known.parameters}
+    parameters = {
+        name: known.parameters[name]
+        for name in missing
+        if name in known.parameters and _has_type(found, made_of, name)
+    }
     extra = [each.name for each in found.contradictions if each.code == "missing-exception"]
     raised = [each for each in made_of.raises if each.name.rpartition(".")[2] in extra]
     if not raised and _lacks_list(found, made_of):
@@ -65,6 +69,21 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
         raises = {}
     texts = DocstringTexts(parameters=parameters, raises=raises)
     return UpdatePlan(texts=texts, left=tuple(left), mend=mend_of(found, texts))
+
+
+def _has_type(found: DocumentedNode, made_of: Describable, name: str) -> bool:
+    """Return True if the type of a parameter is known, or the docstring's list has no types."""
+    if any(each.name == name and each.annotation for each in made_of.parameters):
+        return True
+    known = found.related.parameter_text(name)
+    if known is not None and known.type:
+        return True
+    if found.code is None:
+        return False
+    parsed = found.code.parsed
+    pattern = TYPE_PATTERNS[parsed.style or "google"]
+    items = (e for each in parsed.sections if each.kind == "parameters" for e in each.items)
+    return not any(pattern.match(parsed.lines[item.first]) for item in items)
 
 
 def _lacks_list(found: DocumentedNode, made_of: Describable) -> bool:

@@ -22,7 +22,8 @@ class Mend(msgspec.Struct, frozen=True, kw_only=True):
     `renames` maps documented parameters to their names in the signature. `removed` contains
     documented parameters that no longer exist. `replaced` contains a line, counted from 0, and the
     text on this line with its replacement. `parameters` and `raises` map parts that the docstring
-    leaves out to their descriptions.
+    leaves out to their descriptions. `types` maps parameters without annotation to the type that
+    other docstrings state.
     """
 
     renames: dict[str, str] = {}
@@ -30,6 +31,7 @@ class Mend(msgspec.Struct, frozen=True, kw_only=True):
     replaced: tuple[tuple[int, str, str], ...] = ()
     parameters: dict[str, str] = {}
     raises: dict[str, str] = {}
+    types: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self.renames or self.removed or self.replaced or self.parameters or self.raises)
@@ -64,6 +66,11 @@ def mend_of(
             name: escape(text)
             for name, text in texts.parameters.items()
             if text and name in missing - set(renames.values())
+        },
+        types={
+            name: known.type
+            for name in texts.parameters
+            if (known := found.related.parameter_text(name)) is not None and known.type
         },
         raises={
             name: escape(text)

@@ -45,9 +45,12 @@ def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[R
     `names` contains the parameter names, because no other names in the body are meaningful to
     callers. Parameters that are assigned in the body are left out.
     """
+    nodes = list(own_nodes(body))
+    if not any(isinstance(each, ast.Raise) for each in nodes):
+        return ()
     assigned = {
         each.id
-        for each in own_nodes(body)
+        for each in nodes
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store | ast.Del)
     }
     reasons: dict[str, list[str]] = {}

@@ -2,8 +2,7 @@
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -14,26 +13,34 @@ from remora.code.syntax.source import Source
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.exception_classes import ExceptionClasses
 from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.parts import ParsedDocstring
+from remora.operations.docstring.parts import Describable, ParsedDocstring, Style
 
 _LONGEST = 160
-_MIN_AGREEING = 3
 _MIN_WITH_SECTION = 3
 _NOT_A_COMMENT = re.compile(
     r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
 )
+_DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
+TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
+    "google": re.compile(r"\s*\*{0,2}\w+ ?\((.*?)\)\s*:"),
+    "numpy": re.compile(r"\s*\*{0,2}\w+ ?: ?(.+)"),
+    "rest": re.compile(r"\s*:\w+ (.+?) \w+:"),
+}
+"""Patterns of the first line of an entry that states a type."""
 _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNORECASE)
 
 
 class ParameterText(msgspec.Struct, frozen=True):
     """A description of a parameter in a docstring.
 
-    `owner` is the enclosing class, if there is one.
+    `type` is its documented type, which may be empty. `owner` is the enclosing class, if there is
+    one.
     """
 
     name: str
     text: str
     owner: str
+    type: str = ""
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,18 +101,21 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
         bases = [base for each in self.files for base in each.bases_of(self.owner)]
         return any((base, name) in each.methods for each in self.files for base in bases)
 
-    def parameter_text(self, name: str) -> str:
-        """Return the description that other docstrings give to a parameter of this name.
+    def parameter_text(self, name: str) -> ParameterText | None:
+        """Return the description on which the docstrings of a class, file or folder agree.
 
-        If at least two docstrings in the same class describe the parameter and they all agree, that
-        description is used. Otherwise, it is the description that most docstrings in the folder
-        use, if there is one.
+        At least two docstrings of the class or three of the file or folder must describe the
+        parameter. Descriptions that state a default are left out, because defaults differ.
         """
         found = [each for file in self.files for each in file.parameters if each.name == name]
-        of_class = [each.text for each in found if self.owner and each.owner == self.owner]
-        if len(of_class) > 1 and len(set(of_class)) == 1:
-            return of_class[0]
-        return _majority_text([each.text for each in found])
+        own = [each for each in self.own.parameters if each.name == name]
+        of_class = [each for each in own if self.owner and each.owner == self.owner]
+        for known, least in ((of_class, 2), (own, 3), (found, 3)):
+            if len(known) >= least:
+                texts = {each.text for each in known}
+                stated = _DEFAULT.search(known[0].text)
+                return known[0] if len(texts) == 1 and not stated else None
+        return None
 
 
 def collect_texts(source: Source) -> FileTexts:
@@ -124,9 +134,10 @@ def collect_texts(source: Source) -> FileTexts:
         if not text:
             continue
         parsed = parse_docstring(text)
+        made_of = describable_parts(node)
         parameters += _described(node, parsed, owner)
-        left_out += _left_out(node, parsed)
-        if not node.name.startswith("_") and describable_parts(node).raises:
+        left_out += _left_out(made_of, parsed)
+        if not node.name.startswith("_") and made_of.raises:
             raising += 1
             listed += any(section.kind == "raises" for section in parsed.sections)
     return FileTexts(
@@ -155,10 +166,13 @@ def _described(
     for section in parsed.sections:
         for item in section.items if section.kind in ("parameters", "attributes") else ():
             if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
-                yield from (ParameterText(name, item.text, owner) for name in item.names)
+                line = parsed.lines[item.first]
+                found = TYPE_PATTERNS[parsed.style or "google"].match(line)
+                kind = found[1].strip() if found and len(item.names) == 1 else ""
+                yield from (ParameterText(name, item.text, owner, kind) for name in item.names)
 
 
-def _left_out(node: DefinitionNode, parsed: ParsedDocstring) -> list[str]:
+def _left_out(made_of: Describable, parsed: ParsedDocstring) -> list[str]:
     listed = {
         name
         for section in parsed.sections
@@ -166,20 +180,8 @@ def _left_out(node: DefinitionNode, parsed: ParsedDocstring) -> list[str]:
         for item in section.items
         for name in item.names
     }
-    names = [each.name for each in describable_parts(node).parameters]
+    names = [each.name for each in made_of.parameters]
     return [name for name in names if name not in listed] if listed else []
-
-
-def _majority_text(texts: Iterable[str]) -> str:
-    """Return the most common text if it occurs at least three times and in 60% of cases.
-
-    Otherwise, return an empty string.
-    """
-    counts = Counter(texts)
-    best = counts.most_common(1)
-    if best and best[0][1] >= _MIN_AGREEING and 5 * best[0][1] >= 3 * counts.total():
-        return best[0][0]
-    return ""
 
 
 def comment_above(node: DefinitionNode | ast.Module, source: Source) -> str:

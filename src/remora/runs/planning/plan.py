@@ -105,7 +105,7 @@ def make_plan(
 ) -> Plan:
     """Return the plan of a run. Raises UsageError if the node glob matches no node."""
     nodes = [node for module in source.modules for node in module.nodes]
-    wanted = _wanted(nodes, selection)
+    wanted = selected_keys(nodes, selection)
     amounts: dict[str, Amount] = {}
     counting: set[str] = set()
     for agent, options in agents:
@@ -270,7 +270,8 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
     return found
 
 
-def _wanted(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
+def selected_keys(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
+    """Return the keys of the selected nodes. Raises UsageError if the glob matches no node."""
     keys = [node.key for node in nodes]
     if selection.node is not None:
         keys = list(match_nodes(keys, selection.node))

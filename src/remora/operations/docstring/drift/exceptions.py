@@ -23,8 +23,7 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     Only docstrings that list exceptions are compared. A method that a subclass may override can
     raise more than its body does, so exceptions are never missing from its body.
     """
-    documented = _documented(code)
-    function = code.function
+    documented, function = _documented(code), code.function
     if not documented or function is None or is_stub(function, code.body):
         return
     if not all(name[:1].isupper() and code.related.classes.is_known(name) for name in documented):
@@ -55,13 +54,11 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
 
 
 def _documented(code: DocumentedCode) -> dict[str, Item]:
-    return {
-        name: item
-        for section in code.parsed.sections
-        if section.kind == "raises"
-        for item in section.items
-        for name in item.names
-    }
+    """Return the documented exceptions, or nothing if an entry cannot be parsed."""
+    sections = [each for each in code.parsed.sections if each.kind == "raises"]
+    if not all(item.names for each in sections for item in each.items):
+        return {}
+    return {name: item for section in sections for item in section.items for name in item.names}
 
 
 def _is_never_raised(code: DocumentedCode, name: str) -> bool:
