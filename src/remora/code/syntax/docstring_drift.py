@@ -69,7 +69,13 @@ def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
     if is_stub(node, code):
         return DocstringDrift(unknown, undocumented)
     never, unlisted = _exception_drift(found, code)
+    if _is_method(node.args):  # an overriding method may return a result or raise
+        return DocstringDrift(unknown, undocumented, undocumented_exceptions=unlisted)
     return DocstringDrift(unknown, undocumented, _no_value(found, node, code), never, unlisted)
+
+
+def _is_method(args: ast.arguments) -> bool:
+    return [arg.arg for arg in (*args.posonlyargs, *args.args)][:1] in (["self"], ["cls"])
 
 
 def _parameter_drift(

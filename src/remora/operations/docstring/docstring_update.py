@@ -34,10 +34,11 @@ def updated_lines(
     """
     read = parse_docstring(inner)
     added = list(_places(read, made_of, mend.parameters))
+    homes = [section for _, section, _ in added]
     edits: list[_Edit] = []
     for section in read.sections:
         if section.kind == "parameters":
-            edits += _thinned(read, section, mend.removed)
+            edits += _thinned(read, section, mend.removed, keep=section in homes)
     edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
     for what, section, at in added:
         typed = what.annotation or mend.types.get(what.name)
@@ -86,10 +87,15 @@ def _whole(read: ParsedDocstring, section: Section) -> _Edit:
     return (first if alone else section.first, (last if alone else section.last) + 1, [])
 
 
-def _thinned(read: ParsedDocstring, section: Section, removed: frozenset[str]) -> Iterator[_Edit]:
-    """Yield the edits that delete the removed parts. A section that would be empty is deleted."""
+def _thinned(
+    read: ParsedDocstring, section: Section, removed: frozenset[str], *, keep: bool
+) -> Iterator[_Edit]:
+    """Yield the edits that delete the removed parts.
+
+    If the section would be empty, the whole section is deleted unless `keep` is true.
+    """
     hit = [item for item in section.items if removed.intersection(item.names)]
-    if hit and all(removed.issuperset(item.names) for item in section.items):
+    if hit and not keep and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
         return
     for item in hit:

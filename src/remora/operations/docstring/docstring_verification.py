@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from remora.errors import HostError
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.operations.docstring.mend import certain_renames
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.submission import Submission
@@ -17,7 +18,7 @@ _MARKUP = frozenset("`*'\"()[]{}:,.-")
 
 
 def documented(submission: Submission) -> str:
-    """Check that the node has a docstring that says more than the names and has no new errors."""
+    """Check that the node has a docstring, and that it does not contradict the code more."""
     before, after = _versions(submission)
     if after is None or after.text is None:
         return f"{submission.node_name} has no docstring"
@@ -26,8 +27,15 @@ def documented(submission: Submission) -> str:
     left -= Counter((each.code, each.name) for each in known)
     if left:
         return f"its docstring is outdated: {after.contradictions[0].message}"
-    is_new = before is None or before.text is None
-    if is_new and only_repeats_name(parse_docstring(after.text).summary, after):
+    return ""
+
+
+def says_more(submission: Submission) -> str:
+    """Check that the summary of a new docstring says more than the names of the signature."""
+    before, after = _versions(submission)
+    if after is None or after.text is None or (before is not None and before.text is not None):
+        return ""
+    if only_repeats_name(parse_docstring(after.text).summary, after):
         return "the summary of its docstring only repeats the name"
     return ""
 
@@ -66,17 +74,18 @@ def _node(submission: Submission, content: bytes | None) -> DocumentedNode | Non
 def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each part of the docstring that the code contradicts.
 
-    A whole entry is such a part only if its parameter does not exist and no subclass may override
-    the method.
+    A whole entry is such a part only if its parameter does not exist, is not just renamed, and no
+    subclass may override the method.
     """
     code = found.code
     if code is None:
         return
     lines = code.parsed.lines
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    removable = set[str]()
+    removable, renamed = set[str](), certain_renames(code, found.contradictions)
     for each in found.contradictions:
-        if each.code == "unknown-parameter" and not code.is_overridable:
+        is_unknown = each.code in ("unknown-parameter", "renamed-parameter")
+        if is_unknown and each.name not in renamed and not code.is_overridable:
             removable.add(each.name)
         for at in re.finditer(re.escape(each.old), lines[each.line]) if each.old else ():
             yield starts[each.line] + at.start(), starts[each.line] + at.end()

@@ -6,7 +6,7 @@ import msgspec
 
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.mend import Mend, mend_of
+from remora.operations.docstring.mend import Mend, mend_of, missing_parameters
 from remora.operations.docstring.new_section import has_room
 from remora.operations.docstring.parts import Describable, DocstringTexts
 from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
@@ -45,14 +45,15 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     """Plan the update of an existing docstring.
 
     Exceptions are added to a list of exceptions, or, if most docstrings of the project have such a
-    list, as a new list. A new list is never added in part.
+    list, as a new list. A new list is never added in part. Nothing is added to a list with an
+    exception that is never raised, because its entry may describe the raised one.
     """
     code = found.code
     if code is None:
         return UpdatePlan()
     made_of = describable_parts(found.node)
     known = known_texts(made_of, found.related)
-    missing = [each.name for each in found.contradictions if each.code == "missing-parameter"]
+    missing = missing_parameters(code, found.contradictions)
     parameters = {
         name: known.parameters[name]
         for name in missing
@@ -65,7 +66,9 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     raises = {each.name: known.raises[each.name] for each in raised if each.name in known.raises}
     left = [f"parameters.{name}" for name in missing if name not in parameters]
     left += [f"raises.{each.name}" for each in raised if each.name not in raises]
-    if len(raises) < len(raised) and not extra:
+    if any(each.code == "unraised-exception" for each in found.contradictions) or (
+        len(raises) < len(raised) and not extra
+    ):
         raises = {}
     texts = DocstringTexts(parameters=parameters, raises=raises)
     return UpdatePlan(texts=texts, left=tuple(left), mend=mend_of(found, texts))

@@ -1,18 +1,17 @@
 """Corrections of a docstring that follow from its code, without a writer."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
-from remora.code.syntax.effects import is_builtin_exception
 from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.drift.parameters import are_similar
 from remora.operations.docstring.parts import DocstringTexts, Item
 
 _WORD = re.compile(r"[a-z0-9]+")
+_UNKNOWN = ("unknown-parameter", "renamed-parameter")
 _ENDS_AFTER = re.compile(r"\s*(?:[.)\]]|$)")
 
 
@@ -42,34 +41,36 @@ def mend_of(
 ) -> Mend:
     """Return the certain changes to an existing docstring, and the descriptions in `texts`.
 
-    Only parts that the docstring does not describe are added. `escape` makes a description ready
-    for the docstring's literal.
+    Only parts that the docstring does not describe are added. An entry is removed only if its
+    parameter does not exist, and every parameter without an entry gets one, because the text may be
+    about that parameter. `escape` makes a description ready for the docstring's literal.
     """
     code = found.code
     if code is None:
         return Mend()
-    certain = _certain_mend(code, found.contradictions)
-    renames = certain.renames | {
+    findings = found.contradictions
+    renames = certain_renames(code, findings)
+    renames |= {
         each.old: texts.renames[each.old]
-        for each in found.contradictions
-        if each.code in ("unknown-parameter", "renamed-parameter") and each.old in texts.renames
+        for each in findings
+        if each.code in _UNKNOWN and each.old in texts.renames
     }
-    missing = {each.name for each in found.contradictions if each.code == "missing-parameter"}
+    missing = set(missing_parameters(code, findings)) - set(renames.values())
+    parameters = {name: text for name, text in texts.parameters.items() if text and name in missing}
+    replaced = tuple(_replaced(code, findings))
     sections = [each for each in code.parsed.sections if each.kind == "raises"]
     listed = {name for each in sections for item in each.items for name in item.names}
-    listed |= {new for _, _, new in certain.replaced}
-    return replace(
-        certain,
+    listed |= {new for _, _, new in replaced}
+    return Mend(
         renames=renames,
-        removed=certain.removed - set(renames),
-        parameters={
-            name: escape(text)
-            for name, text in texts.parameters.items()
-            if text and name in missing - set(renames.values())
-        },
+        removed=_removable(code, findings) - set(renames)
+        if missing == set(parameters)
+        else frozenset(),
+        replaced=replaced,
+        parameters={name: escape(text) for name, text in parameters.items()},
         types={
             name: known.type
-            for name in texts.parameters
+            for name in parameters
             if (known := found.related.parameter_text(name)) is not None and known.type
         },
         raises={
@@ -80,23 +81,33 @@ def mend_of(
     )
 
 
-def _certain_mend(code: DocumentedCode, findings: tuple[DriftFinding, ...]) -> Mend:
-    """Return the changes that the code leaves no doubt about.
+def missing_parameters(code: DocumentedCode, findings: Sequence[DriftFinding]) -> list[str]:
+    """Return the parameters without an entry, in the order of the findings."""
+    renames = certain_renames(code, findings)
+    return [
+        each.new or each.name
+        for each in findings
+        if each.code == "missing-parameter"
+        or (each.code == "renamed-parameter" and each.old not in renames)
+    ]
 
-    An entry is removed only if the signature contradicts it: its parameter does not exist, and no
-    parameter without an entry may be its new name. Nothing is removed from a method that a subclass
-    may override.
-    """
-    renames = {
+
+def certain_renames(code: DocumentedCode, findings: Sequence[DriftFinding]) -> dict[str, str]:
+    """Return the documented parameters that surely have another name now, with this name."""
+    return {
         each.old: each.new
         for each in findings
         if each.code == "renamed-parameter" and _is_certain(code, each)
     }
-    kinds = {each.code for each in findings}
-    removed = frozenset[str]()
-    if not code.is_overridable and not kinds & {"renamed-parameter", "missing-parameter"}:
-        removed = frozenset(each.name for each in findings if each.code == "unknown-parameter")
-    return Mend(renames=renames, removed=removed, replaced=tuple(_replaced(code, findings)))
+
+
+def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozenset[str]:
+    """Return the documented parameters that do not exist.
+
+    Nothing is removed from a method that a subclass may override.
+    """
+    unknown = frozenset(each.name for each in findings if each.code in _UNKNOWN)
+    return frozenset() if code.is_overridable else unknown
 
 
 def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
@@ -120,16 +131,13 @@ def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
 
 
 def _replaced(
-    code: DocumentedCode, findings: tuple[DriftFinding, ...]
+    code: DocumentedCode, findings: Sequence[DriftFinding]
 ) -> Iterator[tuple[int, str, str]]:
     for each in findings:
         line = code.parsed.lines[each.line]
         if each.code == "wrong-default":
             after = line.partition(each.old)[2]
             if line.count(each.old) == 1 and _ENDS_AFTER.match(after):
-                yield each.line, each.old, each.new
-        elif each.code == "wrong-exception":
-            if is_builtin_exception(each.old) and is_builtin_exception(each.new):
                 yield each.line, each.old, each.new
         elif each.code == "wrong-type" and len(re.findall(rf"\b{each.old}\b", line)) == 1:
             yield each.line, each.old, each.new

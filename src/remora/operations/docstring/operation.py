@@ -24,7 +24,11 @@ _MISSING, _OUTDATED = "missing docstring", "outdated docstring"
 def _load() -> Parts:
     from remora.operations.docstring.checks import docstrings_only
     from remora.operations.docstring.docstring_need import docstring_work, reported_contradictions
-    from remora.operations.docstring.docstring_verification import documented, keeps_text
+    from remora.operations.docstring.docstring_verification import (
+        documented,
+        keeps_text,
+        says_more,
+    )
     from remora.operations.docstring.host_docstring import docstring_plan, write_docstring
     from remora.tools.host_functions import HostFunction
 
@@ -35,6 +39,7 @@ def _load() -> Parts:
             "docstrings_only": docstrings_only,
             "documented": documented,
             "keeps_text": keeps_text,
+            "says_more": says_more,
         },
         host_functions=(
             HostFunction(function=docstring_plan),

@@ -31,22 +31,12 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     raised = [each.name.rpartition(".")[2] for each in raised_exceptions(code.body, ())]
     extra = [name for name in raised if not code.related.classes.is_covered(name, documented)]
     unraised = [name for name in documented if _is_never_raised(code, name)]
-    if len(extra) == len(unraised) == 1:
-        (old,), (new,) = unraised, extra
-        yield DriftFinding(
-            code="wrong-exception",
-            line=documented[old].first,
-            message=f"`{old}` is documented, but the code raises `{new}`",
-            name=old,
-            old=old,
-            new=new,
-        )
-        return
     last = max(item.last for item in documented.values())
+    others = f"; documented are {', '.join(f'`{name}`' for name in documented)}"
     for name in extra:
-        message = f"`{name}` is raised but not documented, although other exceptions are"
+        message = f"`{name}` is raised but not documented{others}"
         yield DriftFinding(code="missing-exception", line=last, message=message, name=name)
-    for name in unraised if not extra else ():
+    for name in unraised:
         message = f"`{name}` is documented but never raised"
         yield DriftFinding(
             code="unraised-exception", line=documented[name].first, message=message, name=name

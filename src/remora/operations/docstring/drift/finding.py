@@ -15,7 +15,6 @@ DriftCode = Literal[
     "missing-parameter",
     "wrong-default",
     "wrong-type",
-    "wrong-exception",
     "unraised-exception",
     "missing-exception",
     "no-result",
