@@ -81,13 +81,13 @@ def test_contradictions_are_reported_without_a_run(remora: Remora, shelf: Path) 
     done = remora(*report, cwd=shelf)
     assert done.code == 1, done.err
     assert done.out.splitlines() == [
-        "src/books.py:18: renamed-parameter Shelf.place: parameter `book_title` is documented but "
+        "src/books.py:17: renamed-parameter Shelf.place: parameter `book_title` is documented but "
         "does not exist; the signature has `book`",
-        "src/books.py:19: wrong-default Shelf.place: the default of `where` is documented as 3, "
+        "src/books.py:18: wrong-default Shelf.place: the default of `where` is documented as 3, "
         "but it is 0",
-        "src/books.py:28: wrong-default Shelf.__init__: the default of `where` is documented as 3, "
+        "src/books.py:27: wrong-default Shelf.__init__: the default of `where` is documented as 3, "
         "but it is 0",
-        "3 findings in 18 nodes: wrong-default 2, renamed-parameter 1",
+        "3 findings in 9 nodes: wrong-default 2, renamed-parameter 1",
     ]
     assert tree(shelf) == before
     found = remora(*report, "--node", "*:Shelf.place", "--json", cwd=shelf).document

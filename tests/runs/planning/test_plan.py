@@ -73,9 +73,10 @@ class TestNeeds:
         request = RunRequest(operations=("own",))
         plan = shop.plan(request)
         assert nodes(plan) == []
-        assert plan.left == {"own": {"needs a writer": 2}}
+        assert plan.left == {"own": {"needs a writer": 4}}
         with_writer = shop.plan(request, **{"model.base_url": "http://127.0.0.1:9/v1"})
-        assert nodes(with_writer) == ["pkg/c.py:__module__", "pkg/c.py:fine"]
+        assert len(with_writer.jobs) == 4
+        assert "pkg/c.py:fine" in nodes(with_writer)
 
     def test_a_docstring_that_is_outdated(self, shop: Desk) -> None:
         own_agent(shop, "docstring")
