@@ -36,7 +36,7 @@ def _compare(
     code: DocumentedCode, item: Item, name: str, default: ast.expr
 ) -> Iterator[DriftFinding]:
     value = _literal(ast.unparse(default))
-    if value is _NOTHING or value is None or value is ...:
+    if value is _NOTHING or value is None or value is ... or isinstance(value, bytes):
         return
     stated = [
         (line, found[1])

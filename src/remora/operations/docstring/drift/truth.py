@@ -100,7 +100,7 @@ def _claim(line: str, following: Sequence[str]) -> _Condition | None:
         and line.endswith(text)
     ):
         text += " " + following[0].strip().partition(".")[0]
-    text = _OTHERWISE.sub("", text).lower()
+    text = _OTHERWISE.sub("", re.sub(r"\([^)]*\)?", " ", text)).lower()
     if _COMPLEX.search(text):
         return None
     negations = len(_NEGATION.findall(text))
@@ -153,9 +153,11 @@ def _condition(test: ast.expr) -> _Condition | None:
         return None if name[:1].isupper() else _named(test.func)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         right = test.comparators[0]
-        is_value = isinstance(right, ast.Constant | ast.Attribute) or (
-            isinstance(right, ast.Name)
-            and (right.id[:1].isupper() or isinstance(test.ops[0], ast.In | ast.NotIn))
+        name = right.attr if isinstance(right, ast.Attribute) else getattr(right, "id", "")
+        is_value = (
+            isinstance(right, ast.Constant)
+            or name[:1].isupper()
+            or (bool(name) and isinstance(test.ops[0], ast.In | ast.NotIn))
         )
         found = _named(right) if is_value else None
         return found and found._replace(is_negative=isinstance(test.ops[0], _OPPOSITES))
