@@ -10,7 +10,6 @@ printed first, to be read.
 
 import ast
 import builtins
-import copy
 import random
 import re
 import sys
@@ -30,6 +29,12 @@ from remora.tools.tree import ToolTree
 SAMPLES = 40
 _NEW_NAMES = ("source", "handle", "amount", "target", "entry")
 _EXCEPTIONS = ("ValueError", "TypeError", "KeyError", "RuntimeError", "OSError")
+_MENTIONS = {
+    "a default is changed": re.compile("default", re.IGNORECASE),
+    "a raised exception is changed": re.compile(r"raise|exc", re.IGNORECASE),
+    "a returned truth value is inverted": re.compile(r"true|false|whether", re.IGNORECASE),
+}
+"""What a docstring mentions if an error can be planted, to save time."""
 _TRUE_IF = re.compile(r"\b(?:[Tt]rue|[Ff]alse)\b.{0,9}\b(?:if|when|iff)\b|\b[Ww]hether\b")
 
 Planted = tuple[ast.Module, set[str]]
@@ -124,7 +129,7 @@ def drop_parameter(found: DocumentedNode, tree: ast.Module, draw: random.Random)
         for field, value in ast.iter_fields(each):
             if isinstance(value, ast.Name) and value.id == chosen.arg:
                 setattr(each, field, ast.Constant(None))
-    return tree, {chosen.arg}
+    return tree, {chosen.arg, ""}  # the result may be None now
 
 
 def change_default(found: DocumentedNode, tree: ast.Module, draw: random.Random) -> Planted | None:
@@ -251,9 +256,11 @@ def _measure(functions: list[Place], plant: Any, draw: random.Random, name: str)
     for place in functions:
         if counts["planted"] == SAMPLES:
             break
-        tree = ast.parse(place.content)
         found = place.node(place.content)
-        planted = plant(found, copy.deepcopy(tree), draw)
+        if name in _MENTIONS and not _MENTIONS[name].search(found.text or ""):
+            continue
+        tree = ast.parse(place.content)
+        planted = plant(found, ast.parse(place.content), draw)
         if planted is None:
             continue
         try:
@@ -262,8 +269,10 @@ def _measure(functions: list[Place], plant: Any, draw: random.Random, name: str)
         except (HostError, RecursionError):
             continue
         counts["planted"] += 1
-        known = {(each.code, each.name) for each in before.contradictions}
-        new = [each for each in after.contradictions if (each.code, each.name) not in known]
+        known = {name for each in before.contradictions for name in (each.name, each.new)}
+        new = [
+            each for each in after.contradictions if not each.name or each.name not in known - {""}
+        ]
         right = [each for each in new if each.name in planted[1]]
         counts["new"] += len(new)
         counts["right"] += len(right)

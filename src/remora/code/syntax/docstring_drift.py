@@ -1,6 +1,7 @@
 """Differences between a docstring and the code it documents, reported only if they are certain."""
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,9 @@ RARELY_DOCUMENTED = frozenset(
         *("StopAsyncIteration", "StopIteration", "SystemExit"),
     )
 )
+
+
+_CAPITALISED = re.compile(r"[A-Z][a-z]+")
 
 
 class DocstringDrift(NamedTuple):
@@ -110,7 +114,7 @@ def _unknown_parameters(documented: frozenset[str], args: ast.arguments) -> froz
         return frozenset()
     missing = documented.difference(_parameter_names(args))
     # a capitalised word such as Note or Example may look like an item
-    return frozenset(name for name in missing if not name[0].isupper())
+    return frozenset(name for name in missing if not _CAPITALISED.fullmatch(name))
 
 
 def _parameter_names(args: ast.arguments) -> list[str]:

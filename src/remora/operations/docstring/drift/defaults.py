@@ -17,6 +17,7 @@ _END = r"(?=[,;)\]]|\.?\s*$|\.\s|\s*\(|\s-\s)"
 _STATED = re.compile(
     rf"\b[Dd]efaults?(?: value)?(?:\s*[:=]\s*|\s+(?:is|to|of|are|=|is set to)?\s*){_VALUE}{_END}"
 )
+_MARKED = re.compile(rf"{_VALUE} \((?:the )?default\)")
 _NOTHING = object()
 
 
@@ -38,21 +39,36 @@ def _compare(
     value = _literal(ast.unparse(default))
     if value is _NOTHING or value is None or value is ... or isinstance(value, bytes):
         return
-    stated = [
-        (line, found[1])
-        for line in range(item.first, item.last + 1)
-        for found in _STATED.finditer(code.parsed.lines[line])
-    ]
-    if len(stated) != 1:
+    stated = _stated(code, item)
+    if stated is None:
         return
-    line, text = stated[0]
+    line, text = stated
     if _agree(text, value) or text.strip("`*") == name:
         return
-    new = _spelled(text, default, value)
+    is_on_line = text in code.parsed.lines[line]
     message = f"the default of `{name}` is documented as {text}, but it is {ast.unparse(default)}"
     yield DriftFinding(
-        code="wrong-default", line=line, message=message, name=name, old=text, new=new
+        code="wrong-default",
+        line=line,
+        message=message,
+        name=name,
+        old=text if is_on_line else "",
+        new=_spelled(text, default, value) if is_on_line else "",
     )
+
+
+def _stated(code: DocumentedCode, item: Item) -> tuple[int, str] | None:
+    """Return the line and the text of the only default that an entry states, or None."""
+    lines = list(enumerate(code.parsed.lines))[item.first : item.last + 1]
+    whole = " ".join(line.strip() for _, line in lines)
+    for pattern in (_STATED, _MARKED):
+        found = pattern.findall(whole)
+        if len(found) == 1:
+            places = [number for number, line in lines if pattern.search(line)]
+            return (places or [item.first])[0], found[0]
+        if found:
+            return None
+    return None
 
 
 def _agree(text: str, value: Any) -> bool:

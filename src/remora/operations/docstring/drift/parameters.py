@@ -14,13 +14,7 @@ _MIN_SIMILARITY = 0.75
 _MIN_ABBREVIATION = 3
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
-_PLAIN_DECORATORS = frozenset(
-    (
-        *("staticmethod", "classmethod", "abstractmethod", "contextmanager", "property"),
-        *("asynccontextmanager", "cache", "lru_cache", "override", "final", "coroutine"),
-        *("cached_property", "setter", "abstractproperty"),
-    )
-)
+_CHANGES_SIGNATURE = re.compile(r"option|argument|param|inject|event|pass_|patch|given|wrap")
 
 
 def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
@@ -28,13 +22,14 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     drift = find_drift(code.node, code.text)
     if not drift.unknown_parameters and not drift.undocumented_parameters:
         return
+    is_open = code.function is not None and bool(code.function.args.kwarg)
     items, names = _items(code), _signature(code)
     spelled = {name.strip("_") for name in names}
     unknown = [
         name
         for name in items
-        if name in drift.unknown_parameters - _mentioned(code.body)
-        and name not in _TYPES
+        if (name in drift.unknown_parameters or (is_open and name not in names))
+        and name not in _mentioned(code.body) | _TYPES
         and name.strip("_") not in spelled
     ]
     if any(_is_opaque(each) for each in code.node.decorator_list):
@@ -42,6 +37,9 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     listed = {name.strip("_") for name in items}
     missing = [name for name in drift.undocumented_parameters if name.strip("_") not in listed]
     renamed = _renamed(list(items), unknown, missing, names)
+    if is_open:  # other names may be keywords
+        renamed = {old: new for old, new in renamed.items() if are_similar(old, new)}
+        unknown = list(renamed)
     for name in unknown:
         new = renamed.get(name, "")
         yield DriftFinding(
@@ -138,4 +136,5 @@ def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
 
 
 def _is_opaque(decorator: ast.expr) -> bool:
-    return unqualified_name(decorator) not in _PLAIN_DECORATORS
+    """Return True if a decorator may add parameters, judging by its name."""
+    return _CHANGES_SIGNATURE.search(unqualified_name(decorator).lower()) is not None
