@@ -253,11 +253,12 @@ def _row(name: str, counts: Counter[str]) -> str:
 
 def _measure(functions: list[Place], plant: Any, draw: random.Random, name: str) -> Counter[str]:
     counts: Counter[str] = Counter()
+    mention = _MENTIONS.get(name, re.compile(""))
     for place in functions:
         if counts["planted"] == SAMPLES:
             break
         found = place.node(place.content)
-        if name in _MENTIONS and not _MENTIONS[name].search(found.text or ""):
+        if not mention.search(found.text or ""):
             continue
         tree = ast.parse(place.content)
         planted = plant(found, ast.parse(place.content), draw)

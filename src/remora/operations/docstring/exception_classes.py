@@ -66,9 +66,6 @@ class ExceptionClasses:
             pending += [base for base in self._bases[current] - seen if base != "object"]
         return False
 
-    def is_known(self, name: str) -> bool:
-        return name in self._bases
-
 
 @lru_cache(maxsize=4096)
 def class_bases(content: bytes) -> Mapping[str, Sequence[str]]:

@@ -66,9 +66,11 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     raises = {each.name: known.raises[each.name] for each in raised if each.name in known.raises}
     left = [f"parameters.{name}" for name in missing if name not in parameters]
     left += [f"raises.{each.name}" for each in raised if each.name not in raises]
-    if any(each.code == "unraised-exception" for each in found.contradictions) or (
-        len(raises) < len(raised) and not extra
-    ):
+    listed = [e for each in code.parsed.sections if each.kind == "raises" for e in each.items]
+    is_new = not listed
+    if (is_new and len(raises) < len(raised)) or not all(item.names for item in listed):
+        raises = {}
+    if any(each.code == "unraised-exception" for each in found.contradictions):
         raises = {}
     texts = DocstringTexts(parameters=parameters, raises=raises)
     return UpdatePlan(texts=texts, left=tuple(left), mend=mend_of(found, texts))

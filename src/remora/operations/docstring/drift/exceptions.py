@@ -1,6 +1,7 @@
 """Documented exceptions that differ from the exceptions that the code raises."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from remora.code.syntax.docstring_drift import IMPLICIT_EXCEPTIONS
@@ -17,6 +18,9 @@ from remora.operations.docstring.parts import Item
 from remora.operations.docstring.raised_exceptions import raised_exceptions
 
 
+_NAMES_ONE = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b")
+
+
 def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     """Yield the exceptions of a docstring that the code does not raise, or raises in addition.
 
@@ -26,7 +30,7 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     documented, function = _documented(code), code.function
     if not documented or function is None or is_stub(function, code.body):
         return
-    if not all(name[:1].isupper() and code.related.classes.is_known(name) for name in documented):
+    if not all(name[:1].isupper() for name in documented):
         return
     raised = [each.name.rpartition(".")[2] for each in raised_exceptions(code.body, ())]
     extra = [name for name in raised if not code.related.classes.is_covered(name, documented)]
@@ -44,10 +48,12 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
 
 
 def _documented(code: DocumentedCode) -> dict[str, Item]:
-    """Return the documented exceptions, or nothing if an entry cannot be parsed."""
+    """Return the documented exceptions, or nothing if an entry may name others."""
     sections = [each for each in code.parsed.sections if each.kind == "raises"]
-    if not all(item.names for each in sections for item in each.items):
-        return {}
+    for each in (item for section in sections for item in section.items if not item.names):
+        if _NAMES_ONE.search(code.parsed.lines[each.first]):
+            return {}
+    return {}
     return {name: item for section in sections for item in section.items for name in item.names}
 
 
