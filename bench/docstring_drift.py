@@ -258,34 +258,27 @@ def _measure(functions: list[Place], plant: Any, draw: random.Random, name: str)
         if counts["planted"] == SAMPLES:
             break
         found = place.node(place.content)
-        if not mention.search(found.text or ""):
-            continue
-        tree = ast.parse(place.content)
-        planted = plant(found, ast.parse(place.content), draw)
-        if planted is None:
-            continue
-        try:
-            before = place.node(ast.unparse(tree).encode())
-            after = place.node(ast.unparse(planted[0]).encode())
-        except (HostError, RecursionError):
-            continue
-        counts["planted"] += 1
-        known = {name for each in before.contradictions for name in (each.name, each.new)}
-        new = [
-            each for each in after.contradictions if not each.name or each.name not in known - {""}
-        ]
-        right = [each for each in new if each.name in planted[1]]
-        counts["new"] += len(new)
-        counts["right"] += len(right)
-        counts["found"] += bool(right)
-        for each in new:
-            if each not in right:
-                print(f"wrong: {name}: {place.path} {place.qualname}: {each.message}")
-        if not right:
-            print(
-                f"not found: {name}: {place.root.name}/{place.path} {place.qualname}: {planted[1]}"
-            )
+        if mention.search(found.text or ""):
+            planted = plant(found, ast.parse(place.content), draw)
+            counts += _compare(place, planted, name) if planted is not None else Counter()
     return counts
+
+
+def _compare(place: Place, planted: Planted, name: str) -> Counter[str]:
+    try:
+        before = place.node(ast.unparse(ast.parse(place.content)).encode())
+        after = place.node(ast.unparse(planted[0]).encode())
+    except (HostError, RecursionError):
+        return Counter()
+    known = {each for old in before.contradictions for each in (old.name, old.new) if each}
+    new = [each for each in after.contradictions if each.name not in known]
+    right = [each for each in new if each.name in planted[1]]
+    for each in new:
+        if each not in right:
+            print(f"wrong: {name}: {place.path} {place.qualname}: {each.message}")
+    if not right:
+        print(f"not found: {name}: {place.root.name}/{place.path} {place.qualname}: {planted[1]}")
+    return Counter(planted=1, new=len(new), right=len(right), found=int(bool(right)))
 
 
 if __name__ == "__main__":

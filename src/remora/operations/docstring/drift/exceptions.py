@@ -17,7 +17,6 @@ from remora.operations.docstring.drift.finding import DocumentedCode, DriftFindi
 from remora.operations.docstring.parts import Item
 from remora.operations.docstring.raised_exceptions import raised_exceptions
 
-
 _NAMES_ONE = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 
 
@@ -53,7 +52,6 @@ def _documented(code: DocumentedCode) -> dict[str, Item]:
     for each in (item for section in sections for item in section.items if not item.names):
         if _NAMES_ONE.search(code.parsed.lines[each.first]):
             return {}
-    return {}
     return {name: item for section in sections for item in section.items for name in item.names}
 
 
