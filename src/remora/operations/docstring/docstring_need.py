@@ -10,6 +10,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.ids import NodeKey
 from remora.operations.base import NEEDS_WRITER, Amount, ReportedFinding
+from remora.operations.docstring.docstring_writer import write
 from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.host_docstring import (
     documented,
@@ -17,6 +18,7 @@ from remora.operations.docstring.host_docstring import (
     related_texts,
 )
 from remora.operations.docstring.known_texts import update_plan
+from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.tools.tree import ToolTree
 
@@ -43,11 +45,11 @@ def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str,
         if found is None:
             return 0
         plan = update_plan(found)
-        if plan.mend:
+        if plan.mend and _is_writable(found, plan.texts):
             return 1
         if plan.left:
             return 1 if can_write else NEEDS_WRITER
-        return _ONLY_A_PERSON if found.contradictions else 0
+        return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
 
     return amount
 
@@ -70,6 +72,15 @@ def reported_contradictions(
                     code=each.code,
                     message=each.message,
                 )
+
+
+def _is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
+    """Return True if the docstring's literal can be edited."""
+    try:
+        write(found, texts, DocstringFormat())
+    except HostError:
+        return False
+    return True
 
 
 class _Nodes:
