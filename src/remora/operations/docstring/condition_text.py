@@ -40,6 +40,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
+_UNSAYABLE = (ast.Set, ast.List, ast.Tuple, ast.Dict, ast.Compare, ast.BoolOp, ast.IfExp)
 _PREDICATES = {
     "startswith": ("starts with", "does not start with"),
     "endswith": ("ends with", "does not end with"),
@@ -130,7 +131,7 @@ def _compared(test: ast.Compare, names: Collection[str], *, negated: bool) -> st
     if isinstance(right, ast.Tuple | ast.List | ast.Set) and operator in (ast.In, ast.NotIn):
         return _one_of(left, right, names, negated=operator is ast.NotIn)
     first, second = code_text(left, names), _operand(right, names)
-    if not first or not second or isinstance(right, ast.Set | ast.List | ast.Tuple | ast.Dict):
+    if not first or not second or isinstance(left, _UNSAYABLE) or isinstance(right, _UNSAYABLE):
         return ""
     if second == "0" and operator in _ABOUT_ZERO:
         return _about_zero(left, first, operator, names)

@@ -72,7 +72,7 @@ def _check(found: DocumentedNode, content: bytes) -> None:
     """Raise HostError if the content has new contradictions, or more than a docstring changed."""
     now = find_documented(found.path, content, found.qualname, found.related)
     known = Counter((each.code, each.name) for each in found.contradictions)
-    if now.text is None or now.text == found.text:
+    if not (now.text or "").strip() or now.text == found.text:
         raise HostError("the docstring would not change")
     extra = Counter((each.code, each.name) for each in now.contradictions) - known
     if extra:

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.drift.parameters import are_similar
+from remora.operations.docstring.drift.parameters import are_similar, unlisted_parameters
 from remora.operations.docstring.parts import DocstringTexts, Item
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -55,7 +55,8 @@ def mend_of(
         for each in findings
         if each.code in _UNKNOWN and each.old in texts.renames
     }
-    missing = set(missing_parameters(code, findings)) - set(renames.values())
+    unlisted = set(unlisted_parameters(code)) - set(renames.values())
+    missing = unlisted & {*missing_parameters(code, findings)}
     parameters = {name: text for name, text in texts.parameters.items() if text and name in missing}
     replaced = tuple(_replaced(code, findings))
     sections = [each for each in code.parsed.sections if each.kind == "raises"]
@@ -64,7 +65,7 @@ def mend_of(
     return Mend(
         renames=renames,
         removed=_removable(code, findings) - set(renames)
-        if missing == set(parameters)
+        if unlisted == set(parameters)
         else frozenset(),
         replaced=replaced,
         parameters={name: escape(text) for name, text in parameters.items()},

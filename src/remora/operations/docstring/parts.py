@@ -81,7 +81,8 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     """Docstring conventions of a file: style, line width, quotes, and backticks for code.
 
     If `below` is true, multi-line text starts on the line below the opening quotes. `condition` is
-    how a description of an exception begins, and `period` is how a description ends.
+    how a description of an exception begins, `period` is how it ends, and `raises` is the name of
+    its field in reST.
     """
 
     style: Style = "google"
@@ -91,6 +92,7 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     tick: str = "`"
     condition: str = "If"
     period: str = "."
+    raises: str = "raises"
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):

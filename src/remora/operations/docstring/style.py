@@ -12,6 +12,7 @@ from remora.code.syntax.source import Source
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import DocstringFormat, Style
 
+_RAISES_FIELD = re.compile(r"^\s*:(raises?|except(?:ion)?) ", re.MULTILINE)
 _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)")
 
 
@@ -25,12 +26,14 @@ class StyleCounts:
         self.ticks: Counter[str] = Counter()
         self.conditions: Counter[str] = Counter()
         self.periods: Counter[str] = Counter()
+        self.raises: Counter[str] = Counter()
 
     def see(self, source: Source) -> None:
         for literal, text in _docstrings(source):
             parsed = parse_docstring(text)
             if parsed.style is not None:
                 self.styles[parsed.style] += 1
+            self.raises.update(_RAISES_FIELD.findall(text))
             for each in (e for s in parsed.sections if s.kind == "raises" for e in s.items):
                 if each.text:
                     self.conditions["if" if each.text[0].islower() else "If"] += 1
@@ -48,6 +51,7 @@ class StyleCounts:
         self.ticks += other.ticks
         self.conditions += other.conditions
         self.periods += other.periods
+        self.raises += other.raises
 
 
 def docstring_format(
@@ -65,6 +69,7 @@ def docstring_format(
         width=width,
         below=bool(_most([each.below for each in habits])),
         quotes=_most([each.quotes for each in habits]) or '"""',
+        raises=_most([each.raises for each in habits]) or "raises",
         condition=_most([each.conditions for each in habits]) or "If",
         period=_first([each.periods for each in habits], "."),
         tick=_most([each.ticks for each in habits]) or ("``" if chosen == "rest" else "`"),

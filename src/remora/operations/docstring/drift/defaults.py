@@ -37,8 +37,10 @@ def _compare(
     code: DocumentedCode, item: Item, name: str, default: ast.expr
 ) -> Iterator[DriftFinding]:
     value = _literal(ast.unparse(default))
-    if value is _NOTHING or value is None or value is ... or isinstance(value, bytes):
+    if value is _NOTHING or value is ... or isinstance(value, bytes):
         return
+    if not value and not isinstance(value, bool):
+        return  # the body may replace it, as in `x = x or 5`
     stated = _stated(code, item)
     if stated is None:
         return
@@ -108,16 +110,10 @@ def _literal(text: str) -> Any:
 
 
 def _defaults(code: DocumentedCode) -> dict[str, ast.expr]:
-    function = code.function or _constructor(code.node)
-    if function is None:
+    if code.signature is None:
         return {}
-    args = function.args
+    args = code.signature.args
     plain = [*args.posonlyargs, *args.args]
     pairs = zip(plain[len(plain) - len(args.defaults) :], args.defaults, strict=True)
     keyword = zip(args.kwonlyargs, args.kw_defaults, strict=True)
     return {arg.arg: default for arg, default in (*pairs, *keyword) if default is not None}
-
-
-def _constructor(node: ast.AST) -> ast.FunctionDef | None:
-    body = getattr(node, "body", [])
-    return next((e for e in body if isinstance(e, ast.FunctionDef) and e.name == "__init__"), None)

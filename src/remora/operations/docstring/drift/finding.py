@@ -61,6 +61,16 @@ class DocumentedCode(NamedTuple):
         return None if isinstance(self.node, ast.ClassDef) else self.node
 
     @property
+    def signature(self) -> FunctionNode | None:
+        """The function, or the constructor of the class, whose parameters are documented."""
+        constructors = (
+            each
+            for each in self.node.body
+            if isinstance(each, ast.FunctionDef) and each.name == "__init__"
+        )
+        return self.function or next(constructors, None)
+
+    @property
     def is_overridable(self) -> bool:
         """True for methods that a subclass may override, so that their body is not the contract."""
         return self.owner is not None and self.node.name not in ("__init__", "__new__")

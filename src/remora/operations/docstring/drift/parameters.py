@@ -22,8 +22,8 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     drift = find_drift(code.node, code.text)
     if not drift.unknown_parameters and not drift.undocumented_parameters:
         return
+    items, names = documented_parameters(code), _names(code)
     is_open = code.function is not None and bool(code.function.args.kwarg)
-    items, names = _items(code), _signature(code)
     spelled = {name.strip("_") for name in names}
     unknown = [
         name
@@ -34,8 +34,7 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     ]
     if any(_is_opaque(each) for each in code.node.decorator_list):
         unknown = []  # the decorator may add parameters
-    listed = {name.strip("_") for name in items}
-    missing = [name for name in drift.undocumented_parameters if name.strip("_") not in listed]
+    missing = unlisted_parameters(code)
     renamed = _renamed(list(items), unknown, missing, names)
     if is_open:  # other names may be keywords
         renamed = {old: new for old, new in renamed.items() if are_similar(old, new)}
@@ -53,7 +52,7 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         )
     last = max((item.last for item in items.values()), default=0)
     missing = [name for name in missing if name not in renamed.values()]
-    if 2 * len(missing) > len(items):
+    if code.function is None or 2 * len(missing) > len(items):
         return  # the list is not meant to be complete
     for name in missing:
         if not code.related.is_usually_left_out(name):
@@ -73,7 +72,8 @@ def are_similar(old: str, new: str) -> bool:
     return len(short) + _MIN_ABBREVIATION <= 12 and all(each in letters for each in short)
 
 
-def _items(code: DocumentedCode) -> dict[str, Item]:
+def documented_parameters(code: DocumentedCode) -> dict[str, Item]:
+    """Return the entries of the docstring's lists of parameters, by name."""
     return {
         name: item
         for section in code.parsed.sections
@@ -83,12 +83,21 @@ def _items(code: DocumentedCode) -> dict[str, Item]:
     }
 
 
-def _signature(code: DocumentedCode) -> list[str]:
-    function = code.function
-    if function is None:
+def unlisted_parameters(code: DocumentedCode) -> list[str]:
+    """Return the public parameters that a docstring's list leaves out."""
+    listed = {name.strip("_") for name in documented_parameters(code)}
+    return [
+        name for name in _names(code) if not name.startswith("_") and name.strip("_") not in listed
+    ]
+
+
+def _names(code: DocumentedCode) -> list[str]:
+    """Return the names of all parameters but the first one of a method."""
+    if code.signature is None:
         return []
-    args = function.args
-    return [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    args = code.signature.args
+    names = [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
 
 
 def _renamed(
