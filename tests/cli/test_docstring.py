@@ -1,4 +1,4 @@
-"""`analyze -o docstring` and what becomes of it, with the real embedded model."""
+"""`analyze -o docstring` and what becomes of it, without a model that can write."""
 
 import subprocess
 import sys
@@ -20,14 +20,22 @@ class Shelf:
             raise ValueError("nothing to take")
         self.books.remove(title)
 
-    def place(self, book):
+    def place(self, book, where=0):
         """Put a book on the shelf.
 
         Args:
-            book: The book.
-            where: Between which others.
+            book_title: The book.
+            where: Between which others. Defaults to 3.
         """
         self.books.append(book)
+
+    def __init__(self, books, where=0):
+        """Take the books.
+
+        Args:
+            books: All books.
+            where: Between which others. Defaults to 3.
+        """
 
     def frob(self):
         return 1
@@ -48,30 +56,45 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
     assert done.code == 0, done.err
     statuses = {job["node_id"]: job["status"] for job in done.document["jobs"]}
     assert statuses == {
-        "node:src/books.py:Shelf.take": "submitted",
+        "node:src/books.py:Shelf.__init__": "submitted",
         "node:src/books.py:Shelf.place": "submitted",
-        "node:src/books.py:Shelf.frob": "no_change",
     }
+    assert "not planned: docstring: 2 need a writer" in done.err
     assert tree(shelf) == before
     shown = remora("show", "last", cwd=shelf).out
-    assert "docstring added" in shown
-    assert "2 of 3 docstrings written: 1 added, 1 updated" in shown
-    assert "+        Raises:" in remora("diff", "last", "Shelf.take", cwd=shelf).out
+    assert "2 of 2 docstrings written: 2 updated" in shown
+    assert "+            book: The book.\n" in remora("diff", "last", "Shelf.place", cwd=shelf).out
 
-    again = remora("retry", "last", "Shelf.take", "--feedback", "shorter", cwd=shelf)
+    again = remora("retry", "last", "Shelf.place", "--feedback", "shorter", cwd=shelf)
     assert "the same change as before" in " ".join(again.out.split())
-    feedback = 'I would say "Take a book away" here'
-    words = ("retry", "last", "Shelf.take", "--feedback", feedback)
-    other = remora(*words, cwd=shelf)
-    assert other.code == 0
-    assert "the same" not in other.out
-    assert remora("reject", "last", "Shelf.place", cwd=shelf).code == 0
+    assert remora("reject", "last", "Shelf.__init__", cwd=shelf).code == 0
     assert remora("accept", "last", "--all", cwd=shelf).code == 0
     assert remora("trace", "verify", "--all", cwd=shelf).code == 0
     after = (shelf / "src/books.py").read_text()
-    assert '        """Take a book away.\n\n        Raises:\n            ValueError: ' in after
-    assert "where: Between which others." in after
+    assert after.count("where: Between which others. Defaults to 0.") == 1
     subprocess.run([sys.executable, "-c", "import books"], cwd=shelf / "src", check=True)
+
+
+def test_contradictions_are_reported_without_a_run(remora: Remora, shelf: Path) -> None:
+    before = tree(shelf)
+    report = ("analyze", "-o", "docstring", "--report-only")
+    done = remora(*report, cwd=shelf)
+    assert done.code == 1, done.err
+    assert done.out.splitlines() == [
+        "src/books.py:17: renamed-parameter Shelf.place: parameter `book_title` is documented but "
+        "does not exist; the signature has `book`",
+        "src/books.py:18: wrong-default Shelf.place: the default of `where` is documented as 3, "
+        "but it is 0",
+        "src/books.py:27: wrong-default Shelf.__init__: the default of `where` is documented as 3, "
+        "but it is 0",
+        "3 findings in 9 nodes: wrong-default 2, renamed-parameter 1",
+    ]
+    assert tree(shelf) == before
+    found = remora(*report, "--node", "*:Shelf.place", "--json", cwd=shelf).document
+    assert [each["code"] for each in found["findings"]] == ["renamed-parameter", "wrong-default"]
+    assert remora(*report, "--node", "*:Shelf.take", cwd=shelf).code == 0
+    refused = remora("analyze", "-o", "test", "--report-only", cwd=shelf)
+    assert (refused.code, "--report-only supports: docstring" in refused.err) == (2, True)
 
 
 def test_docstring_is_built_in(remora: Remora, project: Path) -> None:

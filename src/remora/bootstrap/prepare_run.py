@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from os.path import realpath
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
@@ -15,6 +17,7 @@ from remora.bootstrap.project_interpreter import python_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
+from remora.models.provider import used_provider
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
@@ -23,6 +26,7 @@ from remora.runs.planning.plan import (
     AgentWithOptions,
     Plan,
     Selection,
+    Source,
     make_plan,
     read_modules,
 )
@@ -58,18 +62,15 @@ def prepare(
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)
     try:
-        paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
-        selection = Selection(paths=paths, node=request.node, max_nodes=request.max_nodes)
         # files that could not be copied are included, so that they are reported
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
-        source = read_modules(base.folder, _included(looked_for, config.exclude), selection)
-        if request.changed is not None:
-            changed = changed_nodes(project.root, base.folder, request.changed or "HEAD", source)
-            selection = Selection(
-                paths=paths, node=request.node, max_nodes=request.max_nodes, changed=changed
-            )
+        source, selection = select_source(invocation, request, project, base.folder, looked_for)
+        can_write = used_provider(config.model, cache=invocation.folders.cache) == "openai"
         work = [
-            AgentWithOptions(agent, options_for(config, agent.definition.operation, request))
+            AgentWithOptions(
+                agent,
+                {**options_for(config, agent.definition.operation, request), "open": can_write},
+            )
             for agent in agents
         ]
         plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
@@ -87,6 +88,19 @@ def prepare(
         python=python,
         listeners=listeners_for(invocation, config),
     )
+
+
+def select_source(
+    invocation: Invocation, request: RunRequest, project: Project, tree: Path, files: Sequence[str]
+) -> tuple[Source, Selection]:
+    """Parse the requested files of a tree, and return them with the selection of nodes."""
+    paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
+    selection = Selection(paths=paths, node=request.node, max_nodes=request.max_nodes)
+    source = read_modules(tree, _included(files, project.config.exclude), selection)
+    if request.changed is not None:
+        changed = changed_nodes(project.root, tree, request.changed or "HEAD", source)
+        selection = replace(selection, changed=changed)
+    return source, selection
 
 
 def _refuse_whole_disk(root: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
-from remora.operations.docstring.docstring_writer import find_documented, write
+from remora.operations.docstring.docstring_writer import write
+from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
 from remora.operations.docstring.style import StyleCounts, docstring_format
 
@@ -262,9 +263,9 @@ def f(a, new):
 
 def test_rest_corrected() -> None:
     made = mended(REST_BEFORE + "    print(a)\n")
-    assert made == (
-        "def f(a, new):\n    '''Do it.\n\n    :param int a: First.\n    :param new: New one.\n"
-        "    '''\n    print(a)\n"
+    described = "    :param gone: Was here\n        for long.\n    :type gone: str\n"
+    assert made == REST_BEFORE.lstrip().replace(described, "    :param new: New one.\n") + (
+        "    print(a)\n"
     )
 
 
@@ -282,7 +283,7 @@ def test_what_is_raised_is_added_where_others_are_listed() -> None:
             Raises:
                 TypeError: If odd.
             """
-            if a:
+            if check(a):
                 raise KeyError(a)
     '''
     made = mended(source, DocstringTexts(raises={"KeyError": "If `a`."}))

@@ -9,7 +9,7 @@ from remora.bootstrap.prepare_run import prepare, too_many
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import escape_path
-from remora.operations.docstring.docstring_need import needs_docstring
+from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.test import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
 from remora.runs.planning.run_request import RunRequest
@@ -70,13 +70,17 @@ class TestNeeds:
 
     def test_a_docstring_that_is_missing(self, shop: Desk) -> None:
         own_agent(shop, "docstring")
-        plan = shop.plan(RunRequest(operations=("own",)))
-        assert "a.py:load" not in nodes(plan)
-        assert "pkg/c.py:fine" in nodes(plan)
+        request = RunRequest(operations=("own",))
+        plan = shop.plan(request)
+        assert nodes(plan) == []
+        assert plan.left == {"own": {"needs a writer": 4}}
+        with_writer = shop.plan(request, **{"model.base_url": "http://127.0.0.1:9/v1"})
+        assert len(with_writer.jobs) == 4
+        assert "pkg/c.py:fine" in nodes(with_writer)
 
     def test_a_docstring_that_is_outdated(self, shop: Desk) -> None:
         own_agent(shop, "docstring")
-        shop.write({"a.py": 'def _f(a):\n    """Do.\n\n    :param b: Gone.\n    """\n'})
+        shop.write({"a.py": 'def _f(to):\n    """Do.\n\n    :param to_file: Gone.\n    """\n'})
         assert "a.py:_f" in nodes(shop.plan(RunRequest(operations=("own",))))
 
     @pytest.mark.parametrize("source", NEEDS_NONE)
@@ -285,11 +289,13 @@ class TestUnreadable:
         def fails(module: Module, node: Node) -> bool:
             if module.path == "a.py":
                 raise RecursionError("too deep")
-            return needs_docstring(module, node)
+            return lacks_docstring(module, node)
 
-        monkeypatch.setattr("remora.operations.docstring.docstring_need.needs_docstring", fails)
+        need = "remora.operations.docstring.docstring_need.lacks_docstring"
+        monkeypatch.setattr(need, fails)
+        shop.write({"a.py": "def f(): pass\n"})
         plan = shop.plan(RunRequest(operations=("docstring",)))
-        assert nodes(plan) == ["pkg/c.py:fine"]
+        assert plan.left == {"docstring": {"needs a writer": 1}}
         (told,) = plan.unreadable
         assert told["path"] == "a.py"
         assert "a fault in Remora: RecursionError: too deep (test_plan.py:" in told["detail"]

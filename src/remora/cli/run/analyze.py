@@ -26,6 +26,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
         "remora analyze --changed=main --unsafe-fixes",
         "remora analyze --node 'shop/*:load_*' --model http://127.0.0.1:8080/v1",
         "remora analyze --dry-run --json",
+        "remora analyze -o docstring --report-only",
         "remora analyze --resume last",
     ),
 )
@@ -64,6 +65,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and exit.")
 @click.option(
+    "--report-only", is_flag=True,
+    help="Print findings without a run; exit code 1 if there are any. [docstring]",
+)  # fmt: skip
+@click.option(
     "--resume", type=RUN, metavar="RUN",
     help="Resume an interrupted run.",
 )  # fmt: skip
@@ -78,6 +83,7 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     allow_unsandboxed: bool,
     max_time: float | None,
     dry_run: bool,
+    report_only: bool,
     resume: str | None,
     trust_run: bool,
     **asked: Any,
@@ -90,16 +96,19 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     except --model, --concurrency and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.bootstrap.api_arguments import run_flags
+    from remora.cli.run.print_findings import print_findings
     from remora.cli.run.resume import check_options, resume_run
     from remora.cli.run.start_run import start_run
     from remora.runs.planning.run_request import RunRequest
 
     flags = run_flags(model, allow_unsandboxed, asked["concurrency"])
     if resume is not None:
-        check_options({**asked, "dry_run": dry_run})
+        check_options({**asked, "dry_run": dry_run, "report_only": report_only})
         return resume_run(options, resume, flags, model=model, trusted=trust_run, max_time=max_time)
     if trust_run:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
+    if report_only:
+        return print_findings(options, RunRequest(**asked), flags)
     return start_run(
         options, RunRequest(**asked), flags, model=model, max_time=max_time, dry_run=dry_run
     )

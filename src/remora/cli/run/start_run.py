@@ -14,7 +14,13 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
 from remora.cli.run.foreground_run import print_isolation, print_run_results
-from remora.cli.views.plan_view import jobs_by_file, plan_lines, plan_size, time_estimate
+from remora.cli.views.plan_view import (
+    jobs_by_file,
+    left_lines,
+    plan_lines,
+    plan_size,
+    time_estimate,
+)
 from remora.cli.views.progress import run_progress
 from remora.errors import UsageError
 from remora.models.no_model import NoModel
@@ -87,6 +93,8 @@ def _announce(
 ) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {_estimate(invocation, prepared)}")
+    for line in left_lines(prepared.plan):
+        note(options, line)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     note(options, f"run {prepared.run_id}, {used}")
     root = prepared.project.root

@@ -1,6 +1,7 @@
 """Differences between a docstring and the code it documents, reported only if they are certain."""
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from remora.code.syntax.effects import (
 )
 
 # any operator, attribute or index may raise these
-_IMPLICIT_EXCEPTIONS = frozenset(
+IMPLICIT_EXCEPTIONS = frozenset(
     (
         *("ArithmeticError", "AttributeError", "BaseException", "Exception", "IndexError"),
         *("KeyError", "KeyboardInterrupt", "LookupError", "MemoryError", "NameError"),
@@ -33,6 +34,9 @@ RARELY_DOCUMENTED = frozenset(
         *("StopAsyncIteration", "StopIteration", "SystemExit"),
     )
 )
+
+
+_CAPITALISED = re.compile(r"[A-Z][a-z]+")
 
 
 class DocstringDrift(NamedTuple):
@@ -69,7 +73,13 @@ def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
     if is_stub(node, code):
         return DocstringDrift(unknown, undocumented)
     never, unlisted = _exception_drift(found, code)
+    if _is_method(node.args):  # an overriding method may return a result or raise
+        return DocstringDrift(unknown, undocumented, undocumented_exceptions=unlisted)
     return DocstringDrift(unknown, undocumented, _no_value(found, node, code), never, unlisted)
+
+
+def _is_method(args: ast.arguments) -> bool:
+    return [arg.arg for arg in (*args.posonlyargs, *args.args)][:1] in (["self"], ["cls"])
 
 
 def _parameter_drift(
@@ -104,7 +114,7 @@ def _unknown_parameters(documented: frozenset[str], args: ast.arguments) -> froz
         return frozenset()
     missing = documented.difference(_parameter_names(args))
     # a capitalised word such as Note or Example may look like an item
-    return frozenset(name for name in missing if not name[0].isupper())
+    return frozenset(name for name in missing if not _CAPITALISED.fullmatch(name))
 
 
 def _parameter_names(args: ast.arguments) -> list[str]:
@@ -143,7 +153,7 @@ def _exception_drift(
 def _never_raised(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
     if raised.unnamed:
         return frozenset()
-    candidates = documented - _IMPLICIT_EXCEPTIONS
+    candidates = documented - IMPLICIT_EXCEPTIONS
     return frozenset(
         base for base in candidates if not any(may_be_subclass(name, base) for name in raised.names)
     )

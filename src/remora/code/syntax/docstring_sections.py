@@ -40,6 +40,7 @@ _NAMES = rf"({_NAME}(?: *, *{_NAME})*)"
 GOOGLE_ITEM = re.compile(rf" *{_NAMES} *(?:\(.*\)?)? *:(?: .*)?")
 NUMPY_ITEM = re.compile(rf" *{_NAMES} *(?::.*)?")
 _RAISED = re.compile(r"[ `~:]*(?:exc:|class:|py:exc:)?[`~]*([\w.]+)`? *(?::.*)?")
+_FIELD_PARAMETER = re.compile(r"(?:.*[\s\])])?[`'\"*]*(\w+)[`'\"]*(?:\s*\(.*\))?\s*")
 _WORD = re.compile(r"\w+")
 _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
@@ -120,8 +121,7 @@ def _rest_entries(line: str) -> Iterator[_Entry]:
     if kind in ("returns", "yields"):
         yield (kind, field[3])
     elif kind == "parameters":
-        # the name may follow a type
-        yield (kind, bare_name(field[2].split()[-1]) if field[2].strip() else None)
+        yield (kind, field_parameter(field[2]))
     else:
         for name in field[2].split(","):
             yield (kind, documented_exception(name))
@@ -178,6 +178,15 @@ def _list_items(kind: SectionKind, block: Iterator[str], item: re.Pattern[str]) 
             yield (kind, None)
         else:
             yield from ((kind, bare_name(name)) for name in names[1].split(","))
+
+
+def field_parameter(text: str) -> str | None:
+    """Return the name in `name`, `type name` or `name (type)`.
+
+    Return None if there is no name, or if it has other characters, as in `:param item<n>:`.
+    """
+    found = _FIELD_PARAMETER.fullmatch(text.replace("\\", ""))
+    return found[1] if found else None
 
 
 def bare_name(name: str) -> str | None:

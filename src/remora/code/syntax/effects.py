@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remora.code.syntax.definitions import BLOCK_FIELDS, DEFINITIONS, DefinitionNode
@@ -77,6 +77,11 @@ def may_be_subclass(name: str, base: str) -> bool:
 
 def is_builtin_exception(name: str) -> bool:
     return name in _BUILTIN_EXCEPTIONS
+
+
+def builtin_exceptions() -> Mapping[str, type[BaseException]]:
+    """Return the built-in exceptions by name."""
+    return _BUILTIN_EXCEPTIONS
 
 
 def returns_or_yields(body: Sequence[ast.stmt]) -> bool:

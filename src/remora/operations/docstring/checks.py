@@ -7,8 +7,6 @@ from functools import lru_cache
 from hashlib import sha256
 
 from remora.code.syntax.definitions import find_definitions
-from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, find_node
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.ids import MODULE, NodeKey, escape_path, node_key
@@ -25,16 +23,6 @@ def docstrings_only(submission: Submission) -> str:
         if kept is None or kept != tree_without_docstring(path, after, key):
             return f"{path}: more than the docstring of {submission.node_name} changed"
     return ""
-
-
-def documented(submission: Submission) -> str:
-    """Check that the node has a docstring that is not outdated."""
-    _, after = submission.files.get(submission.path, (None, None))
-    module = parse_module(submission.path, after) if after is not None else None
-    node = find_node(module, submission.node_id) if isinstance(module, Module) else None
-    if node is None or node.docstring is None:
-        return f"{submission.node_name} has no docstring"
-    return "its docstring is outdated" if node.docstring_outdated else ""
 
 
 TreeAndComments = tuple[str, tuple[str, ...]]

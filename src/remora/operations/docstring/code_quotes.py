@@ -9,18 +9,6 @@ _LONGEST = 56
 _PRIVATE = re.compile(r"(?<![A-Za-z0-9_])_\w*[A-Za-z]|\.__\w+")
 _UNFIT = re.compile(r"[\\`]|super\(|\"\"\"|'''")
 _BUILTIN = frozenset(vars(builtins)) | {"self", "cls"}
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
 
 
 def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
@@ -54,15 +42,6 @@ def _is_known(node: ast.AST, names: Collection[str]) -> bool:
         for each in inner
         if isinstance(each, ast.Name)
     )
-
-
-def negate(test: ast.expr) -> ast.expr:
-    """Return the negation of a condition in its simplest form."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return test.operand
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return ast.Compare(test.left, [_OPPOSITE[type(test.ops[0])]()], test.comparators)
-    return ast.UnaryOp(ast.Not(), test)
 
 
 def message_text(raised: ast.expr | None, names: Collection[str]) -> str:

@@ -1,25 +1,113 @@
-"""Nodes with a missing or outdated docstring."""
+"""Nodes whose docstring can be written or corrected, and the contradictions of all docstrings."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.nodes import Module, Node
+from remora.errors import HostError
 from remora.ids import NodeKey
+from remora.operations.base import NEEDS_WRITER, Amount, ReportedFinding
+from remora.operations.docstring.docstring_writer import write
+from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.docstring.host_docstring import (
+    documented,
+    exception_classes,
+    related_texts,
+)
+from remora.operations.docstring.known_texts import update_plan
+from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
+from remora.operations.docstring.related_texts import RelatedTexts
+from remora.tools.tree import ToolTree
 
 _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
+_ONLY_A_PERSON = "contradicts the code, which only a person can correct"
 _WORD = re.compile(r"\w+")
 _REPEAT = re.compile(r"#\d+$")
 
 
-def needs_docstring(module: Module, node: Node) -> bool:
-    """Return True if the docstring is missing or outdated."""
-    if node.docstring is not None:
-        return node.docstring_outdated
-    if is_test(module.path):
+def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
+    """Return a function that returns 1 for nodes with work that the agent can do.
+
+    A missing docstring needs a writer, so it is work only if the option `open` is True.
+    """
+    nodes, can_write = _Nodes(tree), bool(options.get("open"))
+
+    def amount(module: Module, node: Node) -> int | str:
+        if node.docstring is None:
+            return (1 if can_write else NEEDS_WRITER) if lacks_docstring(module, node) else 0
+        found = nodes.find(module, node)
+        if found is None:
+            return 0
+        plan = update_plan(found)
+        if plan.mend and _is_writable(found, plan.texts):
+            return 1
+        if plan.left:
+            return 1 if can_write else NEEDS_WRITER
+        return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
+
+    return amount
+
+
+def reported_contradictions(
+    tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]
+) -> Iterator[ReportedFinding]:
+    """Yield all contradictions between docstrings and code."""
+    nodes = _Nodes(tree)
+    for module in modules:
+        for node in module.nodes:
+            found = None if node.skip else nodes.find(module, node)
+            if found is None:
+                continue
+            for each in found.contradictions:
+                yield ReportedFinding(
+                    path=module.path,
+                    line=found.docstring_line + each.line,
+                    node_id=node.key,
+                    code=each.code,
+                    message=each.message,
+                )
+
+
+def _is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
+    """Return True if the docstring's literal can be edited."""
+    try:
+        write(found, texts, DocstringFormat())
+    except HostError:
+        return False
+    return True
+
+
+class _Nodes:
+    """Finds the documented nodes of a tree. The related texts of a file are read once."""
+
+    def __init__(self, tree: Path) -> None:
+        self._place = ToolTree(tree)
+        self._path = ""
+        self._related = RelatedTexts()
+        self._classes = exception_classes(self._place)
+
+    def find(self, module: Module, node: Node) -> DocumentedNode | None:
+        """Return a node with its docstring, or None if it has none or its file is unreadable."""
+        if node.docstring is None or node.node_type == "module":
+            return None
+        try:
+            if self._path != module.path:
+                self._related = related_texts(self._place, module.path, self._classes)
+                self._path = module.path
+            return documented(self._place, module.path, node.qualname, self._related)
+        except HostError:  # such as a file that is too large
+            return None
+
+
+def lacks_docstring(module: Module, node: Node) -> bool:
+    """Return True if the node has no docstring but should have one."""
+    if node.docstring is not None or is_test(module.path):
         return False
     by_key = {each.key: each for each in module.nodes}
     if node.node_type == "module":

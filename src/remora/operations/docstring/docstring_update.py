@@ -1,16 +1,18 @@
 """Update of an outdated docstring. Text that is still correct is kept."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from remora.code.syntax.docstring_drift import DocstringDrift
+from msgspec.structs import replace
+
 from remora.code.syntax.docstring_sections import indent_of
 from remora.operations.docstring.layout import item_lines
+from remora.operations.docstring.mend import Mend
+from remora.operations.docstring.new_section import new_section
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import (
     Describable,
     DocstringFormat,
-    DocstringTexts,
     Item,
     Kind,
     Parameter,
@@ -24,35 +26,50 @@ _Edit = tuple[int, int, list[str]]
 
 
 def updated_lines(
-    inner: str,
-    made_of: Describable,
-    other: DocstringDrift,
-    texts: DocstringTexts,
-    manner: DocstringFormat,
+    inner: str, made_of: Describable, mend: Mend, manner: DocstringFormat, margin: str
 ) -> list[str]:
-    """Return the lines between the quotes, without outdated parts and with new parts added."""
+    """Return the lines between the quotes with all changes of `mend`.
+
+    `margin` is the indentation of the docstring.
+    """
     read = parse_docstring(inner)
-    renamed = {old: new for old, new in texts.renames.items() if old in other.unknown_parameters}
-    lost = other.unknown_parameters - set(renamed)
-    fresh = [name for name in other.undocumented_parameters if name not in renamed.values()]
-    added = list(_places(read, made_of, fresh))
+    added = list(_places(read, made_of, mend.parameters))
     homes = [section for _, section, _ in added]
     edits: list[_Edit] = []
     for section in read.sections:
-        if section.kind in ("returns", "yields") and other.no_value:
-            edits.append(_whole(read, section))
-        elif section.kind == "parameters":
-            edits += _thinned(read, section, lost, keep=section in homes)
-            edits += _renamed(read, section, renamed)
-        elif section.kind == "raises":
-            edits += _thinned(
-                read, section, other.never_raised, keep=bool(other.undocumented_exceptions)
-            )
+        if section.kind == "parameters":
+            edits += _thinned(read, section, mend.removed, keep=section in homes)
+    edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
     for what, section, at in added:
-        entry = what, texts.parameters.get(what.name, "")
+        typed = what.annotation or mend.types.get(what.name)
+        entry = replace(what, annotation=typed), mend.parameters[what.name]
         edits.append((at, at, _like(read, section, "parameters", entry, manner)))
-    edits += _added_raises(read, sorted(other.undocumented_exceptions), texts, manner)
+    edits += _added_raises(read, made_of, mend.raises, manner, margin)
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
+
+
+def _replaced(read: ParsedDocstring, mend: Mend) -> dict[int, str]:
+    """Return the new text of each line on which a word is replaced."""
+    found: dict[int, str] = {}
+    items = (item for each in read.sections if each.kind == "parameters" for item in each.items)
+    for item in items:
+        for old, new in mend.renames.items():
+            if old in item.names:
+                line = found.get(item.first, read.lines[item.first])
+                found[item.first] = _renamed(line, old, new)
+    for number, old, new in mend.replaced:
+        line = found.get(number, read.lines[number])
+        at = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", line)
+        found[number] = f"{line[: at.start()]}{new}{line[at.end() :]}" if at else line
+    return found
+
+
+def _renamed(line: str, old: str, new: str) -> str:
+    """Replace the name of an entry, which may follow a field name and a type."""
+    field = re.match(rf"(\s*:\w+\s[^:]*?)\b{re.escape(old)}\b(?=[^:\w]*:)", line)
+    if field is not None:
+        return f"{field[1]}{new}{line[field.end() :]}"
+    return re.sub(rf"\b{re.escape(old)}\b", new, line, count=1)
 
 
 def _whole(read: ParsedDocstring, section: Section) -> _Edit:
@@ -83,10 +100,19 @@ def _thinned(
         return
     for item in hit:
         if removed.issuperset(item.names):
-            yield item.first, _end(section, item), []
+            yield _start(read, section, item), _end(section, item), []
         else:
             kept = [name for name in item.names if name not in removed]
             yield item.first, item.first + 1, [_with_names(read.lines[item.first], kept)]
+
+
+def _start(read: ParsedDocstring, section: Section, item: Item) -> int:
+    """Return the line of an item, or of the blank lines before it if it is the last item."""
+    first = item.first
+    if item.last == section.last:
+        while first > section.first and not read.lines[first - 1].strip():
+            first -= 1
+    return first
 
 
 def _end(section: Section, item: Item) -> int:
@@ -104,18 +130,8 @@ def _with_names(line: str, kept: Sequence[str]) -> str:
     return f"{margin}{', '.join(left)}{space}{colon}{rest}"
 
 
-def _renamed(read: ParsedDocstring, section: Section, names: dict[str, str]) -> Iterator[_Edit]:
-    for item in section.items:
-        line = read.lines[item.first]
-        for old, new in names.items():
-            if old in item.names:
-                line = re.sub(rf"\b{re.escape(old)}\b", new, line, count=1)
-        if line != read.lines[item.first]:
-            yield item.first, item.first + 1, [line]
-
-
 def _places(
-    read: ParsedDocstring, made_of: Describable, fresh: Sequence[str]
+    read: ParsedDocstring, made_of: Describable, fresh: Collection[str]
 ) -> Iterator[tuple[Parameter, Section, int]]:
     """Yield each new parameter with its section and the number of the line to insert it before."""
     sections = [each for each in read.sections if each.kind == "parameters"]
@@ -130,13 +146,25 @@ def _places(
 
 
 def _added_raises(
-    read: ParsedDocstring, names: Sequence[str], texts: DocstringTexts, manner: DocstringFormat
+    read: ParsedDocstring,
+    made_of: Describable,
+    texts: Mapping[str, str],
+    manner: DocstringFormat,
+    margin: str,
 ) -> Iterator[_Edit]:
+    """Yield the edits that add exceptions to the existing section, or a new section."""
+    entries = [
+        (Parameter(each.name.rpartition(".")[2]), texts[each.name])
+        for each in made_of.raises
+        if each.name in texts
+    ]
     sections = [each for each in read.sections if each.kind == "raises"]
-    for name in names if sections else ():
-        entry = Parameter(name), texts.raises.get(name, "")
+    for entry in entries if sections else ():
         at = sections[-1].last + 1
         yield at, at, _like(read, sections[-1], "raises", entry, manner)
+    if entries and not sections:
+        style: Style = read.style or manner.style
+        yield new_section(read, "raises", entries, replace(manner, style=style), margin)
 
 
 def _like(
@@ -161,6 +189,9 @@ def _like(
             f"{what.name} ({what.annotation})" if what.annotation else what.name, what.kind
         )
         lines = item_lines(kind, (typed, text), own, margin)
+    if style == "rest":  # fields may be spelled `:raise NAME:` or `:arg NAME:`
+        field = re.match(r"\s*(:\w+)", sample)
+        lines[0] = re.sub(r":\w+", field[1], lines[0], count=1) if field else lines[0]
     spaced = len(section.items) > 1 and section.items[1].first > section.items[0].last + 1
     return ["", *lines] if spaced else lines
 

@@ -1,9 +1,9 @@
 """Host functions of the docstring agent, which plan and write docstrings."""
 
+import dataclasses
 import functools
 import re
-from collections.abc import Iterator
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -11,18 +11,12 @@ from msgspec.structs import replace
 
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.docstring.derived_text import (
-    describe_parts,
-    inherits_docstring,
-    suggested_summaries,
-)
 from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.docstring_writer import (
-    DocumentedNode,
-    find_documented,
-    undescribed_parts,
-    write,
-)
+from remora.operations.docstring.docstring_writer import write
+from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.operations.docstring.exception_classes import ExceptionClasses
+from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
+from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parts import (
     STYLES,
     Describable,
@@ -30,7 +24,12 @@ from remora.operations.docstring.parts import (
     DocstringTexts,
     Style,
 )
-from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
+from remora.operations.docstring.related_texts import (
+    FileTexts,
+    RelatedTexts,
+    collect_texts,
+    comment_above,
+)
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import Finding, check_text
@@ -39,10 +38,8 @@ from remora.tools.tree import ToolTree
 
 TEXT_LIMIT = 240
 _MAX_SIBLINGS = 40
-_MIN_SIMILARITY = 0.75
-_CALLERS = 5
+_MAX_FILES = 2000
 _QUOTES = len('""""""')
-_WORD = re.compile(r"[a-z]+|[0-9]+")
 _INLINE_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
@@ -51,67 +48,77 @@ def docstring_plan(
     path: str,
     node: str,
     style: str | None = None,
-    callers: list[str] | None = None,
+    callers: list[str] | None = None,  # noqa: ARG001 (scripts of earlier versions pass it)
 ) -> dict[str, Any]:
-    """Return what is missing from a node's docstring and what the code suggests.
+    """Return what is missing from a node's docstring and what the code states.
 
-    `node` is a qualname, and `callers` contains the paths of files that call the node. The result
-    contains:
+    `node` is a qualname. `callers` has no effect. The result contains:
 
     - `state`: `missing`, `inherited`, `outdated` or `current`
     - `style`: the docstring style to use
-    - `parts`: lines about the parts to describe or correct
-    - `summaries`: suggested summaries, best first
-    - `texts`: known descriptions of `parameters`, `attributes`, `outcome` and `raises`
+    - `parts`: lines about the contradictions, or about the parts to describe
+    - `summaries`: for a missing docstring, the sentence of a comment above the definition
+    - `texts`: known descriptions of `parameters`, `attributes`, `outcome` and `raises`. For an
+      existing docstring, only the descriptions to add.
     - `open`: parts without a description
-    - `renames`: pairs of a removed parameter and its likely new name
+    - `renames`: pairs of a documented parameter and its name in the signature
+    - `mends`: True if the texts or the code alone allow a correction
     - `room`: maximum length of the summary
     """
-    found = find_documented(path, place.read(path), node)
+    found = documented(place, path, node)
     made_of = describable_parts(found.node)
-    evidence = _related_texts(place, path, found, callers or [])
-    texts = describe_parts(found.node, found.source, made_of, evidence)
     manner = _format_for(place, path, style)
     room = _summary_width(found, manner)
-    offered = suggested_summaries(found.node, found.source, evidence)
-    other = found.differences
-    state = "missing" if found.text is None else "current"
-    if found.text is not None and list(_differences(found)):
-        state = "outdated"
-    elif found.text is None and inherits_docstring(found.node, evidence):
-        state = "inherited"
+    if found.text is None:
+        inherited = found.related.inherits_docstring(getattr(found.node, "name", ""))
+        texts = known_texts(made_of, found.related)
+        plan = UpdatePlan(texts=texts, left=tuple(_missing_texts(made_of, texts)))
+        state, parts = "inherited" if inherited else "missing", list(_describable_lines(made_of))
+        comment = comment_above(found.node, found.source)
+    else:
+        plan, comment = update_plan(found), ""
+        parts = [each.message for each in found.contradictions]
+        state = "outdated" if parts or plan.left or plan.mend else "current"
     return {
         "state": state,
         "style": manner.style,
-        "parts": list(_differences(found)) or list(_describable_lines(made_of)),
-        "summaries": [text for text in offered if len(text) <= room] if state == "missing" else [],
-        "texts": msgspec.to_builtins(texts),
-        "open": list(
-            _missing_texts(made_of, texts)
-            if found.text is None
-            else undescribed_parts(found, texts)
-        ),
-        "renames": [
-            [old, new]
-            for old in sorted(other.unknown_parameters)
-            for new in other.undocumented_parameters
-            if _are_similar(old, new)
-        ],
+        "parts": parts,
+        "summaries": [comment] if comment and len(comment) <= room else [],
+        "texts": msgspec.to_builtins(plan.texts),
+        "open": list(plan.left),
+        "renames": [list(pair) for pair in plan.mend.renames.items()],
+        "mends": bool(plan.mend),
         "room": room,
     }
+
+
+def documented(
+    place: ToolTree, path: str, node: str, related: RelatedTexts | None = None
+) -> DocumentedNode:
+    """Find a node by its qualname, with the texts that are related to it.
+
+    `related` is the result of `related_texts`, if the caller has it. Raises HostError if the file
+    does not parse or does not contain the node.
+    """
+    found = find_documented(path, place.read(path), node)
+    owner = getattr(found.parent, "name", "")
+    return dataclasses.replace(
+        found, related=replace(related or related_texts(place, path), owner=owner)
+    )
 
 
 def write_docstring(
     place: ToolTree, path: str, node: str, texts: dict[str, Any], style: str | None = None
 ) -> dict[str, Any]:
-    """Write a missing docstring from `texts`, or update an outdated docstring.
+    """Write a missing docstring from `texts`, or correct an existing docstring.
 
     `texts` contains the strings `summary` and `outcome`, and the mappings `parameters`,
     `attributes`, `raises` and `renames`, which are keyed by name. If the sections of a new
     docstring would violate the project's lint rules, only the summary is written. Raises HostError,
-    without writing anything, if a text is not a single line or the file would have new findings.
+    without writing anything, if a text is not a single line, a summary only repeats the names of
+    the signature, nothing can be corrected, or the file would have new findings.
     """
-    found = find_documented(path, place.read(path), node)
+    found = documented(place, path, node)
     manner = _format_for(place, path, style)
     valid = _validated_texts(texts, found, manner)
     before = check_text(place, path, found.source.raw)
@@ -136,15 +143,25 @@ def _validated_texts(
         room = _summary_width(found, manner)
         if len(texts.summary) > room:
             raise HostError(f"the summary has {len(texts.summary)} characters (maximum {room})")
+        if only_repeats_name(texts.summary, found):
+            raise HostError("the summary only repeats the names of the signature")
     for text in _text_values(texts):
         if text != text.strip() or not text.isprintable() or len(text) > TEXT_LIMIT:
             raise HostError(f"a text must be one line of at most {TEXT_LIMIT} characters")
         if '"""' in text or "'''" in text:
             raise HostError("a text must not contain triple quotes")
+    raises = {name: _as_condition(text, manner) for name, text in texts.raises.items()}
     made: DocstringTexts = msgspec.convert(
-        _quote_code(msgspec.to_builtins(texts), manner.tick), DocstringTexts
+        _quote_code(msgspec.to_builtins(replace(texts, raises=raises)), manner.tick), DocstringTexts
     )
     return made
+
+
+def _as_condition(text: str, manner: DocstringFormat) -> str:
+    """Return the description of an exception, begun and ended as in the project."""
+    if text.startswith("If "):
+        text = manner.condition + text[2:]
+    return text.removesuffix(".") + manner.period if text.endswith(".") else text
 
 
 def _text_values(texts: DocstringTexts) -> Iterator[str]:
@@ -159,30 +176,9 @@ def _quote_code(value: Any, tick: str) -> Any:
     return _INLINE_CODE.sub(rf"{tick}\1{tick}", value)
 
 
-def _are_similar(old: str, new: str) -> bool:
-    """Return True if the names share a word or are nearly equal, which suggests a rename."""
-    shared = {*_WORD.findall(old.lower())} & {*_WORD.findall(new.lower())}
-    return bool(shared) or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY
-
-
 def _summary_width(found: DocumentedNode, manner: DocstringFormat) -> int:
     column = getattr(found.node, "col_offset", -4) + 4
     return max(32, manner.width - column - _QUOTES)
-
-
-def _differences(found: DocumentedNode) -> Iterator[str]:
-    other = found.differences
-    yield from (
-        f"parameter {name} is documented but no longer exists"
-        for name in sorted(other.unknown_parameters)
-    )
-    yield from (f"parameter {name} is not documented" for name in other.undocumented_parameters)
-    if other.no_value:
-        yield "a result is documented but not returned"
-    yield from (f"{name} is documented but never raised" for name in sorted(other.never_raised))
-    yield from (
-        f"{name} is raised but not documented" for name in sorted(other.undocumented_exceptions)
-    )
 
 
 def _describable_lines(made_of: Describable) -> Iterator[str]:
@@ -219,17 +215,29 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     )
 
 
-def _related_texts(
-    place: ToolTree, path: str, found: DocumentedNode, callers: list[str]
+def related_texts(
+    place: ToolTree, path: str, classes: ExceptionClasses | None = None
 ) -> RelatedTexts:
-    own = _texts_of_content(found.source.raw)
-    called = [_texts_of_file(place, each) for each in callers[:_CALLERS] if each != path]
+    """Return what the docstrings of a file and of the other files in its folder say."""
+    own = _texts_of_content(place.read(path))
     return RelatedTexts(
         own=own[0] if own else FileTexts(),
         near=tuple(each[0] for each in _sibling_files(place, path)),
-        callers=tuple(each[0] for each in called if each is not None),
-        owner=getattr(found.parent, "name", ""),
+        classes=classes or exception_classes(place),
     )
+
+
+def exception_classes(place: ToolTree) -> ExceptionClasses:
+    """Return the exception classes of a project. Its files are read on first use."""
+    return ExceptionClasses(lambda: _python_files(place))
+
+
+def _python_files(place: ToolTree) -> Iterable[bytes]:
+    for path in place.files.glob("**/*.py")[:_MAX_FILES]:
+        try:
+            yield place.read(path)
+        except HostError:  # deleted or too large
+            continue
 
 
 _FileSummary = tuple[FileTexts, StyleCounts]
@@ -249,7 +257,7 @@ def _texts_of_file(place: ToolTree, path: str) -> _FileSummary | None:
         return None
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=4096)
 def _texts_of_content(content: bytes) -> _FileSummary | None:
     source = read_source("", content)
     if isinstance(source, Unreadable):

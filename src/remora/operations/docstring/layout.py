@@ -89,7 +89,8 @@ def item_lines(kind: Kind, entry: Entry, manner: DocstringFormat, margin: str) -
         wrapped = _wrapped(text, manner.width, margin + STEP if head else margin)
         return [margin + head, *wrapped] if head else wrapped
     if manner.style == "rest":
-        field = f":{_FIELDS[kind]}{' ' + name if name else ''}:"
+        field = manner.raises if kind == "raises" else _FIELDS[kind]
+        field = f":{field}{' ' + name if name else ''}:"
         return _wrapped(f"{field} {text}".rstrip(), manner.width, margin, STEP)
     return _wrapped(f"{name}: {text}".rstrip() if name else text, manner.width, margin, STEP)
 

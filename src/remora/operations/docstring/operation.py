@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from remora.operations.base import (
-    Amount,
     JobFindings,
     Need,
     Operation,
@@ -17,31 +16,36 @@ from remora.operations.base import (
 from remora.text import plural
 
 if TYPE_CHECKING:
-    from remora.code.syntax.nodes import Module
     from remora.config.schema import OperationConfig
 
 _MISSING, _OUTDATED = "missing docstring", "outdated docstring"
 
 
 def _load() -> Parts:
-    from remora.operations.docstring.checks import docstrings_only, documented
+    from remora.operations.docstring.checks import docstrings_only
+    from remora.operations.docstring.docstring_need import docstring_work, reported_contradictions
+    from remora.operations.docstring.docstring_verification import (
+        documented,
+        keeps_text,
+        says_more,
+    )
     from remora.operations.docstring.host_docstring import docstring_plan, write_docstring
     from remora.tools.host_functions import HostFunction
 
     return Parts(
-        needs={"docstring": Need(prepare=_prepare)},
-        checks={"docstrings_only": docstrings_only, "documented": documented},
+        needs={"docstring": Need(prepare=docstring_work)},
+        report=reported_contradictions,
+        checks={
+            "docstrings_only": docstrings_only,
+            "documented": documented,
+            "keeps_text": keeps_text,
+            "says_more": says_more,
+        },
         host_functions=(
             HostFunction(function=docstring_plan),
             HostFunction(function=write_docstring, seconds=60.0),
         ),
     )
-
-
-def _prepare(_tree: Path, _modules: Sequence["Module"], _options: Mapping[str, Any]) -> Amount:
-    from remora.operations.docstring.docstring_need import needs_docstring
-
-    return lambda module, node: int(needs_docstring(module, node))
 
 
 def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:

@@ -12,6 +12,7 @@ from remora.code.syntax.docstring_sections import (
     UNDERLINE,
     bare_name,
     documented_exception,
+    field_parameter,
     indent_of,
 )
 from remora.operations.docstring.parts import Item, Kind, ParsedDocstring, Section, Style
@@ -97,7 +98,7 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
         last = _deeper(lines, number, indent_of(line), blank=False)
         names: tuple[str, ...] = ()
         if kind == "parameters" and field[2].strip():
-            names = tuple(filter(None, [bare_name(field[2].split()[-1])]))
+            names = tuple(filter(None, [field_parameter(field[2])]))
         elif kind == "raises":
             names = tuple(filter(None, map(documented_exception, field[2].split(","))))
         same_line = "" if field[1] in _TYPES else (field[3] or "")

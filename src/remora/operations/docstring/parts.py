@@ -80,7 +80,9 @@ class ParsedDocstring(msgspec.Struct, frozen=True):
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     """Docstring conventions of a file: style, line width, quotes, and backticks for code.
 
-    If `below` is true, multi-line text starts on the line below the opening quotes.
+    If `below` is true, multi-line text starts on the line below the opening quotes. `condition` is
+    how a description of an exception begins, `period` is how it ends, and `raises` is the name of
+    its field in reST.
     """
 
     style: Style = "google"
@@ -88,6 +90,9 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     below: bool = False
     quotes: str = '"""'
     tick: str = "`"
+    condition: str = "If"
+    period: str = "."
+    raises: str = "raises"
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):

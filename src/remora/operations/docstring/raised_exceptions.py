@@ -1,40 +1,60 @@
 """Exceptions raised by `raise` statements in a function body, and their conditions."""
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_drift import RARELY_DOCUMENTED
-from remora.code.syntax.effects import exception_name, may_be_subclass, unqualified_name
-from remora.operations.docstring.code_quotes import code_text, message_text, negate
+from remora.code.syntax.effects import exception_name, may_be_subclass, own_nodes, unqualified_name
+from remora.operations.docstring.code_quotes import message_text
+from remora.operations.docstring.condition_text import (
+    both_text,
+    condition_text,
+    message_condition,
+)
 from remora.operations.docstring.parts import Raise
 
-_EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_LEAVES = (ast.Return, ast.Continue, ast.Break)
+_MAX_REASONS = 2
 
 
 class _Context(NamedTuple):
     """Context of a statement.
 
-    `caught` contains the names of the exceptions that enclosing `try` statements handle. `reason`
-    is the condition under which the statement runs. The condition uses only `names`, the names that
-    are meaningful to callers.
+    `caught` contains the names of the exceptions that enclosing `try` statements handle. `tests`
+    contains the conditions under which the statement runs, in English; an unknown condition is an
+    empty string. `names` are the names that mean the same to callers.
     """
 
     caught: tuple[str, ...] = ()
-    reason: str = ""
+    tests: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
+
+    def under(self, test: ast.expr, *, negated: bool = False) -> "_Context":
+        return self._replace(tests=(*self.tests, condition_text(test, self.names, negated=negated)))
+
+    @property
+    def unknown(self) -> "_Context":
+        return self._replace(tests=("",))
 
 
 def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[Raise, ...]:
-    """Return each raised exception once, in source order, with its reasons joined by `or`.
+    """Return each raised exception once, in source order, with its conditions joined by `or`.
 
     `names` contains the parameter names, because no other names in the body are meaningful to
-    callers.
+    callers. Parameters that are assigned in the body are left out.
     """
+    nodes = list(own_nodes(body))
+    if not any(isinstance(each, ast.Raise) for each in nodes):
+        return ()
+    assigned = {
+        each.id
+        for each in nodes
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store | ast.Del)
+    }
     reasons: dict[str, list[str]] = {}
-    for name, reason in _raises_in_body(body, _Context(names=frozenset(names))):
+    for name, reason in _raises_in_body(body, _Context(names=frozenset(names) - assigned)):
         kept = reasons.setdefault(name, [])
         if reason not in kept:
             kept.append(reason)
@@ -42,37 +62,41 @@ def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[R
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:
-    """Join reasons, as in `if A or if B`.
+    """Join conditions, as in `if A or if B`.
 
-    Return an empty string if a reason is unknown or there are more than two reasons.
+    Return an empty string if a condition is unknown or there are more than two.
     """
-    if not all(reasons) or len(reasons) > 2:
+    if not all(reasons) or len(reasons) > _MAX_REASONS:
         return ""
-    if len(reasons) > 1 and not all(reason.startswith("if ") for reason in reasons):
+    if len(reasons) > 1 and any(word in each for each in reasons for word in (" and ", " or ")):
         return ""
-    return " or ".join(reasons)
+    return f"if {' or if '.join(reasons)}"
 
 
 def _raises_in_body(body: Sequence[Any], where: _Context) -> Iterator[tuple[str, str]]:
-    passed: list[ast.If] = []  # earlier `if` statements whose body always exits
     for statement in body:
-        alone = isinstance(statement, ast.Raise) and passed
-        yield from _raises_in_statement(
-            statement, where._replace(reason=_reached_after(passed, where)) if alone else where
-        )
-        if isinstance(statement, ast.If) and isinstance(statement.body[-1], _EXITS):
-            passed.append(statement)
+        yield from _raises_in_statement(statement, where)
+        where = _after(statement, where)
+
+
+def _after(statement: Any, where: _Context) -> _Context:
+    """Return the context of the statements after `statement`, which may leave the function."""
+    is_guard = isinstance(statement, ast.If) and not statement.orelse
+    if is_guard and isinstance(statement.body[-1], ast.Raise):
+        return where  # if this one does not raise, the other conditions decide
+    if not any(isinstance(each, _LEAVES) for each in own_nodes([statement])):
+        return where
+    if is_guard and not where.tests and isinstance(statement.body[-1], _LEAVES):
+        return where.under(statement.test, negated=True)
+    return where.unknown
 
 
 def _raises_in_statement(statement: Any, where: _Context) -> Iterator[tuple[str, str]]:
     if isinstance(statement, ast.Raise):
         yield from _raise_statement(statement, where)
     elif isinstance(statement, ast.If):
-        yield from _raises_in_body(
-            statement.body, where._replace(reason=_if_true(statement.test, where))
-        )
-        unless = where._replace(reason=_if_false(statement.test, where))
-        yield from _raises_in_body(statement.orelse, unless)
+        yield from _raises_in_body(statement.body, where.under(statement.test))
+        yield from _raises_in_body(statement.orelse, where.under(statement.test, negated=True))
     elif isinstance(statement, ast.Try | ast.TryStar):
         yield from _raises_in_try(statement, where)
     elif isinstance(statement, ast.With | ast.AsyncWith):
@@ -82,9 +106,7 @@ def _raises_in_statement(statement: Any, where: _Context) -> Iterator[tuple[str,
     elif not isinstance(statement, DEFINITIONS):
         for name in ("body", "orelse", "finalbody", "cases"):
             # a loop or a case has its own condition, which is not described
-            yield from _raises_in_body(
-                getattr(statement, name, None) or [], where._replace(reason="")
-            )
+            yield from _raises_in_body(getattr(statement, name, None) or [], where.unknown)
 
 
 def _raise_statement(statement: ast.Raise, where: _Context) -> Iterator[tuple[str, str]]:
@@ -98,18 +120,16 @@ def _raise_statement(statement: ast.Raise, where: _Context) -> Iterator[tuple[st
 
 
 def _reason(statement: ast.Raise, where: _Context) -> str:
-    """Return the condition, or the exception's message if the condition is empty or only a name."""
-    message = message_text(statement.exc, where.names)
-    weak = re.fullmatch(r"if `(?:not )?\w+`", where.reason) is not None
-    return message if message and (weak or not where.reason) else where.reason
+    """Return the condition of a `raise`, or the condition that its message implies."""
+    reason = both_text(where.tests) if where.tests else ""
+    return reason or message_condition(message_text(statement.exc, where.names), where.names)
 
 
 def _raises_in_try(statement: Any, where: _Context) -> Iterator[tuple[str, str]]:
     caught = tuple(name for handler in statement.handlers for name in _caught_names(handler.type))
     yield from _raises_in_body(statement.body, where._replace(caught=where.caught + caught))
     for handler in statement.handlers:
-        inside = where._replace(reason=_if_body_raises(statement.body, handler.type, where))
-        yield from _raises_in_body(handler.body, inside)
+        yield from _raises_in_body(handler.body, where.unknown)
     yield from _raises_in_body(statement.orelse, where)
     yield from _raises_in_body(statement.finalbody, where)
 
@@ -130,33 +150,3 @@ def _suppressed_names(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
         if isinstance(call, ast.Call) and unqualified_name(call) == "suppress"
         for argument in call.args
     )
-
-
-def _if_body_raises(body: Sequence[ast.stmt], kind: ast.expr | None, where: _Context) -> str:
-    """Describe a one-statement `try` block, as in ``if `int(text)` raises `ValueError` ``."""
-    value = getattr(body[0], "value", None) if len(body) == 1 else None
-    tried = code_text(value, where.names) if isinstance(value, ast.Call | ast.Subscript) else ""
-    error = code_text(kind) if kind is not None else ""
-    if not tried or not error or isinstance(kind, ast.Tuple):
-        return ""
-    return f"if {tried} raises {error}"
-
-
-def _if_true(test: ast.expr, where: _Context) -> str:
-    text = code_text(test, where.names)
-    return f"if {text}" if text else ""
-
-
-def _if_false(test: ast.expr, where: _Context) -> str:
-    text = code_text(negate(test), where.names)
-    return f"if {text}" if text else ""
-
-
-def _reached_after(passed: Sequence[ast.If], where: _Context) -> str:
-    """Return the condition for reaching a statement after an `if` whose body always exits.
-
-    Return an empty string if there is more than one such `if`.
-    """
-    if where.reason or len(passed) != 1 or passed[0].orelse:
-        return ""
-    return _if_false(passed[0].test, where)

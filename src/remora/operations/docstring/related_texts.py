@@ -1,10 +1,8 @@
-"""Texts related to a node, taken from other docstrings, call sites and comments."""
+"""What other docstrings of a project say and leave out, and comments above definitions."""
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -12,89 +10,144 @@ from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.code_quotes import code_text
 from remora.operations.docstring.describable_parts import describable_parts
+from remora.operations.docstring.exception_classes import ExceptionClasses
 from remora.operations.docstring.parse import parse_docstring
+from remora.operations.docstring.parts import Describable, ParsedDocstring, Style
 
-_Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160
+_MIN_WITH_SECTION = 3
 _NOT_A_COMMENT = re.compile(
     r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
 )
+_DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
+TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
+    "google": re.compile(r"\s*\*{0,2}\w+ ?\((.*?)\)\s*:"),
+    "numpy": re.compile(r"\s*\*{0,2}\w+ ?: ?(.+)"),
+    "rest": re.compile(r"\s*:\w+ (.+?) \w+:"),
+}
+"""Patterns of the first line of an entry that states a type."""
 _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNORECASE)
 
 
 class ParameterText(msgspec.Struct, frozen=True):
     """A description of a parameter in a docstring.
 
-    `owner` is the enclosing class, if there is one.
+    `type` is its documented type, which may be empty. `owner` is the enclosing class, if there is
+    one.
     """
 
     name: str
     text: str
     owner: str
+    type: str = ""
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Texts found in a file.
 
-    `parameters` contains descriptions of parameters. `methods` maps a class and a method to the
-    method's summary. `raisers` maps an exception to the functions that raise it. `subclasses` maps
-    a base class to its subclasses. `constants` maps a function and a parameter to the constants
-    passed to it.
+    `parameters` contains descriptions of parameters, and `left_out` the parameters that a list
+    leaves out, once per docstring. `methods` contains classes with the methods that have a
+    docstring, and `subclasses` maps a base class to its subclasses. `raising` is the number of
+    documented public functions with a `raise` statement, and `listed` is how many of them have a
+    list of exceptions.
     """
 
     parameters: tuple[ParameterText, ...] = ()
-    methods: Mapping[tuple[str, str], str] = {}
-    raisers: Mapping[str, tuple[str, ...]] = {}
+    left_out: tuple[str, ...] = ()
+    methods: frozenset[tuple[str, str]] = frozenset()
     subclasses: Mapping[str, tuple[str, ...]] = {}
-    constants: Mapping[tuple[str, str], tuple[str, ...]] = {}
+    raising: int = 0
+    listed: int = 0
 
     def bases_of(self, owner: str) -> list[str]:
         return [base for base, below in self.subclasses.items() if owner in below]
 
 
 class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts from the node's file (`own`), other files in its folder (`near`) and its callers.
+    """Texts from the node's file (`own`) and from other files in its folder (`near`).
 
-    `owner` is the class that contains the node, if there is one.
+    `owner` is the class that contains the node, if there is one. `classes` contains the exception
+    classes of the project.
     """
 
     own: FileTexts = FileTexts()
     near: tuple[FileTexts, ...] = ()
-    callers: tuple[FileTexts, ...] = ()
     owner: str = ""
+    classes: ExceptionClasses = ExceptionClasses()
+
+    @property
+    def files(self) -> tuple[FileTexts, ...]:
+        return (self.own, *self.near)
+
+    @property
+    def lists_exceptions(self) -> bool:
+        """True if most docstrings of functions that raise list their exceptions."""
+        for files in ((self.own,), self.files):
+            raising = sum(each.raising for each in files)
+            listed = sum(each.listed for each in files)
+            if raising > _MIN_WITH_SECTION:
+                return listed >= _MIN_WITH_SECTION and 2 * listed >= raising
+        return False
+
+    def is_usually_left_out(self, name: str) -> bool:
+        """Return True if lists of parameters leave out this name more often than they have it."""
+        left_out = sum(each.left_out.count(name) for each in self.files)
+        listed = sum(known.name == name for each in self.files for known in each.parameters)
+        return left_out > 1 and left_out > listed
+
+    def inherits_docstring(self, name: str) -> bool:
+        """Return True if a base class of the owner documents a method of this name."""
+        bases = [base for each in self.files for base in each.bases_of(self.owner)]
+        return any((base, name) in each.methods for each in self.files for base in bases)
+
+    def parameter_text(self, name: str) -> ParameterText | None:
+        """Return the description on which the docstrings of a class, file or folder agree.
+
+        At least two docstrings of the class or three of the file or folder must describe the
+        parameter. Descriptions that state a default are left out, because defaults differ.
+        """
+        found = [each for file in self.files for each in file.parameters if each.name == name]
+        own = [each for each in self.own.parameters if each.name == name]
+        of_class = [each for each in own if self.owner and each.owner == self.owner]
+        for known, least in ((of_class, 2), (own, 3), (found, 3)):
+            if len(known) >= least:
+                texts = {each.text for each in known}
+                stated = _DEFAULT.search(known[0].text)
+                return known[0] if len(texts) == 1 and not stated else None
+        return None
 
 
 def collect_texts(source: Source) -> FileTexts:
     parameters: list[ParameterText] = []
-    methods: dict[tuple[str, str], str] = {}
-    raisers: dict[str, list[str]] = {}
+    left_out: list[str] = []
+    methods: set[tuple[str, str]] = set()
     subclasses: dict[str, list[str]] = {}
+    raising = listed = 0
     for node, owner in _definitions(source.tree.body, ""):
         text = docstring_text(node.body)
-        if text:
-            parameters += _described(node, text, owner)
         if isinstance(node, ast.ClassDef):
             for base in node.bases:
                 subclasses.setdefault(unqualified_name(base), []).append(node.name)
+        elif text and owner:
+            methods.add((owner, node.name))
+        if not text:
             continue
-        if text and owner:
-            methods[owner, node.name] = parse_docstring(text).summary
-        for each in describable_parts(node).raises:
-            raisers.setdefault(each.name.rpartition(".")[2], []).append(node.name)
-    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+        parsed = parse_docstring(text)
+        made_of = describable_parts(node)
+        parameters += _described(node, parsed, owner)
+        left_out += _left_out(made_of, parsed)
+        if not node.name.startswith("_") and made_of.raises:
+            raising += 1
+            listed += any(section.kind == "raises" for section in parsed.sections)
     return FileTexts(
         parameters=tuple(parameters),
-        methods=methods,
-        raisers=_frozen(raisers),
-        subclasses=_frozen(subclasses),
-        constants=_frozen(_constants(calls)),
+        left_out=tuple(left_out),
+        methods=frozenset(methods),
+        subclasses={base: tuple(dict.fromkeys(found)) for base, found in subclasses.items()},
+        raising=raising,
+        listed=listed,
     )
-
-
-def _frozen(lists: Mapping[_Key, list[str]]) -> dict[_Key, tuple[str, ...]]:
-    return {key: tuple(dict.fromkeys(found)) for key, found in lists.items()}
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
@@ -106,43 +159,29 @@ def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[Definit
                 yield from _definitions(node.body, node.name)
 
 
-def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[ParameterText]:
+def _described(
+    node: DefinitionNode, parsed: ParsedDocstring, owner: str
+) -> Iterator[ParameterText]:
     owner = node.name if isinstance(node, ast.ClassDef) else owner
-    for section in parse_docstring(text).sections:
+    for section in parsed.sections:
         for item in section.items if section.kind in ("parameters", "attributes") else ():
             if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
-                yield from (ParameterText(name, item.text, owner) for name in item.names)
+                line = parsed.lines[item.first]
+                found = TYPE_PATTERNS[parsed.style or "google"].match(line)
+                kind = found[1].strip() if found and len(item.names) == 1 else ""
+                yield from (ParameterText(name, item.text, owner, kind) for name in item.names)
 
 
-def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for call in calls:
-        for keyword in call.keywords:
-            value = keyword.value
-            if (
-                keyword.arg
-                and isinstance(value, ast.Constant)
-                and _is_quotable_constant(value.value)
-            ):
-                text = code_text(value)
-                if text:
-                    found.setdefault((unqualified_name(call), keyword.arg), []).append(text)
-    return found
-
-
-def _is_quotable_constant(value: object) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-
-
-def majority_text(texts: Sequence[str], *, least: int) -> str:
-    """Return the most common text if it occurs at least `least` times and in at least 60% of cases.
-
-    Otherwise, return an empty string.
-    """
-    best = Counter(texts).most_common(1)
-    if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(texts):
-        return best[0][0]
-    return ""
+def _left_out(made_of: Describable, parsed: ParsedDocstring) -> list[str]:
+    listed = {
+        name
+        for section in parsed.sections
+        if section.kind == "parameters"
+        for item in section.items
+        for name in item.names
+    }
+    names = [each.name for each in made_of.parameters]
+    return [name for name in names if name not in listed] if listed else []
 
 
 def comment_above(node: DefinitionNode | ast.Module, source: Source) -> str:

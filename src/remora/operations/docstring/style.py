@@ -12,6 +12,7 @@ from remora.code.syntax.source import Source
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import DocstringFormat, Style
 
+_RAISES_FIELD = re.compile(r"^\s*:(raises?|except(?:ion)?) ", re.MULTILINE)
 _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)")
 
 
@@ -23,12 +24,20 @@ class StyleCounts:
         self.below: Counter[bool] = Counter()
         self.quotes: Counter[str] = Counter()
         self.ticks: Counter[str] = Counter()
+        self.conditions: Counter[str] = Counter()
+        self.periods: Counter[str] = Counter()
+        self.raises: Counter[str] = Counter()
 
     def see(self, source: Source) -> None:
         for literal, text in _docstrings(source):
-            style = parse_docstring(text).style
-            if style is not None:
-                self.styles[style] += 1
+            parsed = parse_docstring(text)
+            if parsed.style is not None:
+                self.styles[parsed.style] += 1
+            self.raises.update(_RAISES_FIELD.findall(text))
+            for each in (e for s in parsed.sections if s.kind == "raises" for e in s.items):
+                if each.text:
+                    self.conditions["if" if each.text[0].islower() else "If"] += 1
+                    self.periods["." if each.text.endswith(".") else ""] += 1
             if "\n" in text.strip():
                 self.below[not text.split("\n", 1)[0].strip()] += 1
             self.quotes["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
@@ -40,6 +49,9 @@ class StyleCounts:
         self.below += other.below
         self.quotes += other.quotes
         self.ticks += other.ticks
+        self.conditions += other.conditions
+        self.periods += other.periods
+        self.raises += other.raises
 
 
 def docstring_format(
@@ -57,6 +69,9 @@ def docstring_format(
         width=width,
         below=bool(_most([each.below for each in habits])),
         quotes=_most([each.quotes for each in habits]) or '"""',
+        raises=_most([each.raises for each in habits]) or "raises",
+        condition=_most([each.conditions for each in habits]) or "If",
+        period=_first([each.periods for each in habits], "."),
         tick=_most([each.ticks for each in habits]) or ("``" if chosen == "rest" else "`"),
     )
 
@@ -68,6 +83,11 @@ def _most(counts: Iterable[Counter[Any]]) -> Any:
         if best and best[0][1]:
             return best[0][0]
     return None
+
+
+def _first(counts: Iterable[Counter[str]], default: str) -> str:
+    """Return the most frequent value of the first non-empty counter, which may be empty text."""
+    return next((each.most_common(1)[0][0] for each in counts if each), default)
 
 
 def _docstrings(source: Source) -> Iterator[tuple[str, str]]:

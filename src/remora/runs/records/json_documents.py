@@ -44,6 +44,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             "skipped_nodes": skipped_node_count(
                 [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
             ),
+            "left": {name: dict(reasons) for name, reasons in plan.left.items()},
             "unreadable": list(plan.unreadable),
         },
     }

@@ -150,13 +150,19 @@ class Recheck:
             target=locate_target(known, now, None),
             in_tree=_MergedCopy(self._project, self._record.run_id, prepared, tree),
         )
-        names = [name for name in agent.definition.verify if name not in _OF_ALL]
+        names = [name for name in self._verified_by(job, agent) if name not in _OF_ALL]
         failed = [
             check
             for check in verify(names, submission, self._project.operations.checks, agent.scripts)
             if not check.ok
         ]
         return f"fails {failed[0].name}: {failed[0].detail}" if failed else ""
+
+    def _verified_by(self, job: JobView, agent: Agent) -> list[str]:
+        """Return the agent's checks, without those that a later version has added."""
+        start = start_of(self._project.trace, job.agent_id)
+        recorded = start.definition.get("verify") if start is not None else None
+        return [name for name in agent.definition.verify if recorded is None or name in recorded]
 
     def _agent(self, job: JobView) -> Agent:
         """Load the job's agent. Raises UsageError if its definition has changed since the run.

@@ -1,0 +1,74 @@
+"""Findings of operations, without a run: `analyze --report-only`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.prepare_run import select_source
+from remora.errors import UsageError
+from remora.files.project_files import project_files
+from remora.operations.base import Operations, Report, ReportedFinding
+from remora.runs.execution.agent_settings import options_for
+from remora.runs.planning.plan import selected_keys
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+
+
+class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings by operation, ordered by file and line. `nodes` is the number of selected nodes."""
+
+    findings: dict[str, tuple[ReportedFinding, ...]]
+    nodes: int
+    unreadable: tuple[dict[str, Any], ...]
+
+
+def report_findings(
+    invocation: Invocation, request: RunRequest, project: Project | None = None
+) -> FindingsReport:
+    """Return the findings of operations in the project's files, which are not changed.
+
+    Without operations in the request, all default operations that can report findings are used. No
+    model is needed and no project code is run. Raises UsageError if an operation cannot report
+    findings.
+    """
+    project = project or open_project(invocation, request.paths)
+    reports = _reports(project.operations, request.operations)
+    files = project_files(project.root, include=project.config.workspace.include)
+    source, selection = select_source(
+        invocation, request, project, project.root, sorted(files.paths)
+    )
+    nodes = [node for module in source.modules for node in module.nodes]
+    wanted = selected_keys(nodes, selection)
+    found = {
+        name: tuple(
+            sorted(
+                (
+                    each
+                    for each in report(
+                        project.root, source.modules, options_for(project.config, name, request)
+                    )
+                    if each.node_id in wanted
+                ),
+                key=lambda each: (each.path, each.line),
+            )
+        )
+        for name, report in reports.items()
+    }
+    return FindingsReport(findings=found, nodes=len(wanted), unreadable=source.unreadable)
+
+
+def _reports(operations: Operations, names: Sequence[str]) -> dict[str, Report]:
+    able = {each.name: each.load().report for each in operations.all}
+    wanted = names or [name for name in operations.defaults if able[name] is not None]
+    found = {name: report for name in wanted if (report := able.get(name)) is not None}
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        known = ", ".join(name for name, report in able.items() if report is not None)
+        raise UsageError(
+            f"operation {missing[0]!r} cannot report findings without a run",
+            hint=f"--report-only supports: {known}",
+        )
+    return found

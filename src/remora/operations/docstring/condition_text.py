@@ -1,0 +1,227 @@
+"""Conditions of raised exceptions in English, such as "`count` is less than 1"."""
+
+import ast
+import re
+from collections.abc import Collection, Sequence
+
+from remora.operations.docstring.code_quotes import code_text
+
+_MAX_PARTS = 2
+_COMPARED: dict[type[ast.cmpop], str] = {
+    ast.Eq: "is",
+    ast.NotEq: "is not",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.Lt: "is less than",
+    ast.LtE: "is at most",
+    ast.Gt: "is greater than",
+    ast.GtE: "is at least",
+    ast.In: "is in",
+    ast.NotIn: "is not in",
+}
+_EQUALS: dict[type[ast.cmpop], str] = {ast.Eq: "equals", ast.NotEq: "does not equal"}
+_ABOUT_ZERO: dict[type[ast.cmpop], str] = {
+    ast.Eq: "is 0",
+    ast.NotEq: "is not 0",
+    ast.Lt: "is negative",
+    ast.LtE: "is not positive",
+    ast.Gt: "is positive",
+    ast.GtE: "is not negative",
+}
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_UNSAYABLE = (ast.Set, ast.List, ast.Tuple, ast.Dict, ast.Compare, ast.BoolOp, ast.IfExp)
+_PREDICATES = {
+    "startswith": ("starts with", "does not start with"),
+    "endswith": ("ends with", "does not end with"),
+}
+_UNFIT = re.compile(r"\b(?:non|not|no|must|should|you|we)\b", re.IGNORECASE)
+_BEFORE_SUBJECT: tuple[list[str], ...] = (
+    [],
+    ["the"],
+    ["argument"],
+    ["parameter"],
+    ["the", "argument"],
+    ["the", "node"],
+)
+_MUST = (
+    (r"(?:must|should|has to) be", "is not"),
+    (r"(?:must not|should not|cannot|can't|can not|may not) be", "is"),
+    (r"(?:is|are) not", "is not"),
+)
+
+
+def condition_text(test: ast.expr, names: Collection[str], *, negated: bool = False) -> str:
+    """Return a condition in English, or an empty string if it cannot be said in a few words.
+
+    The text may use only `names`, the names that are meaningful to callers.
+    """
+    text = _condition(test, names, negated=negated)
+    return "" if "`self`" in text or "(self" in text else text
+
+
+def _condition(test: ast.expr, names: Collection[str], *, negated: bool) -> str:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _condition(test.operand, names, negated=not negated)
+    if isinstance(test, ast.BoolOp):
+        return _joined(test, names, negated=negated)
+    if isinstance(test, ast.Compare):
+        return _compared(test, names, negated=negated)
+    if isinstance(test, ast.Call):
+        return _called(test, names, negated=negated)
+    return ""
+
+
+def both_text(parts: Sequence[str]) -> str:
+    """Return the text of conditions that must all hold, or an empty string if one is unknown."""
+    parts = list(dict.fromkeys(parts))
+    if not all(parts) or len(parts) > _MAX_PARTS:
+        return ""
+    return _with_one_subject(parts, " and ")
+
+
+def _with_one_subject(parts: Sequence[str], word: str) -> str:
+    """Join conditions, and say "`x` is not None and not a `str`" if they are about one value."""
+    first, *rest = parts
+    subject = first[: first.index("` is ") + 5] if "` is " in first else ""
+    same = subject and all(each.startswith(subject) for each in rest)
+    return word.join([first, *(each[len(subject) :] if same else each for each in rest)])
+
+
+def _joined(test: ast.BoolOp, names: Collection[str], *, negated: bool) -> str:
+    is_or = isinstance(test.op, ast.Or) != negated
+    listed = _compared_with_constants(test, ast.Eq if is_or != negated else ast.NotEq)
+    if listed is not None:
+        return _one_of(*listed, names, negated=not is_or)
+    parts = [_condition(each, names, negated=negated) for each in test.values]
+    if not all(parts) or len(parts) > _MAX_PARTS or any(" and " in p or " or " in p for p in parts):
+        return ""
+    return _with_one_subject(parts, " or " if is_or else " and ")
+
+
+def _compared_with_constants(
+    test: ast.BoolOp, operator: type[ast.cmpop]
+) -> tuple[ast.expr, ast.Tuple] | None:
+    """Return `x` and `(1, 2)` for `x == 1 or x == 2`, or None for other conditions."""
+    compared = [each for each in test.values if isinstance(each, ast.Compare)]
+    lefts = {ast.dump(each.left) for each in compared}
+    if len(compared) < len(test.values) or len(lefts) > 1:
+        return None
+    if not all(len(each.ops) == 1 and isinstance(each.ops[0], operator) for each in compared):
+        return None
+    values = [each.comparators[0] for each in compared]
+    return compared[0].left, ast.Tuple(elts=values, ctx=ast.Load())
+
+
+def _compared(test: ast.Compare, names: Collection[str], *, negated: bool) -> str:
+    if len(test.ops) != 1 or isinstance(test.left, ast.Constant):
+        return _between(test, names) if negated else ""
+    operator = _OPPOSITE[type(test.ops[0])] if negated else type(test.ops[0])
+    left, right = test.left, test.comparators[0]
+    if isinstance(right, ast.Tuple | ast.List | ast.Set) and operator in (ast.In, ast.NotIn):
+        return _one_of(left, right, names, negated=operator is ast.NotIn)
+    first, second = code_text(left, names), _operand(right, names)
+    if not first or not second or isinstance(left, _UNSAYABLE) or isinstance(right, _UNSAYABLE):
+        return ""
+    if second == "0" and operator in _ABOUT_ZERO:
+        return _about_zero(left, first, operator, names)
+    is_literal = isinstance(right, ast.Constant | ast.UnaryOp)
+    verb = (_COMPARED if is_literal else _COMPARED | _EQUALS)[operator]
+    return f"{first} {verb} {second}"
+
+
+def _about_zero(
+    left: ast.expr, first: str, operator: type[ast.cmpop], names: Collection[str]
+) -> str:
+    """Describe a comparison with 0, where the length of a value says whether it is empty."""
+    if isinstance(left, ast.Call) and ast.unparse(left.func) == "len" and len(left.args) == 1:
+        value = code_text(left.args[0], names)
+        empty = operator in (ast.Eq, ast.LtE)
+        known = value and operator in (ast.Eq, ast.NotEq, ast.LtE, ast.Gt)
+        return f"{value} is {'' if empty else 'not '}empty" if known else ""
+    return f"{first} {_ABOUT_ZERO[operator]}"
+
+
+def _between(test: ast.Compare, names: Collection[str]) -> str:
+    if [type(op) for op in test.ops] != [ast.LtE, ast.LtE]:
+        return ""
+    low, high = _operand(test.left, names), _operand(test.comparators[1], names)
+    value = code_text(test.comparators[0], names)
+    if not low or not high or not value:
+        return ""
+    return f"{value} is not between {low} and {high}"
+
+
+def _one_of(
+    left: ast.expr, right: ast.Tuple | ast.List | ast.Set, names: Collection[str], *, negated: bool
+) -> str:
+    value = code_text(left, names)
+    texts = [_operand(each, names) for each in right.elts]
+    if not value or not all(texts) or not 1 < len(texts) <= 4:
+        return ""
+    listed = f"{', '.join(texts[:-1])} or {texts[-1]}"
+    return f"{value} is {'not ' if negated else ''}{listed}"
+
+
+def _operand(node: ast.expr, names: Collection[str]) -> str:
+    if isinstance(node, ast.Constant) and not isinstance(node.value, str | bytes):
+        return str(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return ast.unparse(node)
+    return code_text(node, names)
+
+
+def _called(test: ast.Call, names: Collection[str], *, negated: bool) -> str:
+    if test.keywords or any(isinstance(each, ast.Starred) for each in test.args):
+        return ""
+    not_ = "not " if negated else ""
+    name = test.func.id if isinstance(test.func, ast.Name) else ""
+    if name == "isinstance" and len(test.args) == 2:
+        value, kinds = code_text(test.args[0], names), _kinds(test.args[1], names)
+        return f"{value} is {not_}{kinds}" if value and kinds else ""
+    if name == "callable" and len(test.args) == 1:
+        value = code_text(test.args[0], names)
+        return f"{value} is {not_}callable" if value else ""
+    if isinstance(test.func, ast.Attribute) and len(test.args) == 1:
+        said = _PREDICATES.get(test.func.attr)
+        value, other = code_text(test.func.value, names), code_text(test.args[0], names)
+        return f"{value} {said[negated]} {other}" if said and value and other else ""
+    return ""
+
+
+def _kinds(node: ast.expr, names: Collection[str]) -> str:
+    """Return "a `str`" or "a `str` or `bytes`" for the second argument of `isinstance`."""
+    texts = [code_text(e, names) for e in (node.elts if isinstance(node, ast.Tuple) else [node])]
+    if not all(texts) or len(texts) > 3:
+        return ""
+    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+    if texts[0].endswith("s`"):  # such as bytes
+        return listed
+    return f"{'an' if texts[0][1:2].lower() in 'aeiou' else 'a'} {listed}"
+
+
+def message_condition(message: str, names: Collection[str]) -> str:
+    """Return the condition that a message such as "count must be even" implies, or "".
+
+    The subject of the message must be one of `names`.
+    """
+    if re.search(r"[,;:(\n]|\bbut\b|\bor\b.*\bor\b|\.\s|\bif\b", message):
+        return ""
+    for pattern, verb in _MUST:
+        found = re.fullmatch(rf"([\w`' ]{{1,40}}?) {pattern} ([^.]+)\.?", message, re.IGNORECASE)
+        if found is None or _UNFIT.search(found[2]):
+            continue
+        *words, subject = found[1].replace("`", "").replace("'", "").split()
+        if subject in names and [each.lower() for each in words] in _BEFORE_SUBJECT:
+            return f"`{subject}` {verb} {found[2]}"
+    return ""

@@ -1,0 +1,84 @@
+"""A node with its docstring and what contradicts it."""
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from remora.code.syntax.definitions import Definition, DefinitionNode, find_definitions
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source, Unreadable, read_source
+from remora.errors import HostError
+from remora.ids import MODULE, NodeKey, escape_path, node_key
+from remora.operations.docstring.drift.find import find_contradictions
+from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.parse import parse_docstring
+from remora.operations.docstring.related_texts import RelatedTexts
+
+
+@dataclass(frozen=True)
+class DocumentedNode:
+    """A node in a file. `text` is its docstring, or None if it has no docstring."""
+
+    path: str
+    qualname: str
+    source: Source
+    node: DefinitionNode | ast.Module
+    key: NodeKey
+    parent: DefinitionNode | ast.Module | None
+    related: RelatedTexts = field(default_factory=RelatedTexts)
+
+    @cached_property
+    def text(self) -> str | None:
+        return docstring_text(self.node.body)
+
+    @cached_property
+    def code(self) -> DocumentedCode | None:
+        """The definition with its parsed docstring, or None for modules and without a docstring."""
+        if self.text is None or isinstance(self.node, ast.Module):
+            return None
+        return DocumentedCode(
+            node=self.node,
+            text=self.text,
+            parsed=parse_docstring(self.text),
+            owner=self.parent if isinstance(self.parent, ast.ClassDef) else None,
+            related=self.related,
+        )
+
+    @cached_property
+    def contradictions(self) -> tuple[DriftFinding, ...]:
+        """The contradictions between the docstring and the code. A module has none."""
+        return find_contradictions(self.code) if self.code is not None else ()
+
+    @property
+    def docstring_line(self) -> int:
+        """The line of the file with the first line of the docstring, counted from 1."""
+        return self.node.body[0].lineno
+
+
+def find_documented(
+    path: str, content: bytes, qualname: str, related: RelatedTexts | None = None
+) -> DocumentedNode:
+    """Find a node by its qualname.
+
+    Raises HostError if the file does not parse or does not contain the node.
+    """
+    source, by_key = _definitions(path, content)
+    spelled, related = escape_path(path), related or RelatedTexts()
+    if qualname == MODULE:  # a definition may have the same name: the module comes first
+        return DocumentedNode(path, qualname, source, source.tree, node_key(spelled), None, related)
+    key = node_key(spelled, qualname)
+    here = by_key.get(key)
+    if here is None:
+        raise HostError(f"{path}: there is no {qualname}")
+    above = by_key.get(here.parent)
+    parent = above.node if above is not None else source.tree
+    return DocumentedNode(path, qualname, source, here.node, key, parent, related)
+
+
+@lru_cache(maxsize=8)  # each turn needs the same file; its tree is not modified
+def _definitions(path: str, content: bytes) -> tuple[Source, dict[NodeKey, Definition]]:
+    source = read_source(path, content)
+    if isinstance(source, Unreadable):
+        raise HostError(f"{path}: {source.detail}")
+    found = find_definitions(source.tree, escape_path(path))
+    return source, {each.key: each for each in found}

@@ -1,0 +1,1 @@
+"""Detection of docstrings that contradict their code."""

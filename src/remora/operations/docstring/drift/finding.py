@@ -1,0 +1,76 @@
+"""A contradiction between a docstring and its code."""
+
+import ast
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.operations.docstring.parts import ParsedDocstring
+from remora.operations.docstring.related_texts import RelatedTexts
+
+DriftCode = Literal[
+    "unknown-parameter",
+    "renamed-parameter",
+    "missing-parameter",
+    "wrong-default",
+    "wrong-type",
+    "unraised-exception",
+    "missing-exception",
+    "no-result",
+    "wrong-result",
+    "inverted-result",
+]
+
+
+class DriftFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where a docstring contradicts its code, or leaves out a part of a list.
+
+    `line` is the line of the docstring, counted from 0. `name` is the documented or missing part.
+    `old` is the contradicted text on this line, and `new` is what the code has instead. Both are
+    empty if there is no such text.
+    """
+
+    code: DriftCode
+    line: int
+    message: str
+    name: str = ""
+    old: str = ""
+    new: str = ""
+
+
+class DocumentedCode(NamedTuple):
+    """A definition with its parsed docstring.
+
+    `owner` is the enclosing class, or None. `related` contains texts of the same project.
+    """
+
+    node: DefinitionNode
+    text: str
+    parsed: ParsedDocstring
+    owner: ast.ClassDef | None
+    related: RelatedTexts
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements after the docstring."""
+        return self.node.body[1:]
+
+    @property
+    def function(self) -> FunctionNode | None:
+        return None if isinstance(self.node, ast.ClassDef) else self.node
+
+    @property
+    def signature(self) -> FunctionNode | None:
+        """The function, or the constructor of the class, whose parameters are documented."""
+        constructors = (
+            each
+            for each in self.node.body
+            if isinstance(each, ast.FunctionDef) and each.name == "__init__"
+        )
+        return self.function or next(constructors, None)
+
+    @property
+    def is_overridable(self) -> bool:
+        """True for methods that a subclass may override, so that their body is not the contract."""
+        return self.owner is not None and self.node.name not in ("__init__", "__new__")

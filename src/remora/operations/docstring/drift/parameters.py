@@ -1,0 +1,149 @@
+"""Parameters that a docstring documents under another name, or in vain, or leaves out."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from remora.code.syntax.docstring_drift import find_drift
+from remora.code.syntax.effects import unqualified_name
+from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.parts import Item
+
+_MIN_SIMILARITY = 0.75
+_MIN_ABBREVIATION = 3
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
+_CHANGES_SIGNATURE = re.compile(r"option|argument|param|inject|event|pass_|patch|given|wrap")
+
+
+def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
+    """Yield the parameters that are documented but do not exist, or are missing from the list."""
+    drift = find_drift(code.node, code.text)
+    if not drift.unknown_parameters and not drift.undocumented_parameters:
+        return
+    items, names = documented_parameters(code), _names(code)
+    is_open = code.function is not None and bool(code.function.args.kwarg)
+    spelled = {name.strip("_") for name in names}
+    unknown = [
+        name
+        for name in items
+        if (name in drift.unknown_parameters or (is_open and name not in names))
+        and name not in _mentioned(code.body) | _TYPES
+        and name.strip("_") not in spelled
+    ]
+    if any(_is_opaque(each) for each in code.node.decorator_list):
+        unknown = []  # the decorator may add parameters
+    missing = unlisted_parameters(code)
+    renamed = _renamed(list(items), unknown, missing, names)
+    if is_open:  # other names may be keywords
+        renamed = {old: new for old, new in renamed.items() if are_similar(old, new)}
+        unknown = list(renamed)
+    for name in unknown:
+        new = renamed.get(name, "")
+        yield DriftFinding(
+            code="renamed-parameter" if new else "unknown-parameter",
+            line=items[name].first,
+            message=f"parameter `{name}` is documented but does not exist"
+            + (f"; the signature has `{new}`" if new else ""),
+            name=name,
+            old=name,
+            new=new,
+        )
+    last = max((item.last for item in items.values()), default=0)
+    missing = [name for name in missing if name not in renamed.values()]
+    if code.function is None or 2 * len(missing) > len(items):
+        return  # the list is not meant to be complete
+    for name in missing:
+        if not code.related.is_usually_left_out(name):
+            message = f"parameter `{name}` is not documented, but others are"
+            yield DriftFinding(code="missing-parameter", line=last, message=message, name=name)
+
+
+def are_similar(old: str, new: str) -> bool:
+    """Return True if the names share a word, are nearly equal, or one abbreviates the other."""
+    first, second = _WORD.findall(old.lower()), _WORD.findall(new.lower())
+    if {*first} & {*second} or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY:
+        return True
+    short, long = sorted(("".join(first), "".join(second)), key=len)
+    if len(short) < 2 or short[:1] != long[:1]:
+        return False
+    letters = iter(long)
+    return len(short) + _MIN_ABBREVIATION <= 12 and all(each in letters for each in short)
+
+
+def documented_parameters(code: DocumentedCode) -> dict[str, Item]:
+    """Return the entries of the docstring's lists of parameters, by name."""
+    return {
+        name: item
+        for section in code.parsed.sections
+        if section.kind == "parameters"
+        for item in section.items
+        for name in item.names
+    }
+
+
+def unlisted_parameters(code: DocumentedCode) -> list[str]:
+    """Return the public parameters that a docstring's list leaves out."""
+    listed = {name.strip("_") for name in documented_parameters(code)}
+    return [
+        name for name in _names(code) if not name.startswith("_") and name.strip("_") not in listed
+    ]
+
+
+def _names(code: DocumentedCode) -> list[str]:
+    """Return the names of all parameters but the first one of a method."""
+    if code.signature is None:
+        return []
+    args = code.signature.args
+    names = [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def _renamed(
+    documented: Sequence[str], unknown: Sequence[str], missing: Sequence[str], names: Sequence[str]
+) -> dict[str, str]:
+    """Pair unknown and missing names that are alone at the same place between known names."""
+    found: dict[str, str] = {}
+    for old in unknown:
+        new = [each for each in missing if are_similar(old, each)]
+        others = [
+            each for each in unknown if each != old and any(are_similar(each, n) for n in new)
+        ]
+        if len(new) == 1 and not others:
+            found[old] = new[0]
+    old_gaps, new_gaps = _gaps(documented, unknown, missing), _gaps(names, missing, unknown)
+    for place, old_names in old_gaps.items() if len(unknown) == len(missing) else ():
+        new_names = new_gaps.get(place, [])
+        if len(old_names) == len(new_names) == 1 and new_names[0] not in found.values():
+            found.setdefault(old_names[0], new_names[0])
+    return found
+
+
+def _gaps(
+    names: Sequence[str], wanted: Sequence[str], ignored: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the wanted names in a list, keyed by the last other name before them."""
+    gaps: dict[str, list[str]] = {}
+    last = ""
+    for name in names:
+        if name in wanted:
+            gaps.setdefault(last, []).append(name)
+        elif name not in ignored and name not in ("self", "cls"):
+            last = name
+    return gaps
+
+
+def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that code reads from elsewhere, such as `kwargs.pop("name")`."""
+    nodes = [node for statement in code for node in ast.walk(statement)]
+    return {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def _is_opaque(decorator: ast.expr) -> bool:
+    """Return True if a decorator may add parameters, judging by its name."""
+    return _CHANGES_SIGNATURE.search(unqualified_name(decorator).lower()) is not None

@@ -1,0 +1,78 @@
+"""Base classes of exceptions, from the project and the standard library."""
+
+import builtins
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from remora.code.syntax.effects import builtin_exceptions
+
+_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)\)[ \t]*:", re.MULTILINE)
+_WORD = re.compile(r"[\w.]+")
+_STANDARD = {
+    "JSONDecodeError": ("ValueError",),
+    "CalledProcessError": ("SubprocessError",),
+    "TimeoutExpired": ("SubprocessError",),
+    "SubprocessError": ("Exception",),
+    "InvalidOperation": ("ArithmeticError",),
+    "UnsupportedOperation": ("OSError", "ValueError"),
+    "Empty": ("Exception",),
+    "Full": ("Exception",),
+    "BadZipFile": ("Exception",),
+    "FrozenInstanceError": ("AttributeError",),
+    "ZoneInfoNotFoundError": ("KeyError",),
+    "SSLError": ("OSError",),
+    "HTTPError": ("URLError",),
+    "URLError": ("OSError",),
+}
+
+
+class ExceptionClasses:
+    """The known base classes of classes, by unqualified name.
+
+    `read` returns the contents of the project's Python files. It is called on first use. A name
+    that stands for several classes has the bases of all of them.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[bytes]] = tuple) -> None:
+        self._read = read
+
+    @cached_property
+    def _bases(self) -> dict[str, set[str]]:
+        known = {
+            name: {base.__name__ for base in each.__mro__[1:-1]}
+            for name, each in builtin_exceptions().items()
+        }
+        for name, bases in _STANDARD.items():
+            known.setdefault(name, set()).update(bases)
+        for content in self._read():
+            for name, found in class_bases(content).items():
+                known.setdefault(name, set()).update(found)
+        return known
+
+    def is_covered(self, name: str, documented: Iterable[str]) -> bool:
+        """Return True if `name`, or a class that it may inherit from, is documented.
+
+        Also return True if the base classes of `name` are not all known.
+        """
+        wanted = {getattr(builtins, each, object).__name__ for each in documented} | set(documented)
+        seen: set[str] = set()
+        pending = [name]
+        while pending:
+            current = pending.pop()
+            if current in wanted or current not in self._bases:
+                return True
+            seen.add(current)
+            pending += [base for base in self._bases[current] - seen if base != "object"]
+        return False
+
+
+@lru_cache(maxsize=4096)
+def class_bases(content: bytes) -> Mapping[str, Sequence[str]]:
+    """Return the names of the base classes of each class in a file that has any."""
+    return {
+        name.decode(): tuple(
+            word.rpartition(".")[2] for word in _WORD.findall(bases.decode("utf-8", "replace"))
+        )
+        for name, bases in _CLASS.findall(content)
+    }

@@ -1,0 +1,107 @@
+"""Descriptions of a node's parts that are known without a writer."""
+
+import ast
+
+import msgspec
+
+from remora.operations.docstring.describable_parts import describable_parts
+from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.docstring.mend import Mend, mend_of, missing_parameters
+from remora.operations.docstring.new_section import has_room
+from remora.operations.docstring.parts import Describable, DocstringTexts
+from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
+
+
+def known_texts(made_of: Describable, related: RelatedTexts) -> DocstringTexts:
+    """Return the descriptions that the code or other docstrings of the project give."""
+    return DocstringTexts(
+        parameters={
+            each.name: known.text
+            for each in made_of.parameters
+            if (known := related.parameter_text(each.name)) is not None
+        },
+        attributes={
+            each.name: known.text
+            for each in made_of.attributes
+            if (known := related.parameter_text(each.name)) is not None
+        },
+        raises={each.name: _sentence(each.reason) for each in made_of.raises if each.reason},
+    )
+
+
+class UpdatePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be done about a docstring without a writer.
+
+    `texts` contains the known descriptions of parts that it leaves out. `left` contains the parts
+    without a known description, as `parameters.NAME` or `raises.NAME`. `mend` contains all changes.
+    """
+
+    texts: DocstringTexts = DocstringTexts()
+    left: tuple[str, ...] = ()
+    mend: Mend = Mend()
+
+
+def update_plan(found: DocumentedNode) -> UpdatePlan:
+    """Plan the update of an existing docstring.
+
+    Exceptions are added to a list of exceptions, or, if most docstrings of the project have such a
+    list, as a new list. A new list is never added in part. Nothing is added to a list with an
+    exception that is never raised, because its entry may describe the raised one.
+    """
+    code = found.code
+    if code is None:
+        return UpdatePlan()
+    made_of = describable_parts(found.node)
+    known = known_texts(made_of, found.related)
+    missing = missing_parameters(code, found.contradictions)
+    parameters = {
+        name: known.parameters[name]
+        for name in missing
+        if name in known.parameters and _has_type(found, made_of, name)
+    }
+    extra = [each.name for each in found.contradictions if each.code == "missing-exception"]
+    raised = [each for each in made_of.raises if each.name.rpartition(".")[2] in extra]
+    if not raised and _lacks_list(found, made_of):
+        raised = list(made_of.raises)
+    raises = {each.name: known.raises[each.name] for each in raised if each.name in known.raises}
+    left = [f"parameters.{name}" for name in missing if name not in parameters]
+    left += [f"raises.{each.name}" for each in raised if each.name not in raises]
+    listed = [e for each in code.parsed.sections if each.kind == "raises" for e in each.items]
+    is_new = not listed
+    if (is_new and len(raises) < len(raised)) or not all(item.names for item in listed):
+        raises = {}
+    if any(each.code == "unraised-exception" for each in found.contradictions):
+        raises = {}
+    texts = DocstringTexts(parameters=parameters, raises=raises)
+    return UpdatePlan(texts=texts, left=tuple(left), mend=mend_of(found, texts))
+
+
+def _has_type(found: DocumentedNode, made_of: Describable, name: str) -> bool:
+    """Return True if the type of a parameter is known, or the docstring's list has no types."""
+    if any(each.name == name and each.annotation for each in made_of.parameters):
+        return True
+    known = found.related.parameter_text(name)
+    if known is not None and known.type:
+        return True
+    if found.code is None:
+        return False
+    parsed = found.code.parsed
+    pattern = TYPE_PATTERNS[parsed.style or "google"]
+    items = (e for each in parsed.sections if each.kind == "parameters" for e in each.items)
+    return not any(pattern.match(parsed.lines[item.first]) for item in items)
+
+
+def _lacks_list(found: DocumentedNode, made_of: Describable) -> bool:
+    """Return True if the docstring should list exceptions as most others do, and has room for it."""
+    code = found.code
+    if code is None or code.function is None or code.node.name.startswith("_"):
+        return False
+    nested = found.parent is not None and not isinstance(found.parent, ast.Module | ast.ClassDef)
+    if nested or not found.related.lists_exceptions or not has_room(code.parsed, "raises"):
+        return False
+    names = [each.name.rpartition(".")[2] for each in made_of.raises]
+    return not any(name in code.text for name in names)  # the text may already say it
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,144 @@
+"""Corrections of a docstring that follow from its code, without a writer."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.parameters import are_similar, unlisted_parameters
+from remora.operations.docstring.parts import DocstringTexts, Item
+
+_WORD = re.compile(r"[a-z0-9]+")
+_UNKNOWN = ("unknown-parameter", "renamed-parameter")
+_ENDS_AFTER = re.compile(r"\s*(?:[.)\]]|$)")
+
+
+class Mend(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes to an existing docstring.
+
+    `renames` maps documented parameters to their names in the signature. `removed` contains
+    documented parameters that no longer exist. `replaced` contains a line, counted from 0, and the
+    text on this line with its replacement. `parameters` and `raises` map parts that the docstring
+    leaves out to their descriptions. `types` maps parameters without annotation to the type that
+    other docstrings state.
+    """
+
+    renames: dict[str, str] = {}
+    removed: frozenset[str] = frozenset()
+    replaced: tuple[tuple[int, str, str], ...] = ()
+    parameters: dict[str, str] = {}
+    raises: dict[str, str] = {}
+    types: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.renames or self.removed or self.replaced or self.parameters or self.raises)
+
+
+def mend_of(
+    found: DocumentedNode, texts: DocstringTexts, escape: Callable[[str], str] = str
+) -> Mend:
+    """Return the certain changes to an existing docstring, and the descriptions in `texts`.
+
+    Only parts that the docstring does not describe are added. An entry is removed only if its
+    parameter does not exist, and every parameter without an entry gets one, because the text may be
+    about that parameter. `escape` makes a description ready for the docstring's literal.
+    """
+    code = found.code
+    if code is None:
+        return Mend()
+    findings = found.contradictions
+    renames = certain_renames(code, findings)
+    renames |= {
+        each.old: texts.renames[each.old]
+        for each in findings
+        if each.code in _UNKNOWN and each.old in texts.renames
+    }
+    unlisted = set(unlisted_parameters(code)) - set(renames.values())
+    missing = unlisted & {*missing_parameters(code, findings)}
+    parameters = {name: text for name, text in texts.parameters.items() if text and name in missing}
+    replaced = tuple(_replaced(code, findings))
+    sections = [each for each in code.parsed.sections if each.kind == "raises"]
+    listed = {name for each in sections for item in each.items for name in item.names}
+    listed |= {new for _, _, new in replaced}
+    return Mend(
+        renames=renames,
+        removed=_removable(code, findings) - set(renames)
+        if unlisted == set(parameters)
+        else frozenset(),
+        replaced=replaced,
+        parameters={name: escape(text) for name, text in parameters.items()},
+        types={
+            name: known.type
+            for name in parameters
+            if (known := found.related.parameter_text(name)) is not None and known.type
+        },
+        raises={
+            name: escape(text)
+            for name, text in texts.raises.items()
+            if text and name.rpartition(".")[2] not in listed
+        },
+    )
+
+
+def missing_parameters(code: DocumentedCode, findings: Sequence[DriftFinding]) -> list[str]:
+    """Return the parameters without an entry, in the order of the findings."""
+    renames = certain_renames(code, findings)
+    return [
+        each.new or each.name
+        for each in findings
+        if each.code == "missing-parameter"
+        or (each.code == "renamed-parameter" and each.old not in renames)
+    ]
+
+
+def certain_renames(code: DocumentedCode, findings: Sequence[DriftFinding]) -> dict[str, str]:
+    """Return the documented parameters that surely have another name now, with this name."""
+    return {
+        each.old: each.new
+        for each in findings
+        if each.code == "renamed-parameter" and _is_certain(code, each)
+    }
+
+
+def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozenset[str]:
+    """Return the documented parameters that do not exist.
+
+    Nothing is removed from a method that a subclass may override.
+    """
+    unknown = frozenset(each.name for each in findings if each.code in _UNKNOWN)
+    return frozenset() if code.is_overridable else unknown
+
+
+def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
+    """Return True if the names are alike, or the description has a word of the new name."""
+    if (
+        finding.new.endswith(f"_{finding.old}")
+        and f":param {finding.new.replace('_', ' ')}" in (code.parsed.lines[finding.line])
+    ):
+        return False  # the field has a space instead of an underscore
+    if are_similar(finding.old, finding.new):
+        return True
+    item = _item(code, finding)
+    text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower() if item else ""
+    words = {*_WORD.findall(finding.new.lower().replace("_", " "))}
+    return bool(words & {*_WORD.findall(text)})
+
+
+def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
+    items = (item for section in code.parsed.sections for item in section.items)
+    return next((item for item in items if finding.old in item.names), None)
+
+
+def _replaced(
+    code: DocumentedCode, findings: Sequence[DriftFinding]
+) -> Iterator[tuple[int, str, str]]:
+    for each in findings:
+        line = code.parsed.lines[each.line]
+        if each.code == "wrong-default":
+            after = line.partition(each.old)[2]
+            if line.count(each.old) == 1 and _ENDS_AFTER.match(after):
+                yield each.line, each.old, each.new
+        elif each.code == "wrong-type" and len(re.findall(rf"\b{each.old}\b", line)) == 1:
+            yield each.line, each.old, each.new

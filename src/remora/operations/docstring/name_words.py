@@ -1,0 +1,70 @@
+"""Detection of summaries that only repeat the names of the documented code."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from remora.ids import MODULE
+from remora.operations.docstring.documented_node import DocumentedNode
+
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SAY_NOTHING = frozenset(
+    (
+        *("a", "an", "the", "this", "that", "these", "its", "it", "is", "are", "be", "of", "for"),
+        *("from", "to", "in", "on", "with", "by", "as", "and", "or", "if", "into", "at", "given"),
+        *("whether", "which", "new", "current", "specified", "provided", "some", "any", "all"),
+        *("get", "return", "set", "do", "make", "create", "perform", "handle", "process", "run"),
+        *("method", "function", "class", "object", "instance", "value", "data", "result", "item"),
+        *("thing", "true", "false", "none", "parameter", "argument", "represent", "define"),
+        *("provide", "use", "call", "execute", "will", "can", "based", "using", "self"),
+    )
+)
+
+
+def only_repeats_name(summary: str, found: DocumentedNode) -> bool:
+    """Return True if every word of a summary is a word of the names, or says nothing by itself.
+
+    The names are those of the definition, its class, its parameters and its annotations.
+    """
+    known = {_stem(word) for name in _names(found) for word in _words(name)}
+    said = {_stem(word) for word in _words(summary) if word not in _SAY_NOTHING}
+    return said - {_stem(word) for word in _SAY_NOTHING} <= known
+
+
+def _names(found: DocumentedNode) -> Iterator[str]:
+    yield from found.qualname.replace(MODULE, "").split(".")
+    if isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from (each.arg for each in ast.walk(found.node.args) if isinstance(each, ast.arg))
+        yield from (
+            each.id
+            for part in (found.node.args, found.node.returns)
+            if part is not None
+            for each in ast.walk(part)
+            if isinstance(each, ast.Name)
+        )
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_CAMEL.sub(" ", text).lower())
+
+
+def _stem(word: str) -> str:
+    """Return a word without its ending, so that "decodes" and "decoding" are the same word."""
+    for ending in (
+        "ations",
+        "ation",
+        "ings",
+        "ing",
+        "ers",
+        "ors",
+        "er",
+        "or",
+        "ed",
+        "es",
+        "s",
+        "e",
+    ):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

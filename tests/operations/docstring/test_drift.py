@@ -1,0 +1,158 @@
+"""Docstrings that contradict their code, and what is corrected without a writer."""
+
+import textwrap
+
+import pytest
+
+from remora.operations.docstring.docstring_verification import keeps_text, says_more
+from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.operations.docstring.known_texts import update_plan
+from remora.operations.docstring.mend import Mend
+from remora.operations.submission import Submission
+
+
+def node(
+    header: str, docstring: str, body: str = "return work(1)", owner: str = ""
+) -> DocumentedNode:
+    text = textwrap.dedent(docstring).strip()
+    inside = f'"""{text}\n"""\n{textwrap.dedent(body).strip()}'
+    source = f"{header}\n{textwrap.indent(inside, '    ')}\n"
+    if owner:
+        source = f"{owner}\n{textwrap.indent(source, '    ')}"
+    name = header.partition("def ")[2].partition("(")[0]
+    return find_documented("a.py", source.encode(), f"A.{name}" if owner else name)
+
+
+def codes(found: DocumentedNode) -> list[str]:
+    return [f"{each.code} {each.name}".strip() for each in found.contradictions]
+
+
+def args(*lines: str) -> str:
+    return "Do it.\n\nArgs:\n" + "".join(f"    {line}\n" for line in lines)
+
+
+PARAMETERS = [
+    ("f(name)", ["full_name: Who."], ["renamed-parameter full_name"], Mend(renames={"full_name": "name"})),
+    ("f(msg)", ["message: Text."], ["renamed-parameter message"], Mend(renames={"message": "msg"})),
+    ("f(a, b)", ["a: One.", "b: Two.", "gone: Was."], ["unknown-parameter gone"], Mend(removed=frozenset({"gone"}))),
+    ("f(where)", ["inplace: Was."], ["renamed-parameter inplace"], Mend()),
+    ("f(a, b, c)", ["a: One.", "b: Two."], ["missing-parameter c"], Mend()),
+    ("f(a, b, c)", ["a: One."], [], Mend()),
+    ("f(a, **more)", ["a: One.", "b: Two."], [], Mend()),
+    ("f(from_)", ["from: One."], [], Mend()),
+    ("f(a)", ["a: One.", "int: Two."], [], Mend()),
+    ("f(a=1)", ["a: How many. Defaults to 2."], ["wrong-default a"], Mend(replaced=((3, "2", "1"),))),
+    ("f(a='x')", ["a: Which (default: ``y``)."], ["wrong-default a"], Mend(replaced=((3, "``y``", "``x``"),))),
+    ("f(a=60)", ["a: How long, defaults to 1 minute."], [], Mend()),
+    ("f(a=None)", ["a: How many. Defaults to 2."], [], Mend()),
+    ("f(a=1)", ["a: Defaults to 2, which is not much."], ["wrong-default a"], Mend()),
+    ("f(a: int)", ["a (str): One."], ["wrong-type a"], Mend(replaced=((3, "str", "int"),))),
+    ("f(a: float | None)", ["a (int): One."], [], Mend()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "lines", "expected", "mend"), PARAMETERS)
+def test_parameters(header: str, lines: list[str], expected: list[str], mend: Mend) -> None:
+    found = node(f"def {header}:", args(*lines))
+    assert codes(found) == expected
+    assert update_plan(found).mend == mend
+
+
+RESULTS = [
+    ("Return True if the door is closed.", "return not self.closed", "inverted-result"),
+    ("Return False if the door is closed.", "return self.closed", "inverted-result"),
+    ("Whether it is not running.", "return self.is_running()", "inverted-result"),
+    ("True if the state is open.", "if self.state == 'open':\n    return False\nreturn True", "inverted-result"),
+    ("Return True if the door is closed.", "return self.closed", ""),
+    ("Return True if the door is open.", "return not self.closed", ""),
+    ("Return True if closed and not locked.", "return not self.closed", ""),
+    ("Return True if it worked.", "self.work()", "wrong-result"),
+    ("Return a string.", "return None", "wrong-result"),
+    ("Return a string or None.", "return None", ""),
+    ("Sort the list in place.", "return sorted(self.items)", "wrong-result"),
+    ("Sort the list, not in place.", "return sorted(self.items)", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("summary", "body", "expected"), RESULTS)
+def test_results(summary: str, body: str, expected: str) -> None:
+    assert codes(node("def f(self):", summary, body)) == ([expected] if expected else [])
+
+
+RAISES = "Do it.\n\nRaises:\n    TypeError: If odd.\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "owner", "expected"),
+    [
+        ("if a:\n    raise KeyError", "", ["missing-exception KeyError", "unraised-exception TypeError"]),
+        ("if work(a):\n    raise KeyError", "", ["missing-exception KeyError"]),
+        ("if a:\n    raise OwnError", "", []),
+        ("pass; a = 1", "", ["unraised-exception TypeError"]),
+        ("pass; a = 1", "class A:", []),
+        ("raise NotImplementedError", "", []),
+    ],
+)  # fmt: skip
+def test_exceptions(body: str, owner: str, expected: list[str]) -> None:
+    found = node("def f(a):", RAISES, body, owner)
+    assert sorted(codes(found)) == expected
+    assert not update_plan(found).mend
+
+
+def test_nothing_is_removed_from_a_method_that_may_be_overridden() -> None:
+    docstring = args("a: One.", "b: Two.", "gone: Was.")
+    found = node("def f(self, a, b):", docstring, owner="class A:")
+    assert codes(found) == ["unknown-parameter gone"]
+    assert not update_plan(found).mend
+    assert update_plan(node("def __init__(self, a, b):", docstring, owner="class A:")).mend
+
+
+def submission(before: str, after: str) -> Submission:
+    return Submission(
+        path="a.py",
+        node_id="node:a.py:get_count",
+        node_name="get_count",
+        qualname="get_count",
+        files={"a.py": (before.encode(), after.encode())},
+        findings_before=lambda _: [],
+        findings_after=lambda _: [],
+    )
+
+
+KEPT = '''def get_count(name):
+    """Count what is there.
+
+    Args:
+        full_name: Who.
+        gone: Was.
+    """
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("full_name", "name", ""),
+        ("        gone: Was.\n", "", ""),
+        ("Who.", "Whose.", "deletes 'Who'"),
+        ("Count what", "Count all", "deletes 'what'"),
+        ("Who.", "Who. It is new.", ""),
+    ],
+)
+def test_words_of_people_are_kept(old: str, new: str, problem: str) -> None:
+    assert keeps_text(submission(KEPT, KEPT.replace(old, new))).startswith(problem)
+    assert bool(problem) == bool(keeps_text(submission(KEPT, KEPT.replace(old, new))))
+
+
+@pytest.mark.parametrize(
+    ("summary", "says"),
+    [
+        ("Get the count.", False),
+        ("Return the counts of the item with the name.", False),
+        ("Return the number of books on the shelf.", True),
+    ],
+)
+def test_a_summary_of_the_names_alone_is_refused(summary: str, says: bool) -> None:
+    code = "def get_count(name: Item):\n    {}return 1\n"
+    written = code.format(f'"""{summary}"""\n    ')
+    assert (says_more(submission(code.format(""), written)) == "") is says
