@@ -1,0 +1,145 @@
+"""Statements of a test that make calls and assert their results."""
+
+import ast
+import io
+import math
+import tokenize
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.case import Case
+from remora.operations.test.insert.test_imports import Imported
+
+_DIGITS = 6
+
+
+def case_statements(cases: Sequence[Case], quote: str, *, unittest: bool = False) -> list[str]:
+    """Return the unindented body of a test. Statements may be longer than the line width."""
+    found: list[str] = []
+    before: tuple[str, ...] = ()
+    for case in cases:
+        if case.setup and case.setup != before:
+            found += ([""] if found else []) + _lines(case.setup, quote)
+        elif not case.setup and before:
+            found.append("")
+        before = () if _changes_objects(case) else case.setup
+        found += _assertions(case, quote, unittest=unittest)
+    return found
+
+
+def _changes_objects(case: Case) -> bool:
+    return any("{}" not in left for left, _ in case.claims)
+
+
+def _lines(statements: Sequence[str], quote: str) -> list[str]:
+    return [line for each in statements for line in with_quotes(each, quote).splitlines()]
+
+
+def _assertions(case: Case, quote: str, *, unittest: bool) -> list[str]:
+    if case.raises:
+        opening = "self.assertRaises" if unittest else "pytest.raises"
+        return [f"with {opening}({case.raises}):", f"    {with_quotes(case.call, quote)}"]
+    if not case.claims:
+        call = f"list({case.call})" if case.listed else case.call
+        return [_assertion(call, case.value, quote, unittest=unittest)]
+    found: list[str] = []
+    result = case.call
+    if _changes_objects(case):
+        found = [with_quotes(case.call, quote)]
+    elif len(case.claims) > 1:
+        found, result = [f"result = {with_quotes(case.call, quote)}"], "result"
+    for left, value in case.claims:
+        found.append(_assertion(left.replace("{}", result), value, quote, unittest=unittest))
+    return found
+
+
+def _assertion(call: str, value: str, quote: str, *, unittest: bool) -> str:
+    call, expected = with_quotes(call, quote), with_quotes(expected_value(value), quote)
+    if unittest:
+        short = {"True": "True", "False": "False", "None": "IsNone"}.get(value)
+        if short:
+            return f"self.assert{short}({call})"
+        if expected.startswith("pytest.approx"):
+            return f"self.assertAlmostEqual({call}, {with_quotes(value, quote)})"
+        return f"self.assertEqual({call}, {expected})"
+    if value in ("True", "False", "None"):
+        return f"assert {call} is {value}"
+    return f"assert {call} == {expected}"
+
+
+def expected_value(value: str) -> str:
+    """Return the expected value, or `pytest.approx(...)` for a float with many decimal places."""
+    try:
+        number = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+    if (
+        isinstance(number, float)
+        and math.isfinite(number)
+        and len(value.partition(".")[2]) > _DIGITS
+    ):
+        return f"pytest.approx({value})"
+    return value
+
+
+def names_in(lines: Sequence[str]) -> set[str]:
+    tree = parse_text("\n".join(lines))
+    if not isinstance(tree, ast.Module):
+        return set()
+    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+
+
+def with_quotes(text: str, quote: str) -> str:
+    """Return the expression with `quote` around its strings.
+
+    Strings that would need escapes keep their quotes.
+    """
+    if quote == "'":
+        return text
+    pieces: list[str] = []
+    at = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING and token.start[0] == 1:
+            pieces += [text[at : token.start[1]], _requoted(token.string, quote)]
+            at = token.end[1]
+    return "".join(pieces) + text[at:]
+
+
+def _requoted(literal: str, quote: str) -> str:
+    prefix, _, rest = literal.partition("'")
+    body = rest[:-1]
+    plain = literal.endswith("'") and prefix in ("", "b") and quote not in body and "'" not in body
+    return f"{prefix}{quote}{body}{quote}" if plain else literal
+
+
+class _Attribute(ast.NodeTransformer):
+    """Replaces names with attributes of a module."""
+
+    def __init__(self, names: frozenset[str], alias: str) -> None:
+        self._names = names
+        self._alias = alias
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self._names:
+            return node
+        return ast.Attribute(ast.Name(self._alias), node.id)
+
+
+def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: str) -> Case:
+    """Return the case with names of a module as attributes of `alias`, as in `mi.chunked(...)`."""
+    names = frozenset(n for n, one in known.items() if one.module == module and one.name == n)
+    change = _Attribute(names, alias)
+
+    def changed(text: str) -> str:
+        return ast.unparse(change.visit(ast.parse(text))) if text else text
+
+    return replace(
+        case,
+        call=changed(case.call),
+        setup=tuple(map(changed, case.setup)),
+        value=changed(case.value),
+        claims=tuple((left, changed(text)) for left, text in case.claims),
+        raises=f"{alias}.{case.raises}" if case.raises in names else case.raises,
+    )
