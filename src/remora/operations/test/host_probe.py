@@ -115,11 +115,14 @@ def _rank(
     why = ""
     if not chosen or not dead:
         why = "no planted fault changes the results, or the results are trivial"
-    elif all(case.source in ("fixture", "value") for case in chosen):
-        if len(dead) < _MIN_INVENTED_SHARE * len(faults):
-            few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
-            why = f"it needs a writer: no example shows arguments for it, and {few}"
+    elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
+        few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
+        why = f"it needs a writer: no example shows arguments for it, and {few}"
     return _Ranking(chosen, None, len(dead), why)
+
+
+def _is_invented(cases: list[Case]) -> bool:
+    return all(case.source in ("fixture", "value") for case in cases)
 
 
 def _unfit(reason: str, **more: int) -> dict[str, Any]:

@@ -5,6 +5,8 @@ import io
 import math
 import tokenize
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,19 +15,32 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.insert.test_imports import Imported
 
 _DIGITS = 6
+_SHORT = 16
 
 
-def case_statements(cases: Sequence[Case], quote: str, *, unittest: bool = False) -> list[str]:
-    """Return the unindented body of a test. Statements may be longer than the line width."""
+class Style(NamedTuple):
+    """The quote character, the line width without indentation, and the kind of assertions."""
+
+    quote: str
+    width: int
+    unittest: bool = False
+
+
+def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
+    """Return the unindented body of a test.
+
+    If an assertion does not fit on a line, the expected value is assigned first. Statements may
+    still be longer than the line width.
+    """
     found: list[str] = []
     before: tuple[str, ...] = ()
     for case in cases:
         if case.setup and case.setup != before:
-            found += ([""] if found else []) + _lines(case.setup, quote)
+            found += ([""] if found else []) + _lines(case.setup, style.quote)
         elif not case.setup and before:
             found.append("")
         before = () if _changes_objects(case) else case.setup
-        found += _assertions(case, quote, unittest=unittest)
+        found += _assertions(case, style)
     return found
 
 
@@ -37,13 +52,14 @@ def _lines(statements: Sequence[str], quote: str) -> list[str]:
     return [line for each in statements for line in with_quotes(each, quote).splitlines()]
 
 
-def _assertions(case: Case, quote: str, *, unittest: bool) -> list[str]:
+def _assertions(case: Case, style: Style) -> list[str]:
+    quote = style.quote
+    call = f"list({case.call})" if case.listed else case.call
     if case.raises:
-        opening = "self.assertRaises" if unittest else "pytest.raises"
-        return [f"with {opening}({case.raises}):", f"    {with_quotes(case.call, quote)}"]
+        opening = "self.assertRaises" if style.unittest else "pytest.raises"
+        return [f"with {opening}({case.raises}):", f"    {with_quotes(call, quote)}"]
     if not case.claims:
-        call = f"list({case.call})" if case.listed else case.call
-        return [_assertion(call, case.value, quote, unittest=unittest)]
+        return _assertion(call, case.value, style)
     found: list[str] = []
     result = case.call
     if _changes_objects(case):
@@ -51,18 +67,25 @@ def _assertions(case: Case, quote: str, *, unittest: bool) -> list[str]:
     elif len(case.claims) > 1:
         found, result = [f"result = {with_quotes(case.call, quote)}"], "result"
     for left, value in case.claims:
-        found.append(_assertion(left.replace("{}", result), value, quote, unittest=unittest))
+        found += _assertion(left.replace("{}", result), value, style)
     return found
 
 
-def _assertion(call: str, value: str, quote: str, *, unittest: bool) -> str:
-    call, expected = with_quotes(call, quote), with_quotes(expected_value(value), quote)
-    if unittest:
+def _assertion(call: str, value: str, style: Style) -> list[str]:
+    call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
+    line = _equality(call, value, expected, style)
+    if len(line) <= style.width or len(expected) < _SHORT or expected.startswith("pytest."):
+        return [line]
+    return [f"expected = {expected}", _equality(call, value, "expected", style)]
+
+
+def _equality(call: str, value: str, expected: str, style: Style) -> str:
+    if style.unittest:
         short = {"True": "True", "False": "False", "None": "IsNone"}.get(value)
         if short:
             return f"self.assert{short}({call})"
         if expected.startswith("pytest.approx"):
-            return f"self.assertAlmostEqual({call}, {with_quotes(value, quote)})"
+            return f"self.assertAlmostEqual({call}, {value})"
         return f"self.assertEqual({call}, {expected})"
     if value in ("True", "False", "None"):
         return f"assert {call} is {value}"
@@ -98,19 +121,27 @@ def with_quotes(text: str, quote: str) -> str:
     """
     if quote == "'":
         return text
+    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
     pieces: list[str] = []
     at = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.STRING and token.start[0] == 1:
-            pieces += [text[at : token.start[1]], _requoted(token.string, quote)]
-            at = token.end[1]
+        if token.type == tokenize.STRING:
+            start, end = (starts[line - 1] + column for line, column in (token.start, token.end))
+            pieces += [text[at:start], _requoted(token.string, quote)]
+            at = end
     return "".join(pieces) + text[at:]
 
 
 def _requoted(literal: str, quote: str) -> str:
     prefix, _, rest = literal.partition("'")
     body = rest[:-1]
-    plain = literal.endswith("'") and prefix in ("", "b") and quote not in body and "'" not in body
+    plain = (
+        literal.endswith("'")
+        and not literal.endswith("'''")
+        and prefix in ("", "b")
+        and quote not in body
+        and "'" not in body
+    )
     return f"{prefix}{quote}{body}{quote}" if plain else literal
 
 

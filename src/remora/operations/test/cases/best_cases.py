@@ -13,6 +13,8 @@ _ENOUGH = 0.6
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1}
 _INVENTED = 2
+_LONG = 120
+"""Length of expected values, in characters, beyond which a test is hard to read."""
 
 
 def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
@@ -64,9 +66,11 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
     return case.call, case.setup
 
 
-def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, int, bool, int]:
-    odd = _has_symbol_text(case.call)
-    return _group(case), odd, -len(kills), not _differs_from_input(case), len(case.setup)
+def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, float, bool]:
+    """Return a sort key: where the case is from, how it reads, and what it detects."""
+    hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
+    lines = sum(len(each.splitlines()) for each in case.setup)
+    return _group(case), hard_to_read, lines / 2 - len(kills), not _differs_from_input(case)
 
 
 def _group(case: Case) -> int:

@@ -2,30 +2,52 @@
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.call_input import CallInput, bound_names, free_names
 
 _LONGEST = 300
 _ENVIRONMENT_ERRORS = frozenset(
     {"NotImplementedError", "RecursionError", "MemoryError", "OverflowError", "TimeoutError"}
 )
 _IMPORT = re.compile(r"(from [\w.]+ )?import [\w.]+( as \w+)?")
-_SUBJECT = re.compile(r"(list|len|str|repr)?\(?\{?\}?[\w.]*\)?(\.\w+)*")
+_SUBJECT = re.compile(
+    r"(list|len|str|repr)?\(?\{?\}?[\w.]*\)?(\.\w+)*|\[list\(each\) for each in \{\}\]"
+)
 _PLAIN = (
     ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd,
     ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Load, ast.BinOp, ast.Add, ast.Sub,
 )  # fmt: skip
 """Syntax of expected values."""
+_TYPES = frozenset(
+    {
+        "frozenset",
+        "range",
+        "slice",
+        "bytearray",
+        "int",
+        "str",
+        "float",
+        "bool",
+        "bytes",
+        "list",
+        "tuple",
+        "set",
+        "dict",
+        "type",
+        "object",
+        "complex",
+    }
+)
 
 
 class Case(CallInput, frozen=True, kw_only=True):
     """A call and its result, which is a `value` as source code or the exception that it `raises`.
 
     `origin` is the module of the exception. If `listed` is true, the call returns an iterator, and
-    `value` is the list of its items. If the result itself cannot be written as source code, or the
+    `value` is the list of its items, or reading the items raises the exception. If the result itself cannot be written as source code, or the
     call changes an object, `claims` contains pairs of an expression and its value instead. `{}` in
     an expression is the result.
     """
@@ -69,7 +91,8 @@ def case_of(
     if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
         name, origin = str(first.get("type")), str(first.get("module"))
         if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
-            return Case(**fields, raises=name, origin=origin, lines=lines)
+            listed = first.get("listed") is True
+            return Case(**fields, raises=name, origin=origin, listed=listed, lines=lines)
     return None
 
 
@@ -139,15 +162,19 @@ def is_valid_case(case: Case) -> bool:
         return False
     if case.raises:
         return case.raises.isidentifier() and not case.value and not case.claims
+    names = _TYPES | {name for one in case.imports for name in bound_names(_parsed(one)[0])}
     if case.value:
-        return not case.claims and is_plain_value(case.value)
+        return not case.claims and is_plain_value(case.value, names)
     return bool(case.claims) and all(
-        _SUBJECT.fullmatch(left) and is_plain_value(text) for left, text in case.claims
+        _SUBJECT.fullmatch(left) and is_plain_value(text, names) for left, text in case.claims
     )
 
 
-def is_plain_value(text: str) -> bool:
-    """Return True for a literal in canonical form, or for simple calls such as `Point(1, 2)`."""
+def is_plain_value(text: str, names: Set[str]) -> bool:
+    """Return True for a literal in canonical form, or for a simple call such as `Point(1, 2)`.
+
+    `names` contains the names that the value may contain.
+    """
     literal = canonical_literal(text)
     if literal is not None:
         return literal == text
@@ -156,6 +183,7 @@ def is_plain_value(text: str) -> bool:
         len(body) == 1
         and isinstance(body[0], ast.Expr)
         and all(isinstance(one, _PLAIN) for one in ast.walk(body[0].value))
+        and free_names([body[0]], builtin=True) <= names
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.operations.test.cases.assertions import case_statements, with_quotes
+from remora.operations.test.cases.assertions import Style, case_statements, with_quotes
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
@@ -41,17 +41,19 @@ def case_drafts(
 ) -> list[Draft]:
     """Return one test with all cases, or a parametrized test and a test of the exceptions."""
     wanted = home.test_name
-    if home.form == "unittest":
-        return [Draft(name=wanted, body=case_statements(cases, home.quote, unittest=True))]
+    indent = 8 if home.owner else 4
+    style = Style(home.quote, width - indent, unittest=home.form == "unittest")
+    if style.unittest:
+        return [Draft(name=wanted, body=case_statements(cases, style))]
     values = [case for case in cases if not case.raises]
     raising = [case for case in cases if case.raises]
     few = 2 if home.table else _ENOUGH
     table = table_of(subject, values, home, width) if tables and len(values) >= few else None
     if table is None or len(table.rows) < few:
-        return [Draft(name=wanted, body=case_statements(cases, home.quote))] if cases else []
+        return [Draft(name=wanted, body=case_statements(cases, style))] if cases else []
     found = [_tabular(table, wanted, home)]
     if raising:
-        body = case_statements(raising, home.quote)
+        body = case_statements(raising, style)
         found.append(Draft(name=f"{wanted}_raises", body=body))
     return found
 

@@ -18,10 +18,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call. `setup` contains the statements before it, and `imports` import statements.
-
-    `fixtures` maps parameters of the test to the source of their values.
-    """
+    """A call. `setup` contains the statements before it, and `imports` import statements."""
 
     call: str
     setup: tuple[str, ...] = ()
@@ -44,8 +41,11 @@ def bound_names(statement: ast.stmt) -> set[str]:
     }
 
 
-def free_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that the code reads and that are neither builtins nor its own variables."""
+def free_names(nodes: Iterable[ast.AST], *, builtin: bool = False) -> set[str]:
+    """Return the names that the code reads and that are not its own variables.
+
+    Builtins are included only if `builtin` is true.
+    """
     found: set[str] = set()
     for node in nodes:
         own = _inner_names(node)
@@ -54,7 +54,7 @@ def free_names(nodes: Iterable[ast.AST]) -> set[str]:
             for one in ast.walk(node)
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in own
         }
-    return found - _BUILTINS
+    return found if builtin else found - _BUILTINS
 
 
 def _inner_names(node: ast.AST) -> set[str]:

@@ -86,47 +86,57 @@ def _is_named(function: ast.expr, wanted: Wanted) -> bool:
 
 
 def _sliced(snippet: Snippet, number: int, call: ast.Call, wanted: Wanted) -> CallInput | None:
-    text = ast.unparse(call)
-    if len(text) > _LONGEST_CALL or any(isinstance(one, ast.Starred) for one in call.args):
+    """Return the call with the statements before it, or None if some of its names are unknown."""
+    if len(ast.unparse(call)) > _LONGEST_CALL:
         return None
-    needed = free_names([call])
-    setup: list[ast.stmt] = []
-    imports: dict[str, None] = {}
-    for each in reversed(snippet.statements[:number]):
-        bound = bound_names(each)
-        if snippet.source == "call" and bound <= snippet.known.keys() and bound:
-            continue  # imported from where it is defined
-        if not bound & needed and not _changes(each, needed):
-            continue
-        if not isinstance(each, _SETUP) or len(ast.unparse(each)) > _LONGEST_STATEMENT:
-            return None
-        if isinstance(each, ast.Import | ast.ImportFrom):
-            if any(alias.name == "*" for alias in each.names):
-                return None
-            own = importable_names(ast.Module([each], []), "", is_package=False)
-            imports.update(dict.fromkeys(import_statements(bound & needed, own)))
-        else:
-            setup.append(each)
-            needed |= free_names([each])
-        if not isinstance(each, ast.AugAssign | ast.Expr):
-            needed -= bound - _read_by(each)
-        if len(setup) > _MOST_STATEMENTS:
-            return None
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    before = _Before(snippet, free_names([call]))
+    if not all(before.add(each) for each in reversed(snippet.statements[:number])):
+        return None
+    needed, setup = before.needed, before.setup
     if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
         return None
     call = _with_literals(call, setup)
-    text = ast.unparse(call)
-    imports.update(dict.fromkeys(import_statements(needed, snippet.known)))
-    return _without_module_name(
-        CallInput(
-            call=text,
-            setup=tuple(ast.unparse(one) for one in reversed(setup)),
-            imports=tuple(imports),
-            source=snippet.source,
-        ),
-        call,
-        wanted,
+    imports = {**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))}
+    found = CallInput(
+        call=ast.unparse(call),
+        setup=tuple(ast.unparse(one) for one in reversed(setup)),
+        imports=tuple(imports),
+        source=snippet.source,
     )
+    return _without_module_name(found, call, wanted)
+
+
+class _Before:
+    """The statements that provide the needed names, found from the last to the first."""
+
+    def __init__(self, snippet: Snippet, needed: set[str]) -> None:
+        self.needed = needed
+        self.setup: list[ast.stmt] = []
+        self.imports: dict[str, None] = {}
+        self._snippet = snippet
+
+    def add(self, each: ast.stmt) -> bool:
+        """Add a statement if it is needed. Return False if it cannot be part of a test."""
+        bound, needed = bound_names(each), self.needed
+        if self._snippet.source == "call" and bound and bound <= self._snippet.known.keys():
+            return True  # imported from where it is defined
+        if not bound & needed and not _changes(each, needed):
+            return True
+        if not isinstance(each, _SETUP) or len(ast.unparse(each)) > _LONGEST_STATEMENT:
+            return False
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            if any(alias.name == "*" for alias in each.names):
+                return False
+            own = importable_names(ast.Module([each], []), "", is_package=False)
+            self.imports.update(dict.fromkeys(import_statements(bound & needed, own)))
+        else:
+            self.setup.append(each)
+            needed |= free_names([each])
+        if not isinstance(each, ast.AugAssign | ast.Expr):
+            needed -= bound - _read_by(each)
+        return len(self.setup) <= _MOST_STATEMENTS
 
 
 class _Inline(ast.NodeTransformer):

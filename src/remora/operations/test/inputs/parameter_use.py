@@ -71,10 +71,14 @@ class ParameterUse:
                 self.required.update(dict.fromkeys(_CALLABLES[len(args) : len(args) + 1]))
             case ast.Call(args=[first, *_]):
                 self._look_at_call(node, first)
-            case ast.Subscript(value=value, slice=ast.Constant(value=str(key))) if self._is(value):
-                self.compared[f"{{{key!r}: 1}}"] = None
-            case ast.Subscript(value=ast.Name(id=name), slice=index) if self._is(index):
-                self._members(self._constants.get(name))
+            case ast.Subscript(value=value, slice=index):
+                self._look_at_index(value, index)
+
+    def _look_at_index(self, value: ast.expr, index: ast.expr) -> None:
+        if isinstance(value, ast.Name) and self._is(index):
+            self._members(self._constants.get(value.id))
+        elif self._is(value) and isinstance(index, ast.Constant) and isinstance(index.value, str):
+            self.compared[f"{{{index.value!r}: 1}}"] = None
 
     def _look_at_computation(self, left: ast.expr, right: ast.expr) -> None:
         for one, other in ((left, right), (right, left)):
@@ -83,13 +87,8 @@ class ParameterUse:
 
     def _look_at_call(self, node: ast.Call, first: ast.expr) -> None:
         function = node.func
-        parsed = _PARSED.get(last_name(function))
-        if self._is(first) and parsed:
-            self.required[parsed] = None
-        match node:
-            case ast.Call(func=ast.Attribute(attr="strptime"), args=[_, ast.Constant(value=form)]):
-                if self._is(first):
-                    self.required[repr(_MOMENT.strftime(str(form)))] = None
+        if self._is(first):
+            self._look_at_parser(node)
         if isinstance(function, ast.Attribute) and self._is(function.value):
             if isinstance(first, ast.Constant):
                 self._compare(first)
@@ -102,6 +101,15 @@ class ParameterUse:
                 self._kind(part.id if isinstance(part, ast.Name) else None)
         for kind in _GIVEN_TO.get(name, "").split():
             self._kind(kind)
+
+    def _look_at_parser(self, node: ast.Call) -> None:
+        """Note a text of the form that a parser accepts, which gets the parameter."""
+        parsed = _PARSED.get(last_name(node.func))
+        if parsed:
+            self.required[parsed] = None
+        match node:
+            case ast.Call(func=ast.Attribute(attr="strptime"), args=[_, ast.Constant(value=form)]):
+                self.required[repr(_MOMENT.strftime(str(form)))] = None
 
     def _look_at_comparison(self, left: ast.expr, others: list[ast.expr]) -> None:
         sides = [left, *others]

@@ -28,7 +28,5 @@ def formatted_draft(place: ToolTree, home: InsertLocation, draft: Draft) -> Draf
         done = format_text(place, home.path, text.encode(), options).decode()
     except HostError:  # it does not parse, which the checks report
         return draft
-    lines = done.splitlines()[levels:]
-    if not lines:
-        return draft
-    return replace(draft, body=textwrap.dedent("\n".join(lines)).splitlines())
+    body = textwrap.dedent("\n".join(done.splitlines()[levels:])).strip("\n")
+    return replace(draft, body=body.splitlines()) if body else draft

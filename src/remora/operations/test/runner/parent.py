@@ -85,6 +85,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     claims: list[tuple[str, str]] = []
     imports: list[str] = []
     whole: bool = False
+    listed: bool = False
     effect: str = ""
     type: str = ""
     module: str = ""

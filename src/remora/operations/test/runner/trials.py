@@ -58,7 +58,7 @@ def try_calls(
     imported, or is imported from a different location.
     """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
-    more = {**plain, "mutants": [fault.text for fault in faults]}
+    more = {**plain, "mutants": [fault.function for fault in faults]}
     more["seconds"] = _ALL_CALLS_S + _PROPERTY_S * len(groups) + _MUTANT_CALLS_S * len(faults)
     more.update(_properties(groups, _EXAMPLES, _PROPERTY_S))
     paths = [subject.import_root]

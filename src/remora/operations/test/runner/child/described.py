@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import datetime
 import enum
 import inspect
@@ -15,6 +16,7 @@ _TEXT = 400
 _STRING = 120
 _MOST_ITEMS = 40
 _DEEPEST = 5
+_BITS = 200
 _MOST_ATTRIBUTES = 3
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+|<[\w.]+ object|\bfunction ")
 _DOTTED = re.compile(
@@ -34,26 +36,31 @@ class Described(NamedTuple):
 
 def describe(value: Any, depth: int = 0) -> Described | None:
     """Return source code for the value, or None if no short code evaluates to an equal value."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str, bytes):
+        return _scalar(value)
     if depth > _DEEPEST:
         return None
-    kind = type(value)
-    if value is None or value is Ellipsis or kind is bool or kind is int:
-        return Described(repr(value), {}) if len(repr(value)) < _STRING else None
-    if kind is float or kind is complex:
-        finite = kind is complex or math.isfinite(value)
-        return Described(repr(value), {}) if finite and kind is float else None
-    if kind in (str, bytes):
-        return Described(repr(value), {})
     if kind in (list, tuple, set, frozenset):
         return _items(value, depth)
     if kind is dict:
         return _mapping(value, depth)
+    return _object(value)
+
+
+def _scalar(value: Any) -> Described | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return None
+    return Described(repr(value), {})
+
+
+def _object(value: Any) -> Described | None:
     if isinstance(value, enum.Enum):
-        found = _named(kind)
+        found = _named(type(value))
         return found and Described(found.text + "." + value.name, found.imports)
-    if isinstance(value, type):
-        return _named(value)
-    return _by_repr(value)
+    return _named(value) if isinstance(value, type) else _by_repr(value)
 
 
 def _items(value: Any, depth: int) -> Described | None:
@@ -113,11 +120,9 @@ def _named(kind: type) -> Described | None:
 def _by_repr(value: Any) -> Described | None:
     """Return the value's `repr` if it evaluates to an equal value of the same type."""
     kind = type(value)
-    if getattr(kind, "__eq__", None) is getattr(object, "__eq__"):
+    zone = getattr(value, "tzinfo", None)
+    if not is_overridden(kind, "__eq__") or zone not in (None, datetime.timezone.utc):
         return None
-    if isinstance(value, (datetime.datetime, datetime.time)) and value.tzinfo is not None:
-        if value.tzinfo is not datetime.timezone.utc:
-            return None
     try:
         text = repr(value)
     except Exception:
@@ -125,23 +130,29 @@ def _by_repr(value: Any) -> Described | None:
     if len(text) > _TEXT or "\n" in text or _ADDRESS.search(text):
         return None
     text = _DOTTED.sub("", text)
+    classes = _classes_in(text, kind)
     imports: Dict[str, None] = {}
-    names: Dict[str, Any] = {}
-    for name in dict.fromkeys(re.findall(r"(?<![\w.'\"])([A-Za-z_]\w*)\s*(?=[(.])", text)):
-        found = _class_called(name, kind)
-        if found is None:
-            return None
-        names[name] = found
-        described = _named(found)
+    for each in classes.values():
+        described = _named(each) if each is not None else None
         if described is None:
             return None
         imports.update(described.imports)
     try:
-        again = eval(text, {"__builtins__": {}}, names)
+        again = eval(text, {"__builtins__": {}}, classes)
         same = type(again) is kind and bool(again == value) and repr(again) == repr(value)
     except Exception:
         return None
     return Described(text, imports) if same else None
+
+
+def is_overridden(kind: type, method: str) -> bool:
+    return getattr(kind, method, None) is not getattr(object, method)
+
+
+def _classes_in(text: str, kind: type) -> Dict[str, type | None]:
+    """Return the classes that the text calls or whose attributes it reads, by name."""
+    names = re.findall(r"(?<![\w.'\"])([A-Za-z_]\w*)\s*(?=[(.])", text)
+    return {name: _class_called(name, kind) for name in dict.fromkeys(names)}
 
 
 def _class_called(name: str, kind: type) -> type | None:
@@ -166,14 +177,17 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], b
     if not _is_from(kind, root):
         return [], {}, False
     for function, method in (("str", "__str__"), ("repr", "__repr__")):
-        if getattr(kind, method, None) is not getattr(object, method):
-            try:
-                text = str(value) if function == "str" else repr(value)
-            except Exception:
-                continue
-            if text and len(text) <= _STRING and not _ADDRESS.search(text) and "\n" not in text:
-                return [(function + "({})", repr(text))], {}, False
+        text = _text_of(value, function) if is_overridden(kind, method) else ""
+        if text and len(text) <= _STRING and not _ADDRESS.search(text) and "\n" not in text:
+            return [(function + "({})", repr(text))], {}, False
     return _attributes(value)
+
+
+def _text_of(value: Any, function: str) -> str:
+    try:
+        return str(value) if function == "str" else repr(value)
+    except Exception:
+        return ""
 
 
 def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None], bool]:
@@ -196,17 +210,13 @@ def state_of(value: Any) -> Dict[str, Described]:
         return {"{}": whole}
     found: Dict[str, Described] = {}
     for name in _public_attributes(value):
-        try:
+        with contextlib.suppress(Exception):
             described = describe(getattr(value, name))
-        except Exception:
-            continue
-        if described is not None and len(described.text) <= _STRING:
-            found["{}." + name] = described
+            if described is not None and len(described.text) <= _STRING:
+                found["{}." + name] = described
     if isinstance(getattr(type(value), "__len__", None), type(state_of)):
-        try:
+        with contextlib.suppress(Exception):
             found["len({})"] = Described(repr(len(value)), {})
-        except Exception:
-            pass
     return found
 
 

@@ -6,7 +6,7 @@ import importlib
 import os
 import signal
 import traceback
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterable, List
 
 from .code_swap import functions_at, mutated_code, swap
 from .described import Described, claims_about, state_of
@@ -17,6 +17,10 @@ from .tracer import Effects, Lines, foreign_module_error
 _TEXT = 400
 _MOST_ITEMS = 100
 _MOST_CLAIMS = 3
+_LATE = "late"
+_MOST_LATE = 2
+_MUTANT_S = 0.3
+"""Time limit of a call with a mutant, in seconds. Beyond it, the mutant is detected."""
 
 
 def run_calls(asked: Order, name: str, order: Order) -> None:
@@ -25,8 +29,18 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
     if error:
         write(asked["out"], name, {"problem": error})
         return
+    steady = run_each(asked, name, order, module)
+    if order.get("mutants"):
+        run_mutants(asked, name, order, module, steady)
+    if order.get("properties"):
+        run_properties(asked, name, order, module)
+    write(asked["out"], name, {"problem": foreign_module_error(asked)})
+
+
+def run_each(asked: Order, name: str, order: Order, module: Any) -> List[int]:
+    """Run each call in its own process. Return the indexes of the calls that have a result."""
     late = 0
-    steady: List[int] = []
+    found: List[int] = []
     for number, call in enumerate(order["calls"]):
         place = f"{name}-{number}"
 
@@ -39,12 +53,8 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
             if late >= order["patience"]:
                 break
         elif read(asked["out"], place).get("how") in ("value", "raised"):
-            steady.append(number)
-    if order.get("mutants"):
-        run_mutants(asked, name, order, module, steady)
-    if order.get("properties"):
-        run_properties(asked, name, order, module)
-    write(asked["out"], name, {"problem": foreign_module_error(asked)})
+            found.append(number)
+    return found
 
 
 def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:
@@ -57,14 +67,21 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
     place = f"{name}-steady"
 
     def outcomes(numbers: List[int]) -> Dict[int, Any]:
-        return {n: outcome(asked, module, order["calls"][n], order["each"]) for n in numbers}
+        found: Dict[int, Any] = {}
+        late = 0
+        for number in numbers:
+            found[number] = outcome(asked, module, order["calls"][number], _MUTANT_S)
+            late += found[number] == _LATE
+            if late == _MOST_LATE:
+                break
+        return found
 
     def unchanged() -> None:
         alone = {n: signature(read(asked["out"], f"{name}-{n}")) for n in steady}
         found = outcomes(steady)
-        write(asked["out"], place, {"lines": [n for n in steady if found[n] == alone[n]]})
+        write(asked["out"], place, {"lines": [n for n in found if found[n] == alone[n]]})
 
-    limit = order["each"] * len(steady) + 1.0
+    limit = _MUTANT_S * len(steady) + 1.0
     in_child(unchanged, limit)
     same = read(asked["out"], place).get("lines", [])
     before = {n: signature(read(asked["out"], f"{name}-{n}")) for n in same}
@@ -73,7 +90,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
         def work(text: str = text, number: int = number) -> None:
             if swap(functions, mutated_code(text, order["path"], order["qualname"])):
                 found = outcomes(same)
-                lines = [n for n in same if found[n] != before[n]]
+                lines = [n for n in found if found[n] != before[n]]
                 write(asked["out"], f"{name}-m{number}", {"how": "ran", "lines": lines})
 
         in_child(work, limit)
@@ -89,14 +106,15 @@ def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         return signature(result_of(asked, module, call))
-    except Exception as error:
-        return type(error).__name__
+    except Exception:
+        return _LATE
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def signature(found: Order) -> Any:
-    return [found.get("how"), [list(one) for one in found.get("claims", [])], found.get("type")]
+    claims = [list(one) for one in found.get("claims", [])]
+    return [found.get("how"), claims, found.get("type"), found.get("listed")]
 
 
 def imported(module: str, path: str) -> tuple[Any, str]:
@@ -134,33 +152,51 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
         return {"how": "unready", "type": type(error).__name__}
     known = {name: names[name] for name in call["objects"] if name in names}
     before = {name: state_of(value) for name, value in known.items()}
+    items: List[Taken] = []
     try:
-        value = evaluated(code, names, *around)
+        value = evaluated(code, names, items, *around)
     except Exception as error:
-        return raised(error)
+        return {**raised(error), "listed": bool(items)}
     return {"how": "value", **asserted(asked, value, known, before)}
 
 
-def evaluated(code: Any, names: Dict[str, Any], *around: Any) -> Any:
+def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], *around: Any) -> Any:
+    """Evaluate a call within `around`. An iterator is added to `items` before its items are read."""
     for each in around:
         each.__enter__()
     try:
         value = eval(code, names)
-        if hasattr(value, "__next__") and hasattr(value, "__iter__"):
-            return Taken(value)
+        if is_iterator(value) or (type(value) is tuple and value and all(map(is_iterator, value))):
+            items.append(Taken())
+            items[0].read(value)
+            return items[0]
         return value
     finally:
         for each in reversed(around):
             each.__exit__(None, None, None)
 
 
-class Taken:
-    """All items of an iterator. Raises OverflowError if there are too many."""
+def is_iterator(value: Any) -> bool:
+    return hasattr(value, "__next__") and hasattr(value, "__iter__")
 
-    def __init__(self, iterator: Iterator[Any]) -> None:
+
+class Taken:
+    """All items of an iterator, or of several iterators. `left` is the code that lists them.
+
+    Raises OverflowError if there are too many.
+    """
+
+    def __init__(self) -> None:
         self.items: List[Any] = []
+        self.left = "list({})"
+
+    def read(self, iterator: Iterable[Any]) -> None:
         for item in iterator:
-            self.items.append(item)
+            inner = Taken()
+            if is_iterator(item):
+                self.left = "[list(each) for each in {}]"
+                inner.read(item)
+            self.items.append(inner.items if is_iterator(item) else item)
             if len(self.items) > _MOST_ITEMS:
                 raise OverflowError("too many items")
 
@@ -171,7 +207,7 @@ def asserted(
     """Return the assertions about a result, or about the objects that the call changed."""
     if isinstance(value, Taken):
         claims, imports, whole = claims_about(value.items, asked["root"])
-        claims = [("list({})", text) for left, text in claims if left == "{}"]
+        claims = [(value.left, text) for left, text in claims if left == "{}"]
         return {"claims": claims, "imports": list(imports), "whole": whole}
     if value is None or any(value is one for one in known.values()):
         changed: List[Any] = []
