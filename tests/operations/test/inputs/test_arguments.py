@@ -141,7 +141,7 @@ def test_by_type_and_name(signature: str, expected: list[str]) -> None:
         ("return a in ('r', 'w')", "f('w')"),
         ("return UNITS[a]", "f('km')"),
         ("return a in UNITS", "f('km')"),
-        ("return a.startswith('#')", "f('#')"),
+        ("return a.startswith('#')", "f('#text')"),
         ("return [x for x in a]", "f([3, 1, 2])"),
         ("return a['key']", "f({'key': 1})"),
         ("return a(1)", "f(lambda x: x * 2)"),

@@ -20,10 +20,10 @@ _LONG = 120
 def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
     """Return cases that together kill the most mutants, then cases that execute further lines.
 
-    `killed` contains the mutants that each case kills, of `faults` mutants. Examples
-    from documentation take precedence, followed by calls in the project. Invented values are added
-    to them only if they leave many mutants alive. Return an empty list if no mutant is killed, if
-    all results are trivial, or if all cases raise exceptions.
+    `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
+    documentation take precedence, followed by calls in the project. Invented values are added to
+    them only if they leave many mutants alive, or for further lines. Return an empty list if no
+    mutant is killed, if all results are trivial, or if all cases raise exceptions.
     """
     chosen: list[int] = []
     covered: set[int] = set()
@@ -32,7 +32,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
         left = [n for n in range(len(cases)) if n not in chosen and _fits(cases, n, chosen)]
         useful = [n for n in left if killed[n] - covered]
         if chosen and len(covered) >= _ENOUGH * faults:
-            useful = [n for n in useful if _group(cases[n]) < _INVENTED]
+            useful = [n for n in useful if _group(cases[n]) < _INVENTED or {*cases[n].lines} - run]
         best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
         if best is None:
             more = [n for n in left if {*cases[n].lines} - run and _is_informative(cases[n])]

@@ -91,6 +91,7 @@ class ParameterUse:
             self._look_at_parser(node)
         if isinstance(function, ast.Attribute) and self._is(function.value):
             if isinstance(first, ast.Constant):
+                self._note_text_with(first.value, function.attr)
                 self._compare(first)
             return
         if not self._is(first):
@@ -101,6 +102,12 @@ class ParameterUse:
                 self._kind(part.id if isinstance(part, ast.Name) else None)
         for kind in _GIVEN_TO.get(name, "").split():
             self._kind(kind)
+
+    def _note_text_with(self, mark: object, method: str) -> None:
+        """Note a text in which a string method finds a mark, such as `left, right`."""
+        if isinstance(mark, str) and mark.strip() and not any(map(str.isalnum, mark)):
+            form = {"startswith": "{}text", "endswith": "text{}"}.get(method, "left{}right")
+            self.compared[repr(form.replace("{}", mark))] = None
 
     def _look_at_parser(self, node: ast.Call) -> None:
         """Note a text of the form that a parser accepts, which gets the parameter."""
