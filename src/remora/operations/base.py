@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from remora.tools.host_functions import HostFunction
     from remora.workspaces.apply.transaction import FilePatch
 
-Amount = Callable[["Module", "Node"], int]
-"""Returns how much work a node needs; 0 means none."""
+Amount = Callable[["Module", "Node"], int | str]
+"""Returns how much work a node needs; 0 means none.
+
+Returns a reason instead if the node needs work, but no proposal can be made, such as `NEEDS_WRITER`.
+"""
+NEEDS_WRITER = "needs a writer"
+"""The reason for nodes on which only a model that can write could work."""
 Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
 """Takes the project's root, a patch and the current content of its file.
 
@@ -38,8 +43,9 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """A value of `needs` in `agent.yaml`.
 
     `prepare` receives the tree, the planned files and the agent's options, such as `unsafe_fixes`.
-    It reads the files once, and returns a function that computes the amount of work for a node. If `counts_findings` is true, the amounts are numbers of lint
-    findings, and plans show their sum.
+    The option `open` is True if a model can write texts. `prepare` reads the files once, and returns
+    a function that computes the amount of work for a node. If `counts_findings` is true, the
+    amounts are numbers of lint findings, and plans show their sum.
     """
 
     prepare: Callable[[Path, Sequence["Module"], Mapping[str, Any]], Amount]
@@ -102,10 +108,28 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
+class ReportedFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that `analyze --report-only` prints. `node_id` is the node that it is about."""
+
+    path: str
+    line: int
+    node_id: str
+    code: str
+    message: str
+
+
+Report = Callable[[Path, Sequence["Module"], Mapping[str, Any]], Iterable[ReportedFinding]]
+"""Takes the tree, the selected files and the options, and returns the findings of an operation."""
+
+
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of an operation that are needed only for planning, execution and verification."""
+    """The parts of an operation that are needed only for planning, execution and verification.
+
+    `report` returns findings without making proposals. Most operations do not have it.
+    """
 
     needs: Mapping[str, Need] = {}
+    report: Report | None = None
     checks: Mapping[str, "Check"] = {}
     host_functions: tuple["HostFunction", ...] = ()
     merge: Merge | None = None
@@ -219,6 +243,10 @@ class Operations:
             names = {*parts.checks, *(each.name for each in parts.host_functions)}
             if parts.check_interpreter and (used is None or not names.isdisjoint(used)):
                 parts.check_interpreter(python)
+
+    def report(self, name: str) -> Report | None:
+        """Return the function that reports the findings of an operation, if it has one."""
+        return next((each.load().report for each in self.all if each.name == name), None)
 
     @cached_property
     def _parts(self) -> tuple[Parts, ...]:

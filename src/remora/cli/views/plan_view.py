@@ -11,6 +11,7 @@ from remora.cli.app.output import (
 )
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import skipped_lines, unreadable_lines
+from remora.operations.base import NEEDS_WRITER
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line
@@ -22,6 +23,7 @@ A server's speed is unknown.
 """
 _DECIDERS = {"embedded": "the embedded model", "none": "rules only"}
 _FILES = 10
+_PLURALS = {NEEDS_WRITER: "need a writer"}
 
 
 def plan_lines(
@@ -36,9 +38,20 @@ def plan_lines(
         yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
+    yield from left_lines(plan)
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; repeat without --dry-run to run these jobs"
+
+
+def left_lines(plan: Plan) -> Iterator[str]:
+    """Yield how many nodes have no job although they need work, such as `docstring: 5 need a writer`."""
+    for operation, reasons in plan.left.items():
+        texts = (
+            f"{number:,} {_PLURALS.get(reason, reason) if number > 1 else reason}"
+            for reason, number in sorted(reasons.items())
+        )
+        yield f"not planned: {operation}: {', '.join(texts)}"
 
 
 def plan_size(plan: Plan) -> str:

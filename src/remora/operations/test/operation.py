@@ -17,7 +17,7 @@ from remora.operations.base import (
 from remora.text import plural
 
 if TYPE_CHECKING:
-    from remora.code.syntax.nodes import Module, Node
+    from remora.code.syntax.nodes import Module
 
 _MISSING = "missing test"
 _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
@@ -52,16 +52,10 @@ def _load() -> Parts:
     )
 
 
-def _prepare(tree: Path, _modules: Sequence["Module"], _options: Mapping[str, Any]) -> Amount:
-    from remora.operations.test.has_tests import NodesWithTests
-    from remora.operations.test.testable_functions import needs_test
+def _prepare(tree: Path, _modules: Sequence["Module"], options: Mapping[str, Any]) -> Amount:
+    from remora.operations.test.test_need import TestNeed
 
-    tested = NodesWithTests(tree)
-
-    def amount(module: "Module", node: "Node") -> int:
-        return int(needs_test(module, node) and not tested.holds(node.key))
-
-    return amount
+    return TestNeed(tree, options).amount
 
 
 def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:

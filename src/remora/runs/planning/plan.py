@@ -3,6 +3,7 @@
 Planning is deterministic and runs no project code.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,14 +52,16 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
 
-    `skipped` is the number of node-operation pairs without a job. `findings` is the number of lint
-    findings on the nodes of lint jobs.
+    `skipped` is the number of node-operation pairs without a job. `left` counts those that need
+    work for which no proposal can be made, by operation and reason. `findings` is the number of
+    lint findings on the nodes of lint jobs.
     """
 
     jobs: tuple[Job, ...] = ()
     operations: tuple[str, ...] = ()
     nodes: int = 0
     skipped: int = 0
+    left: Mapping[str, Mapping[str, int]] = {}
     findings: int = 0
     unreadable: tuple[dict[str, Any], ...] = ()
 
@@ -102,7 +105,7 @@ def make_plan(
 ) -> Plan:
     """Return the plan of a run. Raises UsageError if the node glob matches no node."""
     nodes = [node for module in source.modules for node in module.nodes]
-    wanted = _wanted(nodes, selection)
+    wanted = selected_keys(nodes, selection)
     amounts: dict[str, Amount] = {}
     counting: set[str] = set()
     for agent, options in agents:
@@ -131,18 +134,31 @@ def make_plan(
         operations=tuple(agent.definition.operation for agent in every),
         nodes=len(nodes),
         skipped=sum(part.skipped for part in parts),
+        left=_left(parts),
         findings=sum(part.findings for part in parts),
         unreadable=tuple(unreadable),
     )
 
 
 class _Part(NamedTuple):
-    """The part of a plan for one file. `nodes` is the number of nodes with jobs."""
+    """The part of a plan for one file. `nodes` is the number of nodes with jobs.
+
+    `left` counts pairs of an operation and the reason why it has no job.
+    """
 
     jobs: list[Job]
     nodes: int
     skipped: int
     findings: int
+    left: Counter[tuple[str, str]]
+
+
+def _left(parts: Iterable[_Part]) -> dict[str, dict[str, int]]:
+    """Return the sums of the reasons in all files, by operation."""
+    found: dict[str, dict[str, int]] = {}
+    for (operation, reason), number in sum((part.left for part in parts), Counter()).items():
+        found.setdefault(operation, {})[reason] = number
+    return found
 
 
 @dataclass(frozen=True)
@@ -171,12 +187,15 @@ class _FilePlanner:
         chosen: set[NodeKey] = set()
         full = False
         skipped = found = 0
+        left: Counter[tuple[str, str]] = Counter()
         for node in (node for node in module.nodes if node.key in self.wanted):
             for agent in self.agents:
                 left_out = room is not None and len(chosen | {node.key}) > room
                 full = full or left_out
                 amount = 0 if left_out else self._amount(agent, module, node, scripts)
-                if not amount:
+                if isinstance(amount, str):
+                    left[agent.definition.operation, amount] += 1
+                if not amount or isinstance(amount, str):
                     skipped += 1
                     continue
                 chosen.add(node.key)
@@ -190,7 +209,7 @@ class _FilePlanner:
             for agent in self.agents
             if agent.definition.operation in together
         ]
-        return _Part([*files, *jobs], len(chosen), skipped, found)
+        return _Part([*files, *jobs], len(chosen), skipped, found, left)
 
     def _file_job(self, agent: Agent, module: Module, nodes: list[Node], *, full: bool) -> Job:
         """Return one job for several nodes of a file.
@@ -208,13 +227,13 @@ class _FilePlanner:
     def _is_allowed(agent: Agent, node: Node) -> bool:
         return not node.skip and node.node_type in agent.definition.node_types
 
-    def _amount(self, agent: Agent, module: Module, node: Node, scripts: NeedScripts) -> int:
+    def _amount(self, agent: Agent, module: Module, node: Node, scripts: NeedScripts) -> int | str:
         operation = agent.definition.operation
         if not self._is_allowed(agent, node):
             return 0
         if operation in self.amounts:
             return self.amounts[operation](module, node)
-        findings = sum(self.amounts[name](module, node) for name in self.counting)
+        findings = sum(int(self.amounts[name](module, node)) for name in self.counting)
         return int(scripts.needs_work(agent, node, findings))
 
 
@@ -251,7 +270,8 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
     return found
 
 
-def _wanted(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
+def selected_keys(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
+    """Return the keys of the selected nodes. Raises UsageError if the glob matches no node."""
     keys = [node.key for node in nodes]
     if selection.node is not None:
         keys = list(match_nodes(keys, selection.node))

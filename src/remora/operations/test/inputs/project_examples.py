@@ -67,6 +67,7 @@ class ProjectExamples:
         self._place = place
         self._trees: dict[str, ast.Module | None] = {}
         self._documents: dict[str, list[ast.stmt]] = {}
+        self._public: dict[str, dict[str, Imported]] = {}
         self._scopes: dict[str, list[_Scope]] = {}
 
     def calls_of(self, subject: TargetFunction) -> list[CallInput]:
@@ -149,6 +150,11 @@ class ProjectExamples:
 
     def _public_names(self, subject: TargetFunction) -> dict[str, Imported]:
         """Return names that documentation may use without an import."""
+        if subject.path not in self._public:
+            self._public[subject.path] = self._find_public_names(subject)
+        return self._public[subject.path]
+
+    def _find_public_names(self, subject: TargetFunction) -> dict[str, Imported]:
         package = subject.module.partition(".")[0]
         folder = f"{subject.import_root}/" if subject.import_root else ""
         start = f"{folder}{package}/__init__.py"
