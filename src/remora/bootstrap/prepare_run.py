@@ -9,6 +9,7 @@ from pathlib import Path
 from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
+from remora.bootstrap.hub.reached_nodes import nodes_reached_by_tests
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for
@@ -68,8 +69,11 @@ def prepare(
             selection = Selection(
                 paths=paths, node=request.node, max_nodes=request.max_nodes, changed=changed
             )
+        observed = {"reached_by_tests": nodes_reached_by_tests(invocation, project)}
         work = [
-            AgentWithOptions(agent, options_for(config, agent.definition.operation, request))
+            AgentWithOptions(
+                agent, {**options_for(config, agent.definition.operation, request), **observed}
+            )
             for agent in agents
         ]
         plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)

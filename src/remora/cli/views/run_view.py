@@ -146,7 +146,8 @@ def redo_command(options: Options, project: Project, view: RunView, job: tuple[s
 
 def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     words = ["analyze", "-o", operation, "--node", escape_line(node_id.removeprefix("node:"))]
-    return words + (["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else [])
+    flags = {"unsafe_fixes": "--unsafe-fixes", "strengthen": "--strengthen"}
+    return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
 
 
 def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:

@@ -6,19 +6,25 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.errors import HostError
+from remora.ids import escape_path, node_key
 from remora.operations.test.cases.best_cases import best_cases
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
+from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.observed_calls import observed_calls, variations_of
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 40
+_MOST_TESTS = 40
+_MOST_TRIED = 70
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
 
@@ -78,6 +84,52 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         "killed": weighed.killed,
         "mutants": len(faults),
         **_line_counts(subject, weighed.chosen),
+    }
+
+
+def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
+    """Return assertions that detect faults which the existing tests of a function do not detect.
+
+    The tests that reach the function run with each mutant. Mutants that survive are tried with
+    calls from documentation and code, with the arguments that the tests pass, and with slightly
+    different arguments. The result is like that of `test_plan`. `mutants` counts only survivors. A
+    function that no test reaches is handled by `test_plan`.
+    """
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        return _unfit(subject)
+    examples = ProjectExamples(place)
+    ids = examples.tests_of(subject)
+    ids = ids or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
+    faults = mutants(place.read(path), node)
+    alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
+    if alive is None or not alive.tests:
+        return test_plan(place, path, node)
+    if not alive.mutants:
+        return _unfit(f"its tests detect all {len(faults)} planted faults")
+    known = candidate_calls(subject, examples)
+    written = [one for one in known if one.source == "test"]
+    calls = [*known, *observed_calls(subject, alive.arguments), *variations_of(subject, written)]
+    calls = list({(each.call, each.setup): each for each in calls}.values())[:_MOST_TRIED]
+    found = try_calls(place, subject, calls, faults=alive.mutants)
+    pairs = zip(found.cases, found.killed, strict=True)
+    kept = [(case, dead) for case, dead in pairs if dead and _is_assertable(subject, case)]
+    chosen = best_cases([case for case, _ in kept], [dead for _, dead in kept], len(alive.mutants))
+    chosen = [case for case in chosen if any(case is one for one, _ in kept)]
+    if not chosen:
+        reason = f"{len(alive.mutants)} of {len(faults)} planted faults survive its tests, and no known call detects them"
+        return _unfit(f"it needs a writer: {reason}", calls=len(calls))
+    dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
+    return {
+        "state": "open",
+        "reason": "",
+        "path": home_of(place, subject, test_files(place)).path,
+        "cases": [msgspec.to_builtins(case) for case in chosen],
+        "holds": None,
+        "calls": len(calls),
+        "killed": len(dead),
+        "mutants": len(alive.mutants),
+        **_line_counts(subject, chosen),
     }
 
 

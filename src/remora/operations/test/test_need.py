@@ -51,7 +51,7 @@ class TestNeed:
 
     def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
         self._place = ToolTree(tree)
-        self._tested = NodesWithTests(tree)
+        self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._files: dict[str, _File | None] = {}
 

@@ -17,6 +17,7 @@ from remora.operations.test.inputs.call_input import (
 )
 from remora.operations.test.inputs.code_blocks import code_in
 from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
+from remora.operations.test.insert.test_blocks import tests_of
 from remora.operations.test.insert.test_imports import Imported
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.tree import ToolTree
@@ -74,6 +75,18 @@ class ProjectExamples:
         """Return calls of the function, those that a reader recognizes as examples first."""
         wanted = Wanted(subject.function.name, "." not in subject.qualname)
         return self._calls(wanted, subject, _MOST_CALLS)
+
+    def tests_of(self, subject: TargetFunction) -> list[str]:
+        """Return the pytest ids of the tests that call a function of that name."""
+        name, found = subject.function.name, []
+        for path in self._by_name.get(name, []):
+            tree = self.tree(path) if is_test_file(path) else None
+            for qualname, test in (tests_of(tree) if tree is not None else {}).items():
+                if any(
+                    name in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in ast.walk(test)
+                ):
+                    found.append(f"{path}::{qualname.replace('.', '::')}")
+        return found
 
     def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
         """Return calls of a class in the project, which make objects for the function's calls."""
