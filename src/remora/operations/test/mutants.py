@@ -94,6 +94,25 @@ def _faults_by_kind(function: FunctionNode) -> list[list[tuple[int, int, str, _C
     return list(by_kind.values())
 
 
+PROBE = "__remora_called__"
+"""Name of the builtin function that a probe calls with the local variables."""
+
+
+def probe(source: bytes, qualname: str) -> str:
+    """Return the source of a function that reports each call, within its classes.
+
+    Return an empty string if the function does not exist.
+    """
+    read = read_source("", source)
+    found = function_named(read.tree, qualname) if isinstance(read, Source) else None
+    if found is None or not isinstance(read, Source):
+        return ""
+    changed = copy.copy(found)
+    call = ast.Call(ast.Name(PROBE), [ast.Call(ast.Name("locals"), [], [])], [])
+    changed.body = [ast.Expr(call), *_without_docstring(found)]
+    return _File(read, found, qualname).alone(changed)
+
+
 class _File:
     """A file in which a function is replaced with a mutant."""
 
@@ -119,8 +138,7 @@ class _File:
         except (ValueError, RecursionError):
             return ""
         before, after = self._lines[: old.lineno - 1], self._lines[old.end_lineno :]
-        text = "".join([*before, "\n".join(made), "\n", *after])
-        return text if isinstance(parse_text(text), ast.Module) else self._unparsed(faulty)
+        return "".join([*before, "\n".join(made), "\n", *after])
 
     def _unparsed(self, faulty: FunctionNode) -> str:
         return _unparse(copy.deepcopy(self._tree, {id(self._function): faulty}))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.mutants import Mutant
+from remora.operations.test.mutants import Mutant, probe
 from remora.operations.test.runner.mutation_check import test_order
 from remora.operations.test.runner.parent import run_in_child
 from remora.operations.test.runner.trials import header_of
@@ -36,6 +36,7 @@ def surviving_mutants(
     order = test_order(place, subject.path, ids, _ALL_S)
     order |= {"mutants": [fault.function for fault in faults], "qualname": subject.qualname}
     order["header"] = header_of(subject)
+    order["probe"] = probe(place.read(subject.path), subject.qualname)
     results = run_in_child(place, [subject.import_root], [order])
     found = results.of(0)
     if found is None or found.get("problem"):

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import builtins
 import os
-import sys
-from types import CodeType, FrameType
+from types import FunctionType
 from typing import Any, Dict, List
 
 from .code_swap import functions_at, mutated_code, swap
 from .described import describe
 from .fork import Order, in_child, monotonic, write
 
+PROBE = "__remora_called__"
 _MOST_ARGUMENTS = 30
 _LONGEST = 120
-_BASELINE_S = 12.0
+_BASELINE_S = 10.0
 """Time after which no further tests run on the unchanged function, in seconds."""
-_LEAST_S = 2.0
+_LEAST_S = 1.0
 
 
 class MutantLoop:
     """Pytest plugin that replaces the test loop. `found` is the result of the order.
 
-    Only tests that enter the function and pass twice run with mutants.
+    Only tests that enter the function and pass twice run with mutants, the fastest first.
     """
 
     def __init__(self, asked: Order, name: str, order: Order) -> None:
@@ -29,10 +30,11 @@ class MutantLoop:
         self.found: Order = {"reaching": [], "arguments": [], "lines": [], "swapped": False}
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        if session.testsfailed:
-            return True
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
-        recorder = Recorder([each.__code__ for each in functions])
+        recorder = Recorder()
+        if session.testsfailed or not self.prepare(functions, self.order["probe"]):
+            return True
+        self.found["swapped"] = True
         start = monotonic()
         reaching = [
             item
@@ -41,20 +43,23 @@ class MutantLoop:
         ]
         self.found["arguments"] = recorder.arguments
         limit = _LEAST_S + 2 * (monotonic() - start)
-        alive = [item for item in reaching if self.passes("again", [item], limit)]
+        took: Dict[Any, float] = {}
+        for item in reaching:
+            start = monotonic()
+            if self.passes("again", [item], limit):
+                took[item] = monotonic() - start
+        alive = sorted(took, key=lambda item: took[item])
         self.found["reaching"] = [item.nodeid for item in alive]
+        limit = _LEAST_S + 3 * sum(took.values())
         for number, text in enumerate(self.order["mutants"] if alive else ()):
-            code = mutated_code(text, self.order["path"], self.order["qualname"])
-
-            def prepare(code: CodeType | None = code) -> bool:
-                return swap(functions, code)
-
-            self.found["swapped"] = bool(functions)
-            if self.passes(f"m{number}", alive, limit, prepare):
+            if self.prepare(functions, text) and self.passes(f"m{number}", alive, limit):
                 self.found["lines"].append(number)
         return True
 
-    def passes(self, name: str, items: List[Any], limit: float, prepare: Any = None) -> bool:
+    def prepare(self, functions: List[FunctionType], text: str) -> bool:
+        return swap(functions, mutated_code(text, self.order["path"], self.order["qualname"]))
+
+    def passes(self, name: str, items: List[Any], limit: float) -> bool:
         """Return True if all tests pass in a forked process, within `limit` seconds."""
         place = f"{self.name}-{name}"
         path = os.path.join(self.asked["out"], place + ".json")
@@ -62,9 +67,6 @@ class MutantLoop:
             os.remove(path)
 
         def work() -> None:
-            if prepare is not None and not prepare():
-                write(self.asked["out"], place, {"how": "passed"})
-                return
             if all(passes(item) for item in items):
                 write(self.asked["out"], place, {"how": "passed"})
 
@@ -79,42 +81,31 @@ def passes(item: Any) -> bool:
 
 
 class Recorder:
-    """Records which tests enter a function, and with which arguments."""
+    """Records which tests call a function, and with which arguments."""
 
-    def __init__(self, codes: List[CodeType]) -> None:
-        self.codes = set(codes)
+    def __init__(self) -> None:
         self.entered = False
         self.arguments: List[Dict[str, str]] = []
+        setattr(builtins, PROBE, self.note)
 
     def reached(self, item: Any) -> bool:
         """Run a test. Return True if it passes and enters the function."""
         self.entered = False
-        sys.setprofile(self.note)
-        try:
-            passed = passes(item)
-        finally:
-            sys.setprofile(None)
-        return passed and self.entered
+        return passes(item) and self.entered
 
-    def note(self, frame: FrameType, event: str, _: Any) -> None:
-        if event != "call" or frame.f_code not in self.codes:
-            return
+    def note(self, given: Dict[str, Any]) -> None:
         self.entered = True
         if len(self.arguments) < _MOST_ARGUMENTS:
-            sys.setprofile(None)
-            found = arguments_of(frame)
+            found = sources_of(given)
             if found is not None and found not in self.arguments:
                 self.arguments.append(found)
-            sys.setprofile(self.note)
 
 
-def arguments_of(frame: FrameType) -> Dict[str, str] | None:
+def sources_of(given: Dict[str, Any]) -> Dict[str, str] | None:
     """Return the source of each argument, or None if an argument has no short source."""
-    code = frame.f_code
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     found: Dict[str, str] = {}
-    for name in names:
-        described = describe(frame.f_locals.get(name))
+    for name, value in given.items():
+        described = describe(value)
         if described is None or described.imports or len(described.text) > _LONGEST:
             return None
         found[name] = described.text
