@@ -29,6 +29,7 @@ BENCHMARKS = (
     "workspaces",
     "workers",
     "accuracy",
+    "proposed_tests",
 )
 
 
