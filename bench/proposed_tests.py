@@ -51,6 +51,7 @@ def parse_size(text):
 '''
 TEST = "from sizes import parse_size\n\n\ndef test_parse_size():\n    assert parse_size('10k') == 10240\n"
 _TESTS = ("tests", "test")
+_GHOST = "from hypothesis.extra.cli import main; main()"
 
 
 class Measured(NamedTuple):
@@ -112,7 +113,7 @@ class Package:
         assert isinstance(subject, TargetFunction)
         start = time.monotonic()
         assert self.place.python is not None
-        words = [str(self.place.python.python), "-m", "hypothesis", "write", "--style=pytest"]
+        words = [str(self.place.python.python), "-c", _GHOST, "write", "--style=pytest"]
         done = run(
             [*words, f"{subject.module}.{qualname}"],
             cwd=self.tree / subject.import_root, capture_output=True, text=True, check=False,
@@ -171,7 +172,9 @@ HEAD = (
 )
 
 
-def measure(folders: Sequence[Path], python: Path, most: int, *, strengthen: bool) -> None:
+def measure(
+    folders: Sequence[Path], python: Path, most: int, *, strengthen: bool, ghost_only: bool
+) -> None:
     print(HEAD, flush=True)
     for folder in folders:
         with tempfile.TemporaryDirectory() as place:
@@ -179,9 +182,8 @@ def measure(folders: Sequence[Path], python: Path, most: int, *, strengthen: boo
             planned = list(package.planned())
             random.Random(13).shuffle(planned)
             sample = planned[:most]
-            works = {"remora": package.ours} | (
-                {} if strengthen else {"ghostwriter": package.ghost}
-            )
+            works = {} if ghost_only else {"remora": package.ours}
+            works |= {} if strengthen else {"ghostwriter": package.ghost}
             for tool, work in works.items():
                 found = []
                 for path, qualname in sample:
@@ -195,17 +197,23 @@ def measure(folders: Sequence[Path], python: Path, most: int, *, strengthen: boo
 
 def main(words: Sequence[str] = ()) -> dict[str, float]:
     """Return seconds until the first proposal and until a test is strengthened, and mutants a second."""
-    if words:
-        parser = argparse.ArgumentParser()
-        parser.add_argument("python", type=Path)
-        parser.add_argument("folders", type=Path, nargs="+")
-        parser.add_argument("--strengthen", action="store_true")
-        parser.add_argument("--functions", type=int, default=12)
-        asked = parser.parse_args(words)
-        measure(
-            asked.folders, asked.python.absolute(), asked.functions, strengthen=asked.strengthen
-        )
-        return {}
+    if not words:
+        return _small()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("python", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--strengthen", action="store_true")
+    parser.add_argument("--ghost-only", action="store_true")
+    parser.add_argument("--functions", type=int, default=12)
+    asked = parser.parse_args(words)
+    measure(
+        asked.folders, asked.python.absolute(), asked.functions,
+        strengthen=asked.strengthen, ghost_only=asked.ghost_only,
+    )  # fmt: skip
+    return {}
+
+
+def _small() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "small"
         source.mkdir()
