@@ -4,7 +4,9 @@ import ast
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.cases.assertions import with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
@@ -13,6 +15,7 @@ from remora.operations.test.cases.test_source import Draft, case_drafts, propert
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft
+from remora.operations.test.insert.test_blocks import tests_of
 from remora.operations.test.insert.test_imports import Imported, imported_names
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.target_function import TargetFunction
@@ -58,6 +61,7 @@ def write_test(
     given = _cases(cases)
     for case in given:
         known = {**_imports_of(case), **known}
+    home = replace(home, test_name=_free_test_name(place, home, given))
     if home.alias:
         given = [with_alias(case, home.alias, known, home.imports_from) for case in given]
         known[home.alias] = Imported(home.imports_from, "", home.alias)
@@ -69,6 +73,23 @@ def write_test(
             if not tables:
                 raise
     raise AssertionError
+
+
+def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) -> str:
+    """Return the test's name, with an ending that says what is special if the name is in use."""
+    tree = parse_text(_text_of(place, home).body)
+    name = f"{home.owner}.{home.test_name}" if home.owner else home.test_name
+    if not isinstance(tree, ast.Module) or name not in tests_of(tree):
+        return home.test_name
+    keywords = [
+        {word.arg for one in ast.walk(ast.parse(case.call)) if isinstance(one, ast.Call) for word in one.keywords}
+        for case in cases
+    ]  # fmt: skip
+    shared = sorted(filter(None, set[str | None].intersection(*keywords))) if keywords else []
+    if shared:
+        return f"{home.test_name}_with_{shared[0]}"
+    shown = all(case.source in ("docstring", "documentation") for case in cases)
+    return f"{home.test_name}_{'examples' if shown else 'edge_cases'}"
 
 
 def _cases(cases: list[dict[str, Any]]) -> list[Case]:

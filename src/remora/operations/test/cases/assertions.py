@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
+from remora.operations.test.inputs.call_input import bound_names
 from remora.operations.test.insert.test_imports import Imported
 
 _DIGITS = 6
@@ -34,14 +35,29 @@ def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
     """
     found: list[str] = []
     before: tuple[str, ...] = ()
+    bound: dict[str, str] = {}
     for case in cases:
-        if case.setup and case.setup != before:
-            found += ([""] if found else []) + _lines(case.setup, style.quote)
-        elif not case.setup and before:
-            found.append("")
+        new = [] if case.setup == before else [each for each in case.setup if _is_new(each, bound)]
+        if new or (before and not case.setup):
+            found += ([""] if found else []) + _lines(new, style.quote)
         before = () if _changes_objects(case) else case.setup
         found += _assertions(case, style)
     return found
+
+
+def _is_new(statement: str, bound: dict[str, str]) -> bool:
+    """Return False if the statement defines a function again that is still defined.
+
+    `bound` maps names to the statements that bound them. It is updated.
+    """
+    tree = ast.parse(statement).body[0]
+    names = bound_names(tree)
+    known = all(bound.get(name) == statement for name in names) and bool(names)
+    bound.update(dict.fromkeys(names, statement))
+    is_function = isinstance(tree, ast.FunctionDef | ast.ClassDef) or (
+        isinstance(tree, ast.Assign) and isinstance(tree.value, ast.Lambda)
+    )
+    return not (known and is_function)
 
 
 def _changes_objects(case: Case) -> bool:
@@ -164,7 +180,13 @@ def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: st
     change = _Attribute(names, alias)
 
     def changed(text: str) -> str:
-        return ast.unparse(change.visit(ast.parse(text))) if text else text
+        if not text:
+            return text
+        try:
+            tree: ast.AST = ast.parse(text, mode="eval")
+        except SyntaxError:
+            tree = ast.parse(text)
+        return ast.unparse(change.visit(tree))
 
     return replace(
         case,

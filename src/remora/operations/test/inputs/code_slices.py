@@ -59,9 +59,12 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
 
 def _variants(found: CallInput) -> Iterator[CallInput]:
     """Yield the call without the method calls before it, and with them."""
-    kept = tuple(one for one in found.setup if not isinstance(ast.parse(one).body[0], ast.Expr))
-    if len(kept) < len(found.setup):
-        yield replace(found, setup=kept)
+    trees = [ast.parse(one).body[0] for one in found.setup]
+    plain = [one for one in reversed(trees) if not isinstance(one, ast.Expr)]
+    if len(plain) < len(trees):
+        call = ast.parse(found.call, mode="eval").body
+        kept = _used(plain, call)
+        yield replace(found, setup=tuple(ast.unparse(one) for one in reversed(kept)))
     yield found
 
 
@@ -74,8 +77,10 @@ def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
         node = waiting.pop(0)
         if isinstance(node, ast.Lambda | ast.comprehension | ast.ListComp | ast.GeneratorExp):
             continue
-        if isinstance(node, ast.Call) and _is_named(node.func, wanted):
-            yield node
+        if isinstance(node, ast.Call):
+            function = node.func.func if isinstance(node.func, ast.Call) else node.func
+            if _is_named(function, wanted):  # `f(x)`, or `f(x)(y)` if it returns a function
+                yield node
         waiting.extend(ast.iter_child_nodes(node))
 
 
@@ -101,11 +106,23 @@ def _sliced(snippet: Snippet, number: int, call: ast.Call, wanted: Wanted) -> Ca
     imports = {**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))}
     found = CallInput(
         call=ast.unparse(call),
-        setup=tuple(ast.unparse(one) for one in reversed(setup)),
+        setup=tuple(ast.unparse(one) for one in reversed(_used(setup, call))),
         imports=tuple(imports),
         source=snippet.source,
     )
     return _without_module_name(found, call, wanted)
+
+
+def _used(setup: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
+    """Return the statements, from the last to the first, without unused assignments."""
+    needed = free_names([call])
+    kept: list[ast.stmt] = []
+    for one in setup:
+        bound = bound_names(one)
+        if isinstance(one, ast.Expr | ast.AugAssign) or not bound or bound & needed:
+            kept.append(one)
+            needed = (needed - bound) | free_names([one])
+    return kept
 
 
 class _Before:

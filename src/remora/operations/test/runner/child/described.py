@@ -174,7 +174,7 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], b
     if found is not None:
         return [("{}", found.text)], found.imports, True
     kind = type(value)
-    if not _is_from(kind, root):
+    if not _is_from(kind, root) or callable(value):
         return [], {}, False
     for function, method in (("str", "__str__"), ("repr", "__repr__")):
         text = _text_of(value, function) if is_overridden(kind, method) else ""
