@@ -97,6 +97,7 @@ class Package:
         name = "strengthen_plan" if self.strengthen else "test_plan"
         plan: dict[str, Any] = self.host[name](path, qualname)
         if plan["state"] != "open":
+            print(f"# {self.name} {path}:{qualname}: {plan['reason']}", file=sys.stderr)
             return None
         written = self.host["write_test"](path, qualname, plan["cases"], plan["holds"])
         seconds = time.monotonic() - start

@@ -23,7 +23,9 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
     documentation take precedence, followed by calls in the project. Invented values are added to
     them only if they leave many mutants alive, or for further lines. Return an empty list if no
-    mutant is killed, if all results are trivial, or if all cases raise exceptions.
+    mutant is killed, if all results are trivial, or if all cases raise exceptions. Invented values
+    must also lead
+    to a result that is not one of them.
     """
     chosen: list[int] = []
     covered: set[int] = set()
@@ -43,7 +45,10 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
         chosen.append(best)
         covered |= killed[best]
         run |= {*cases[best].lines}
-    if not any(_is_informative(cases[n]) and not cases[n].raises for n in chosen):
+    values = [n for n in chosen if _is_informative(cases[n]) and not cases[n].raises]
+    if all(_group(cases[n]) == _INVENTED for n in values):
+        values = [n for n in values if _differs_from_input(cases[n])]
+    if not values:
         return []
     if len(chosen) == 1:
         chosen += _contrasting_case(cases, chosen[0])
@@ -104,7 +109,10 @@ def _has_symbol_text(call: str) -> bool:
 
 
 def _differs_from_input(case: Case) -> bool:
-    return _is_informative(case) and f"({case.value})" not in case.call
+    call = ast.parse(case.call)
+    parts = [one for one in ast.walk(call) if isinstance(one, ast.Call)]
+    given = [ast.unparse(word) for one in parts for word in one.args]
+    return _is_informative(case) and case.value not in given
 
 
 def _is_informative(case: Case) -> bool:

@@ -76,12 +76,16 @@ def values_of(
 ) -> list[str]:
     """Return at most `MAX_VALUES` sample values for a parameter, best first.
 
+    A parameter with a default gets only values that its use or its name shows.
+
     The list is empty if neither its annotation, its use, its default nor its name shows what it
     takes.
     """
     used = ParameterUse(arg.arg, function, constants)
     named = [_BY_NAME[arg.arg.lower()]] if arg.arg.lower() in _BY_NAME else []
     special = [*used.required, *used.compared]
+    if default is not None and kind_of(default) != "bool":
+        return list(dict.fromkeys([*special, *named]))[:MAX_VALUES]
     if arg.annotation is not None:
         typed = list(values_of_type(arg.annotation, classes))
         kinds = {_kind(text) for text in typed}
