@@ -31,6 +31,7 @@ BENCHMARKS = (
     "workspaces",
     "workers",
     "accuracy",
+    "proposed_tests",
 )
 
 

@@ -6,7 +6,22 @@ from pathlib import Path
 import pytest
 
 from remora.errors import ConfigError, UsageError
-from remora.sandbox.interpreters import find_interpreter, is_activated
+from remora.sandbox.interpreters import (
+    ProjectPython,
+    environment_digest,
+    find_interpreter,
+    is_activated,
+)
+
+
+def test_an_environment_is_another_once_a_package_is_installed(tmp_path: Path) -> None:
+    python = ProjectPython(python=tmp_path / "bin" / "python", root=tmp_path)
+    packages = tmp_path / "lib" / "python3.12" / "site-packages"
+    (packages / "pytest-9.0.dist-info").mkdir(parents=True)
+    before = environment_digest(python)
+    assert environment_digest(python) == before
+    (packages / "attrs-25.1.dist-info").mkdir()
+    assert environment_digest(python) != before
 
 
 def test_an_environment_is_the_users_where_they_are_in_it_and_it_is_not_the_projects() -> None:

@@ -113,6 +113,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     model: str | None = None,
     concurrency: int | None = None,
     unsafe_fixes: bool = False,
+    strengthen: bool = False,
     max_turns: int | None = None,
     max_time: float | None = None,
     seed: int | None = None,
@@ -139,6 +140,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_nodes=positive("max_nodes", max_nodes),
         concurrency=positive("concurrency", concurrency),
         unsafe_fixes=unsafe_fixes,
+        strengthen=strengthen,
         max_turns=positive("max_turns", max_turns),
         seed=seed,
     )

@@ -15,6 +15,7 @@ from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import BaseFiles, RunObserver
 from remora.runs.planning.run_request import RunRequest
+from remora.sandbox.interpreters import environment_digest
 from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
 
@@ -63,7 +64,11 @@ async def execute_plan(
     async with prepared.source.opened() as facts:
         run = prepared.start(
             models=models,
-            settings={**project.config.model_dump(mode="json"), **_settings(model, request)},
+            settings={
+                **project.config.model_dump(mode="json"),
+                **_settings(model, request),
+                "environment": environment_digest(prepared.python) if prepared.python else None,
+            },
             facts=facts,
             observer=observer,
             clock=clock,
@@ -82,6 +87,7 @@ def _settings(model: Model, request: RunRequest) -> dict[str, Any]:
     return {
         "model_name": model.name,
         "unsafe_fixes": request.unsafe_fixes,
+        "strengthen": request.strengthen or request.changed is not None,
         "seed": request.seed,
         "max_turns": request.max_turns,
     }

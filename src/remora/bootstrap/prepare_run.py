@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
+from remora.bootstrap.hub.reached_nodes import nodes_reached_by_tests
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for
@@ -65,11 +66,13 @@ def prepare(
         # files that could not be copied are included, so that they are reported
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
         source, selection = select_source(invocation, request, project, base.folder, looked_for)
-        can_write = used_provider(config.model, cache=invocation.folders.cache) == "openai"
+        shared = {
+            "open": used_provider(config.model, cache=invocation.folders.cache) == "openai",
+            "reached_by_tests": nodes_reached_by_tests(invocation, project),
+        }
         work = [
             AgentWithOptions(
-                agent,
-                {**options_for(config, agent.definition.operation, request), "open": can_write},
+                agent, {**options_for(config, agent.definition.operation, request), **shared}
             )
             for agent in agents
         ]

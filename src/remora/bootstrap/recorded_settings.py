@@ -67,6 +67,7 @@ def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConf
 
 class _Recorded(msgspec.Struct):
     unsafe_fixes: bool = False
+    strengthen: bool = False
     seed: int | None = None
     max_turns: int | None = None
 
@@ -79,6 +80,7 @@ def recorded_request(start: RunStart, invocation: Invocation) -> RunRequest:
     return RunRequest(
         concurrency=invocation.flags.get("model.max_concurrency"),
         unsafe_fixes=recorded.unsafe_fixes,
+        strengthen=recorded.strengthen,
         seed=recorded.seed,
         max_turns=recorded.max_turns,
     )

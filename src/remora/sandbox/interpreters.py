@@ -3,6 +3,7 @@
 No interpreter is started to find this out.
 """
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +53,21 @@ def find_interpreter(root: Path, configured: str | None, active: str | None) -> 
         f"{root} has no .venv, and no environment is active",
         hint="activate the project's environment, or set python: in remora.yaml",
     )
+
+
+def environment_digest(python: ProjectPython) -> str:
+    """Return a short digest of the interpreter's path and its installed packages.
+
+    No process is started. Two environments with the same digest have the same distributions.
+    """
+    prefix = python.python.parent.parent
+    installed = sorted(
+        path.name
+        for folder in prefix.glob("lib*/python*/site-packages")
+        for path in folder.glob("*.dist-info")
+    )
+    text = "\n".join([str(python.python.resolve()), str(prefix), *installed])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def is_activated(python: Path, root: Path, active: str | None) -> bool:

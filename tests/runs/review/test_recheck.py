@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from remora.errors import OutsideError
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.review import accept
@@ -215,6 +216,14 @@ class TestOfTests:
     def test_that_fails_now(self, desk: Desk, run_id: str) -> None:
         desk.write({"mod.py": TESTED.replace("n + 1", "n + 2")})
         assert said(desk, run_id).startswith("after the merge, it fails test_passes: ")
+
+    def test_that_fails_in_another_environment_is_no_conflict(
+        self, desk: Desk, run_id: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk.write({"mod.py": TESTED.replace("n + 1", "n + 2")})
+        monkeypatch.setattr("remora.runs.review.recheck.environment_digest", lambda _: "other")
+        with pytest.raises(OutsideError, match="is not the environment that `analyze` used"):
+            accept(desk.project, run_id, ["mod.py:load"])
 
     def test_that_notices_nothing_any_more(self, desk: Desk, run_id: str) -> None:
         desk.write({"mod.py": "def real(n):\n    return n + 1\n\n\nload = real\n"})

@@ -54,6 +54,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )  # fmt: skip
 @click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe.")
 @click.option(
+    "--strengthen", is_flag=True,
+    help="Also propose tests where existing tests miss faults; implied by --changed.",
+)  # fmt: skip
+@click.option(
     "--allow-unsandboxed", is_flag=True,
     help="Run the project's code even below isolation level 2.",
 )  # fmt: skip

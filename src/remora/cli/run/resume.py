@@ -25,6 +25,7 @@ _NEW_RUN_OPTIONS = {
     "max_nodes": "--max-nodes",
     "yes": "--yes",
     "unsafe_fixes": "--unsafe-fixes",
+    "strengthen": "--strengthen",
     "max_turns": "--max-turns",
     "seed": "--seed",
     "dry_run": "--dry-run",

@@ -168,7 +168,8 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     path, _ = split_node_key(node_id)
     name = f"{path}:*" if on_file else display_name(node_id)
     words = ["analyze", "-o", operation, "--node", escape_line(name)]
-    return words + (["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else [])
+    flags = {"unsafe_fixes": "--unsafe-fixes", "strengthen": "--strengthen"}
+    return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
 
 
 def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:

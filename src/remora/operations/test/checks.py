@@ -50,7 +50,9 @@ def _new_tests(submission: Submission) -> list[str] | str:
     if not is_test_file(path) or path == submission.path:
         return f"{path} is not a test file"
     names = added_tests(path, before, after)
-    return names if isinstance(names, str) else [f"{path}::{name}" for name in names]
+    if isinstance(names, str):
+        return names
+    return [f"{path}::{name.replace('.', '::')}" for name in names]
 
 
 def _proof(submission: Submission) -> Proof | str:

@@ -1,11 +1,13 @@
-"""The function under test, and the project files that call it or contain tests."""
+"""The function under test, and the project files that contain tests or requirements."""
 
 import ast
 
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.syntax.source import Unreadable, read_source
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.test.public_names import public_modules
 from remora.operations.test.target_function import TargetFunction, find_target
+from remora.operations.test.test_location import InsertLocation, locate_test
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -36,23 +38,6 @@ def test_files(place: ToolTree) -> dict[str, str]:
     return found
 
 
-def callers_of(place: ToolTree, subject: TargetFunction) -> list[ast.Module]:
-    words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
-    found: list[ast.Module] = []
-    for path in place.files.glob("**/*.py", look=place.left):
-        if path == subject.path:
-            continue
-        try:
-            content = place.read(path)
-        except HostError:
-            continue
-        if any(f"{word}(".encode() in content for word in words):
-            read = read_source(path, content)
-            if not isinstance(read, Unreadable):
-                found.append(read.tree)
-    return found
-
-
 def names_hypothesis(place: ToolTree, tests: dict[str, str]) -> bool:
     """Return True if the project's tests or requirements mention Hypothesis."""
     if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
@@ -65,3 +50,13 @@ def names_hypothesis(place: ToolTree, tests: dict[str, str]) -> bool:
             except HostError:  # too large
                 continue
     return False
+
+
+def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> InsertLocation:
+    """Return the location of a new test of the function."""
+
+    def tree_of(path: str) -> ast.Module | None:
+        tree = parse_text(decode(path, place.read(path)).body) if place.files.exists(path) else None
+        return tree if isinstance(tree, ast.Module) else None
+
+    return locate_test(subject, tests, place.files.exists, public_modules(subject, tree_of))

@@ -1,7 +1,7 @@
 """Nodes that have tests, found by static analysis."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -14,13 +14,22 @@ from remora.hub.query.snapshots import MemorySnapshot
 class NodesWithTests:
     """Finds out which nodes have tests. The tree's Python files are read on first use."""
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, observed: Collection[str] = ()) -> None:
         self._tree = tree
+        self._observed = observed
 
     def holds(self, key: str) -> bool:
-        """Return True if a test calls the node, directly or indirectly, or is named after it."""
+        """Return True if a test calls the node, directly or indirectly, or is named after it.
+
+        `observed` contains the keys of nodes that tests entered when they were observed, for example
+        through a registry or a command line.
+        """
+        return key in self._observed or bool(self.tests_of(key))
+
+    def tests_of(self, key: str) -> list[str]:
+        """Return the pytest ids of the tests that may reach the node, nearest first."""
         try:
-            return bool(self._related.of(key))
+            return [each.id for each in self._related.of(key)]
         except Exception:  # drop the half-built result
             self.__dict__.pop("_related", None)
             raise

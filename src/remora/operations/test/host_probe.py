@@ -1,32 +1,32 @@
 """Host functions with which the test agent calls a function to find possible assertions."""
 
 import ast
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.cases.arguments import candidate_calls, literal_calls
-from remora.operations.test.cases.best_cases import Case, best_cases
+from remora.ids import escape_path, node_key
+from remora.operations.test.cases.best_cases import best_cases
+from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
-from remora.operations.test.cases.type_check import contradicts
-from remora.operations.test.function_context import (
-    callers_of,
-    names_hypothesis,
-    target_at,
-    test_files,
-)
+from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
+from remora.operations.test.has_tests import NodesWithTests
+from remora.operations.test.inputs.arguments import candidate_calls
+from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.observed_calls import observed_calls, variations_of
+from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.mutants import Mutant, mutants
-from remora.operations.test.runner.trials import TrialResults, cases_of, killed_by, try_calls
+from remora.operations.test.runner.surviving_mutants import surviving_mutants
+from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_location import locate_test
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 40
-_NONE_SPELLED = "'None'"
-_MIN_KILLED_SHARE = 0.25
-"""Minimum share of mutants that a test must kill."""
+_MOST_TESTS = 40
+_MOST_TRIED = 70
+_MIN_INVENTED_SHARE = 0.5
+"""Minimum share of mutants that a test with invented arguments must kill."""
 
 
 def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
@@ -34,127 +34,147 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
     `node` is the function's qualname.
 
-    The function is called with arguments from examples, arguments from calls in the project, and
-    arguments chosen by type and usage. Each call runs twice in different circumstances, and once
-    with each mutant.
+    The function is called with arguments from documentation, arguments from calls in the project,
+    and arguments chosen by use, name and type. Each call runs twice in different circumstances, and
+    once with each mutant.
 
     The result contains:
 
     - `state`: `open`, or `unfit` with a `reason`
-    - `cases`: the calls that together kill the most mutants, each with `call`, and `value` or
-      `raises`
-    - `killed` and `mutants`: the number of mutants that the cases kill, and the number of all
+    - `cases`: the calls that together kill the most mutants, each with `call`, and `value`,
+      `claims` or `raises`
+    - `holds`: a property that holds in a Hypothesis test and kills at least as many mutants as the
+      cases, if the project uses Hypothesis
+    - `killed` and `mutants`: the number of mutants that the test kills, and the number of all
       mutants
     - `lines` and `all_lines`: the number of lines that the cases execute, and the number of all
       lines
-    - `of_values`: the same numbers for the cases that do not raise an exception
-    - `of_property`: the same numbers for the property, without lines
-    - `holds`: a property that holds in a Hypothesis test, if the project has Hypothesis installed
-    - `holds_killed`: the number of mutants that the property kills
-    - `prefer_holds`: true if the project uses Hypothesis and the property kills at least as many
-      mutants as the cases
+    - `calls`: the number of tried calls
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return _unfit(subject)
-    others = callers_of(place, subject)
-    calls = candidate_calls(subject, others)
-    groups = properties_of(subject, others)
+    calls = candidate_calls(subject, ProjectExamples(place))
+    tests = test_files(place)
+    groups = properties_of(subject) if names_hypothesis(place, tests) else []
+    if not calls and not groups:
+        return _unfit("it needs a writer: no example shows arguments for it")
+    faults = mutants(place.read(path), node)
     try:
-        found = try_calls(place, subject, calls, groups) if calls or groups else None
+        found = try_calls(place, subject, calls, groups=groups, faults=faults)
     except HostError as error:
         if not error.message.startswith("import of "):
             raise
         return _unfit(error.message)
-    cases = [case for case in found.cases if _is_intended_use(subject, case)] if found else []
-    if found is None or not (cases or found.properties):
-        why = "no call with known values has a result that a test can assert"
-        return _unfit(why, calls=len(calls))
-    faults = mutants(place.read(path), node)
-    literal = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
-    weighed = _rank(place, subject, TrialResults(cases, found.properties), faults, literal)
-    tests = test_files(place)
-    named = weighed.holds is not None and names_hypothesis(place, tests)
-    if weighed.why and not (named and _kills_enough(weighed.holds_killed, faults)):
+    pairs = zip(found.cases, found.killed, strict=True)
+    kept = [pair for pair in pairs if _is_assertable(subject, pair[0])]
+    found = found._replace(cases=[case for case, _ in kept], killed=[dead for _, dead in kept])
+    if not (found.cases or found.properties):
+        return _unfit("no call has a result that a test can assert", calls=len(calls))
+    weighed = _rank(place, subject, found, faults)
+    if weighed.why:
         return _unfit(weighed.why, calls=len(calls))
-    chosen = [] if weighed.why else weighed.chosen
-    of_all = _case_measurements(subject, chosen, weighed.by_call, len(faults))
-    of_values = [case for case in chosen if not case.raises]
-    home = locate_test(subject, tests, place.files.exists)
     return {
         "state": "open",
         "reason": "",
-        "path": home.path,
-        "cases": [msgspec.to_builtins(case) for case in chosen],
+        "path": home_of(place, subject, tests).path,
+        "cases": [msgspec.to_builtins(case) for case in weighed.chosen],
         "holds": msgspec.to_builtins(weighed.holds),
-        "holds_killed": weighed.holds_killed,
-        "prefer_holds": named and weighed.holds_killed >= of_all["killed"],
         "calls": len(calls),
-        **of_all,
-        "of_values": _case_measurements(subject, of_values, weighed.by_call, len(faults)),
-        "of_property": {
-            "killed": weighed.holds_killed,
-            "mutants": len(faults),
-            "lines": 0,
-            "all_lines": 0,
-        },
+        "killed": weighed.killed,
+        "mutants": len(faults),
+        **_line_counts(subject, weighed.chosen),
     }
 
 
-def _case_measurements(
-    subject: TargetFunction, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
-) -> dict[str, int]:
+def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
+    """Return assertions that detect faults which the existing tests of a function do not detect.
+
+    The tests that reach the function run with each mutant. Mutants that survive are tried with
+    calls from documentation and code, with the arguments that the tests pass, and with slightly
+    different arguments. The result is like that of `test_plan`. `mutants` counts only survivors. A
+    function that no test reaches is handled by `test_plan`.
+    """
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        return _unfit(subject)
+    examples = ProjectExamples(place)
+    ids = examples.tests_of(subject)
+    ids = ids or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
+    faults = mutants(place.read(path), node)
+    alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
+    if alive is None or not alive.tests:
+        return test_plan(place, path, node)
+    if not alive.mutants:
+        return _unfit(f"its tests detect all {len(faults)} planted faults")
+    known = candidate_calls(subject, examples)
+    written = [one for one in known if one.source == "test"]
+    calls = [*known, *observed_calls(subject, alive.arguments), *variations_of(subject, written)]
+    calls = list({(each.call, each.setup): each for each in calls}.values())[:_MOST_TRIED]
+    found = try_calls(place, subject, calls, faults=alive.mutants)
+    pairs = zip(found.cases, found.killed, strict=True)
+    kept = [(case, dead) for case, dead in pairs if dead and _is_assertable(subject, case)]
+    chosen = best_cases([case for case, _ in kept], [dead for _, dead in kept], len(alive.mutants))
+    chosen = [case for case in chosen if any(case is one for one, _ in kept)]
+    if not chosen:
+        reason = f"{len(alive.mutants)} of {len(faults)} planted faults survive its tests, and no known call detects them"
+        return _unfit(f"it needs a writer: {reason}", calls=len(calls))
+    dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
     return {
-        "killed": len(_killed_mutants(cases, killed)),
-        "mutants": faults,
-        **_line_counts(subject, cases),
+        "state": "open",
+        "reason": "",
+        "path": home_of(place, subject, test_files(place)).path,
+        "cases": [msgspec.to_builtins(case) for case in chosen],
+        "holds": None,
+        "calls": len(calls),
+        "killed": len(dead),
+        "mutants": len(alive.mutants),
+        **_line_counts(subject, chosen),
     }
 
 
-def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    return frozenset[int]().union(*(killed[case.call] for case in cases))
-
-
-def _is_intended_use(subject: TargetFunction, case: Case) -> bool:
-    """Return False if an argument contradicts its annotation or the result is `"None"`."""
-    return bool(case.raises) or not (contradicts(subject, case.call) or case.value == _NONE_SPELLED)
+def _is_assertable(subject: TargetFunction, case: Case) -> bool:
+    """Return False if the result is None although nothing says that it may be."""
+    if case.value != "None":
+        return True
+    says = [ast.get_docstring(subject.function) or ""]
+    if subject.function.returns is not None:
+        says.append(ast.unparse(subject.function.returns))
+    return any("None" in text or "Optional" in text for text in says)
 
 
 class _Ranking(NamedTuple):
-    """The best cases and the best property, with the mutants that they kill.
+    """The best cases or the best property, with the number of mutants that they kill.
 
-    `why` is the reason the cases are not worth a test, or an empty string.
+    `why` is the reason no test is worth writing, or an empty string.
     """
 
     chosen: list[Case]
-    by_call: Mapping[str, frozenset[int]]
     holds: Property | None
-    holds_killed: int
+    killed: int
     why: str
 
 
 def _rank(
-    place: ToolTree,
-    subject: TargetFunction,
-    found: TrialResults,
-    faults: list[Mutant],
-    literal: frozenset[str],
+    place: ToolTree, subject: TargetFunction, found: TrialResults, faults: list[Mutant]
 ) -> _Ranking:
-    killed = killed_by(place, subject, found.cases, found.properties, faults)
-    chosen = best_cases(found.cases, killed.by_call, literal)
-    dead = _killed_mutants(chosen, killed.by_call)
-    best = best_property(found.properties, killed.by_property)
-    holds, notes = best if best is not None else (None, frozenset())
+    chosen = best_cases(found.cases, found.killed, len(faults))
+    dead = frozenset[int]().union(*(found.killed[found.cases.index(case)] for case in chosen))
+    by_property = killed_by_properties(place, subject, found.properties, faults)
+    best = best_property(found.properties, by_property)
+    if best is not None and len(best[1]) >= len(dead):
+        return _Ranking([], best[0], len(best[1]), "")
     why = ""
-    if not chosen:
+    if not chosen or not dead:
         why = "no planted fault changes the results, or the results are trivial"
-    elif not _kills_enough(len(dead), faults):
-        why = f"only {len(dead)} of {len(faults)} planted faults change the results"
-    return _Ranking(chosen, killed.by_call, holds, len(notes), why)
+    elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
+        few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
+        why = f"it needs a writer: no example shows arguments for it, and {few}"
+    return _Ranking(chosen, None, len(dead), why)
 
 
-def _kills_enough(killed: int, faults: list[Mutant]) -> bool:
-    return killed > 0 and killed >= _MIN_KILLED_SHARE * len(faults)
+def _is_invented(cases: list[Case]) -> bool:
+    return all(case.source in ("fixture", "value") for case in cases)
 
 
 def _unfit(reason: str, **more: int) -> dict[str, Any]:
@@ -182,7 +202,8 @@ def observe_calls(place: ToolTree, path: str, node: str, calls: list[str]) -> li
         raise HostError(f"{node}: {subject}")
     if len(calls) > _MOST_CALLS:
         raise HostError(f"too many calls: {len(calls)} (maximum {_MOST_CALLS})")
-    cases = {case.call: case for case in cases_of(place, subject, calls)}
+    given = [CallInput(call=call) for call in calls]
+    cases = {case.call: case for case in try_calls(place, subject, given).cases}
     return [
         {"call": c, "value": cases[c].value, "raises": cases[c].raises}
         if c in cases

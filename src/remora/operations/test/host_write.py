@@ -4,23 +4,33 @@ import ast
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.cases.best_cases import Case, is_valid_case
+from remora.operations.test.cases.assertions import with_alias
+from remora.operations.test.cases.case import Case, is_valid_case
 from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
 from remora.operations.test.cases.test_source import Draft, case_drafts, property_draft
-from remora.operations.test.function_context import callers_of, target_at, test_files
+from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
+from remora.operations.test.insert.draft_format import formatted_draft
+from remora.operations.test.insert.test_blocks import tests_of
+from remora.operations.test.insert.test_imports import Imported, imported_names
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_location import InsertLocation, locate_test
+from remora.operations.test.test_location import InsertLocation
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import Text, decode
 from remora.tools.tree import ToolTree
 
-_HYPOTHESIS_IMPORTS = {"given": "hypothesis", "settings": "hypothesis", "st": "hypothesis"}
+_HYPOTHESIS_IMPORTS = {
+    "given": Imported("hypothesis", "given", "given"),
+    "settings": Imported("hypothesis", "settings", "settings"),
+    "st": Imported("hypothesis", "strategies", "st"),
+}
 MOST_IDS = 50
 
 
@@ -42,15 +52,19 @@ def write_test(
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")
-    home = locate_test(subject, test_files(place), place.files.exists)
+    home = home_of(place, subject, test_files(place))
     width = width_of(place, home.path)
+    known = _own_imports(subject, home)
     if holds is not None:
-        drafts = [_property(place, subject, holds, home, width)]
-        return _written(
-            place, home, drafts, {**_own_imports(subject, home), **_HYPOTHESIS_IMPORTS}, width
-        )
+        drafts = [_property(subject, holds, home, width)]
+        return _written(place, home, drafts, {**known, **_HYPOTHESIS_IMPORTS}, width)
     given = _cases(cases)
-    known = {**_raised(given), **_own_imports(subject, home)}
+    for case in given:
+        known = {**_imports_of(case), **known}
+    home = replace(home, test_name=_free_test_name(place, home, given))
+    if home.alias:
+        given = [with_alias(case, home.alias, known, home.imports_from) for case in given]
+        known[home.alias] = Imported(home.imports_from, "", home.alias)
     for tables in (True, False):
         drafts = case_drafts(subject, given, home, width, tables=tables)
         try:
@@ -59,6 +73,23 @@ def write_test(
             if not tables:
                 raise
     raise AssertionError
+
+
+def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) -> str:
+    """Return the test's name, with an ending that says what is special if the name is in use."""
+    tree = parse_text(_text_of(place, home).body)
+    name = f"{home.owner}.{home.test_name}" if home.owner else home.test_name
+    if not isinstance(tree, ast.Module) or name not in tests_of(tree):
+        return home.test_name
+    keywords = [
+        {word.arg for one in ast.walk(ast.parse(case.call)) if isinstance(one, ast.Call) for word in one.keywords}
+        for case in cases
+    ]  # fmt: skip
+    shared = sorted(filter(None, set[str | None].intersection(*keywords))) if keywords else []
+    if shared:
+        return f"{home.test_name}_with_{shared[0]}"
+    shown = all(case.source in ("docstring", "documentation") for case in cases)
+    return f"{home.test_name}_{'examples' if shown else 'edge_cases'}"
 
 
 def _cases(cases: list[dict[str, Any]]) -> list[Case]:
@@ -73,37 +104,38 @@ def _cases(cases: list[dict[str, Any]]) -> list[Case]:
 
 
 def _property(
-    place: ToolTree,
-    subject: TargetFunction,
-    holds: dict[str, Any],
-    home: InsertLocation,
-    width: int,
+    subject: TargetFunction, holds: dict[str, Any], home: InsertLocation, width: int
 ) -> Draft:
     try:
         wanted = msgspec.convert(holds, Property)
     except msgspec.ValidationError as error:
         raise HostError(f"holds: {error}") from None
-    if not is_known_property(wanted, properties_of(subject, callers_of(place, subject))):
+    if not is_known_property(wanted, properties_of(subject)):
         raise HostError("holds: not a known property of the function")
-    draft = property_draft(subject, wanted, home, width)
+    draft = property_draft(wanted, home, width)
     if draft is None:
         raise HostError("the property does not fit on one line, or its types are unknown")
     return draft
 
 
 def _written(
-    place: ToolTree, home: InsertLocation, drafts: list[Draft], known: dict[str, str], width: int
+    place: ToolTree,
+    home: InsertLocation,
+    drafts: list[Draft],
+    known: dict[str, Imported],
+    width: int,
 ) -> dict[str, Any]:
     if not drafts:
-        raise HostError("no case fits on one line")
+        raise HostError("there is nothing to assert")
     text = _text_of(place, home)
+    drafts = [formatted_draft(place, home, draft) for draft in drafts]
     written = with_tests(text.body, home, drafts, known, width)
     if isinstance(written, str):
         raise HostError(written)
     content = _liked(place, home, text._replace(body=written.text).bytes())
     (place.write if home.exists else place.create)(home.path, content)
     name = written.names[0]
-    return {"path": home.path, "name": name, "id": f"{home.path}::{name}"}
+    return {"path": home.path, "name": name, "id": f"{home.path}::{name.replace('.', '::')}"}
 
 
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
@@ -187,16 +219,19 @@ def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
     }
 
 
-def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str]:
-    """Map each name defined in the target's module to the module from which a test imports it."""
+def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Imported]:
+    """Map each name defined in the target's module to the import of that name in a test."""
     return {
-        one.name: home.imports_from
+        one.name: Imported(home.imports_from, one.name, one.name)
         for one in subject.source.tree.body
         if isinstance(one, ast.FunctionDef | ast.ClassDef)
     }
 
 
-def _raised(cases: list[Case]) -> dict[str, str]:
-    """Return the modules of raised exceptions that are not builtins, keyed by exception name."""
-    raised = {case.raises: case.origin for case in cases if case.raises}
-    return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}
+def _imports_of(case: Case) -> dict[str, Imported]:
+    """Return the imports of a case, and of the exception that it raises, by name."""
+    trees = (ast.parse(each) for each in case.imports)
+    found = {one.bound.partition(".")[0]: one for tree in trees for one in imported_names(tree)}
+    if case.raises and case.origin not in ("builtins", ""):
+        found[case.raises] = Imported(case.origin, case.raises, case.raises)
+    return found

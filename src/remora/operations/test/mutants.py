@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from remora.code.syntax.definitions import FunctionNode, find_definitions
-from remora.code.syntax.source import Unreadable, read_source
+from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
 
 MAX_MUTANTS = 20
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
@@ -45,12 +45,14 @@ _Change = Callable[[ast.AST], ast.AST]
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     """A mutant. `what` describes the fault.
 
-    `text` is the source of the whole file, without comments and formatting.
+    `text` is the source of the whole file. `function` is the source of the function alone, within
+    its classes. Both have no comments in the function.
     """
 
     what: str
     line: int
     text: str
+    function: str
 
 
 def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
@@ -65,19 +67,103 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
     found = function_named(read.tree, qualname)
     if found is None:
         return []
+    chosen: list[Mutant] = []
+    seen = {ast.dump(found)}
+    file = _File(read, found, qualname)
+    for number, line, what, change in _round_robin(_faults_by_kind(found)):
+        if len(chosen) == most:
+            break
+        faulty = _plant_fault(found, number, change)
+        dumped = ast.dump(faulty)
+        if dumped in seen:
+            continue
+        text, function = file.with_function(faulty), file.alone(faulty)
+        if text and function:
+            seen.add(dumped)
+            chosen.append(Mutant(what=what, line=line, text=text, function=function))
+    return sorted(chosen, key=lambda mutant: mutant.line)
+
+
+def _faults_by_kind(function: FunctionNode) -> list[list[tuple[int, int, str, _Change]]]:
+    """Return the faults of each kind, as the node's number, the line, a description and a change."""
     by_kind: dict[str, list[tuple[int, int, str, _Change]]] = {}
-    for number, node in enumerate(_mutable_nodes(found)):
-        line = getattr(node, "lineno", found.lineno)
+    for number, node in enumerate(_mutable_nodes(function)):
+        line = getattr(node, "lineno", function.lineno)
         for kind, what, change in _faults(node):
             by_kind.setdefault(kind, []).append((number, line, what, change))
-    chosen: list[Mutant] = []
-    seen = {ast.dump(read.tree)}
-    for number, line, what, change in _round_robin(list(by_kind.values())):
-        made = _plant_fault(read.tree, found, number, change)
-        if made is not None and made[0] not in seen and len(chosen) < most:
-            seen.add(made[0])
-            chosen.append(Mutant(what=what, line=line, text=made[1]))
-    return sorted(chosen, key=lambda mutant: mutant.line)
+    return list(by_kind.values())
+
+
+PROBE = "__remora_called__"
+"""Name of the builtin function that a probe calls with the local variables."""
+
+
+def probe(source: bytes, qualname: str) -> str:
+    """Return the source of a function that reports each call, within its classes.
+
+    Return an empty string if the function does not exist.
+    """
+    read = read_source("", source)
+    found = function_named(read.tree, qualname) if isinstance(read, Source) else None
+    if found is None or not isinstance(read, Source):
+        return ""
+    changed = copy.copy(found)
+    call = ast.Call(ast.Name(PROBE), [ast.Call(ast.Name("locals"), [], [])], [])
+    changed.body = [ast.Expr(call), *_without_docstring(found)]
+    return _File(read, found, qualname).alone(changed)
+
+
+class _File:
+    """A file in which a function is replaced with a mutant."""
+
+    def __init__(self, read: Source, function: FunctionNode, qualname: str) -> None:
+        self._tree = read.tree
+        self._function = function
+        self._classes = qualname.split(".")[:-1]
+        self._lines = read.utf8.decode().splitlines(keepends=True)
+
+    def with_function(self, faulty: FunctionNode) -> str:
+        """Return the source of the file with the mutant, or an empty string if it is invalid."""
+        old, indent = self._function, self._function.col_offset
+        head = self._lines[old.lineno - 1][:indent]
+        if head != " " * indent or indent % 4:
+            return self._unparsed(faulty)
+        bare = copy.copy(faulty)
+        bare.decorator_list = []
+        nested: ast.stmt = bare
+        for _ in range(indent // 4):
+            nested = ast.If(test=ast.Constant(True), body=[nested], orelse=[])
+        try:
+            made = ast.unparse(ast.fix_missing_locations(nested)).splitlines()[indent // 4 :]
+        except (ValueError, RecursionError):
+            return ""
+        before, after = self._lines[: old.lineno - 1], self._lines[old.end_lineno :]
+        return "".join([*before, "\n".join(made), "\n", *after])
+
+    def _unparsed(self, faulty: FunctionNode) -> str:
+        return _unparse(copy.deepcopy(self._tree, {id(self._function): faulty}))
+
+    def alone(self, faulty: FunctionNode) -> str:
+        """Return the source of the mutant within its classes, or an empty string."""
+        nested: ast.stmt = faulty
+        for name in reversed(self._classes):
+            nested = ast.ClassDef(
+                name=name, bases=[], keywords=[], body=[nested], decorator_list=[]
+            )
+        future = [one for one in self._tree.body if _is_future(one)]
+        return _unparse(ast.Module(body=[*future, nested], type_ignores=[]))
+
+
+def _is_future(one: ast.stmt) -> bool:
+    return isinstance(one, ast.ImportFrom) and one.module == "__future__"
+
+
+def _unparse(tree: ast.AST) -> str:
+    try:
+        text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    except (ValueError, RecursionError):
+        return ""
+    return text if isinstance(parse_text(text), ast.Module) else ""
 
 
 def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
@@ -98,23 +184,12 @@ class _Replace(ast.NodeTransformer):
         return self._change(node) if node is self._node else self.generic_visit(node)
 
 
-def _plant_fault(
-    tree: ast.Module, function: FunctionNode, number: int, change: _Change
-) -> tuple[str, str] | None:
-    """Return the mutated file's syntax tree dump and source, or None if the file is invalid."""
-    whole = copy.deepcopy(tree)
-    place = next(
-        one
-        for one in ast.walk(whole)
-        if isinstance(one, FunctionNode)
-        and (one.lineno, one.col_offset) == (function.lineno, function.col_offset)
-    )
-    _Replace(_mutable_nodes(place)[number], change).visit(whole)
-    try:
-        text = ast.unparse(ast.fix_missing_locations(whole)) + "\n"
-        return ast.dump(ast.parse(text)), text
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+def _plant_fault(function: FunctionNode, number: int, change: _Change) -> FunctionNode:
+    """Return a copy of the function in which one of its nodes is changed."""
+    place = copy.deepcopy(function)
+    faulty = _Replace(_mutable_nodes(place)[number], change).visit(place)
+    assert isinstance(faulty, FunctionNode)
+    return faulty
 
 
 def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:

@@ -17,7 +17,7 @@ from remora.operations.base import (
 from remora.text import plural
 
 if TYPE_CHECKING:
-    from remora.code.syntax.nodes import Module, Node
+    from remora.code.syntax.nodes import Module
 
 _MISSING = "missing test"
 _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
@@ -26,7 +26,7 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 
 def _load() -> Parts:
     from remora.operations.test import checks
-    from remora.operations.test.host_probe import observe_calls, test_plan
+    from remora.operations.test.host_probe import observe_calls, strengthen_plan, test_plan
     from remora.operations.test.host_write import coverage_of, run_tests, write_test
     from remora.operations.test.merge_added_tests import keep_both_tests, remove_own_tests
     from remora.operations.test.runner.parent import require_pytest
@@ -43,6 +43,7 @@ def _load() -> Parts:
             HostFunction(function=coverage_of, seconds=90.0, runs_project_code=True),
             HostFunction(function=observe_calls, seconds=120.0, runs_project_code=True),
             HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
+            HostFunction(function=strengthen_plan, seconds=240.0, runs_project_code=True),
             HostFunction(function=test_plan, seconds=200.0, runs_project_code=True),
             HostFunction(function=write_test, seconds=90.0),
         ),
@@ -52,16 +53,10 @@ def _load() -> Parts:
     )
 
 
-def _prepare(tree: Path, _modules: Sequence["Module"], _options: Mapping[str, Any]) -> Amount:
-    from remora.operations.test.has_tests import NodesWithTests
-    from remora.operations.test.testable_functions import needs_test
+def _prepare(tree: Path, _modules: Sequence["Module"], options: Mapping[str, Any]) -> Amount:
+    from remora.operations.test.test_need import TestNeed
 
-    tested = NodesWithTests(tree)
-
-    def amount(module: "Module", node: "Node") -> int:
-        return int(needs_test(module, node) and not tested.holds(node.key))
-
-    return amount
+    return TestNeed(tree, options).amount
 
 
 def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:

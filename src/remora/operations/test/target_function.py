@@ -50,7 +50,17 @@ def find_target(
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         return source.detail
-    function = function_named(source.tree, qualname)
+    return target_in(source, path, function_named(source.tree, qualname), qualname, exists)
+
+
+def target_in(
+    source: Source,
+    path: str,
+    function: FunctionNode | None,
+    qualname: str,
+    exists: Callable[[str], bool],
+) -> TargetFunction | str:
+    """Return the function under test like `find_target`, for a file that has been read."""
     if not isinstance(function, ast.FunctionDef):
         return "it is not a plain function"
     if is_empty(function):

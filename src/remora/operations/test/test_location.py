@@ -3,16 +3,16 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from remora.code.syntax.source import parse_text
+from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, import_name
 
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +21,9 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     `imports_from` is the name of the target's module in imports. `quote` is the quote character of
     the surrounding tests, and `typed` is true if these tests are annotated with `-> None`. `table`
     is the form of the parameter names in parametrized tests: a single string (`text`) or several
-    strings (`names`).
+    strings (`names`). `form` says whether tests are functions or methods, `owner` is the class of a
+    method, and `base` the source of its base class if the class has to be created. `test_name` is
+    the name of the new test.
     """
 
     path: str
@@ -30,12 +32,24 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     quote: str
     typed: bool
     table: Literal["", "text", "names"] = ""
+    form: Form = "function"
+    alias: str = ""
+    owner: str = ""
+    base: str = ""
+    test_name: str = "test_it"
 
 
 def locate_test(
-    subject: TargetFunction, tests: Mapping[str, str], exists: Callable[[str], bool]
+    subject: TargetFunction,
+    tests: Mapping[str, str],
+    exists: Callable[[str], bool],
+    public: Sequence[str] = (),
 ) -> InsertLocation:
-    """Return the location of a new test. `tests` maps each test file's path to its source."""
+    """Return the location of a new test.
+
+    `tests` maps each test file's path to its source. `public` contains the packages that provide
+    the function, too.
+    """
     stem = _module_stem(subject)
     names = (f"test_{stem}.py", f"{stem}_test.py")
     named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
@@ -45,14 +59,46 @@ def locate_test(
     if path is None:
         path = _new_path(subject, stem, tests, exists)
     relative = _is_relative(path, tests)
+    style = class_style(around.values(), tests.get(path, ""), subject.qualname)
+    chosen = _import_text(subject, path, exists, relative=relative)
+    alias = ""
+    if not chosen.startswith("."):
+        modules = [*public, subject.module]
+        near = [tests[path]] if path in tests else []
+        chosen, alias = import_form(modules, near) or import_form(modules, [*tests.values()]) or (
+            modules[0], "",
+        )  # fmt: skip
     return InsertLocation(
+        alias=alias,
+        form=style.form,
+        owner=style.owner,
+        base=style.base,
+        test_name=style.test_name,
         path=path,
         exists=path in tests,
-        imports_from=_import_text(subject, path, exists, relative=relative),
+        imports_from=chosen,
         quote=_quote_style(around),
         typed=_tests_are_typed(around),
         table=_table_style(tests),
     )
+
+
+def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:
+    """Return the module from which the texts import most often, and its name if it is imported.
+
+    The name is empty if the texts import names from the module. Return None if they import none of
+    the modules.
+    """
+    found = Counter[tuple[str, str]]()
+    for module in modules:
+        name = re.escape(module)
+        for text in texts:
+            found[module, ""] += len(re.findall(rf"(?m)^from {name} import ", text))
+            for alias in re.findall(rf"(?m)^import {name}(?: as (\w+))?[ \t]*$", text):
+                if alias or "." not in module:
+                    found[module, alias or module] += 1
+    best = max(found, key=lambda each: found[each], default=None)
+    return best if best is not None and found[best] else None
 
 
 def _module_stem(subject: TargetFunction) -> str:
@@ -130,9 +176,3 @@ def _tests_are_typed(around: Mapping[str, str]) -> bool:
         if isinstance(one, ast.FunctionDef) and one.name.startswith("test")
     ]
     return sum(one.returns is not None for one in tests) * 2 > len(tests) > 0
-
-
-def test_name(qualname: str) -> str:
-    """Return the name of a test, such as `test_shop_cart_add` for `ShopCart.add`."""
-    words = [_CAMEL.sub("_", part).lower() for part in qualname.split(".")]
-    return f"test_{'_'.join(word.strip('_') for word in words)}"

@@ -9,7 +9,8 @@ class RunRequest:
     """The arguments of `analyze`.
 
     `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
-    also selected.
+    also selected. If `strengthen` is true, tests are also proposed for functions that have tests
+    which miss faults.
     """
 
     paths: tuple[Path, ...] = ()
@@ -20,5 +21,6 @@ class RunRequest:
     yes: bool = False
     concurrency: int | None = None
     unsafe_fixes: bool = False
+    strengthen: bool = False
     max_turns: int | None = None
     seed: int | None = None

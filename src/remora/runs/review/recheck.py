@@ -10,7 +10,7 @@ from remora.agents.definition.agent import Agent, load_agents
 from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
 from remora.agents.verification import verify
-from remora.errors import HostError, RemoraError
+from remora.errors import HostError, OutsideError, RemoraError
 from remora.files.project_files import project_files
 from remora.operations.checks import parse_errors
 from remora.operations.submission import Result, Submission
@@ -20,6 +20,7 @@ from remora.runs.records.agent_stream import start_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_record import RunRecord
 from remora.sandbox.child.rmtree import try_remove_tree
+from remora.sandbox.interpreters import environment_digest
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import lint_text
 from remora.tools.tree import ToolTree
@@ -101,11 +102,33 @@ class Recheck:
             detail = self._own_checks(job, prepared, tree)
         except RemoraError as error:
             detail = f"cannot be verified again: {error.message}"
+        if detail:
+            self._check_environment(job)
         return (
             [FileConflict(path=merged[0].path, detail=f"after the merge, it {detail}")]
             if detail
             else []
         )
+
+    def _check_environment(self, job: JobView) -> None:
+        """Raise OutsideError if the checks ran code in another environment than `analyze` did.
+
+        A failure then says nothing about the change set. Nothing has been written.
+        """
+        agent = self._agents.get(job.operation)
+        runs_code = self._project.operations.checks_run_code
+        if agent is None or runs_code.isdisjoint(agent.definition.verify):
+            return
+        recorded = self._record.attempts().start.config.get("environment")
+        if not recorded or self._project.interpreter is None:
+            return
+        python = self._project.interpreter()
+        if environment_digest(python) != recorded:
+            raise OutsideError(
+                f"{python.python} is not the environment that `analyze` used, or its packages have "
+                f"changed since, so {self._jobs[job.agent_id].node_name} cannot be verified",
+                hint="activate that environment, or run `remora analyze` again in this one",
+            )
 
     def _worse(self, write: FileWrite) -> FileConflict | None:
         """Return a conflict if the merged file does not parse or has more findings than before."""

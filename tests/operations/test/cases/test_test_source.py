@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.operations.test.cases.best_cases import Case
+from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.test_source import case_drafts, property_draft
 from remora.operations.test.target_function import TargetFunction, find_target
@@ -33,6 +33,7 @@ def home(**more: object) -> InsertLocation:
         "imports_from": "mod",
         "quote": '"',
         "typed": False,
+        "test_name": "test_f",
     }
     return InsertLocation(**{**said, **more})  # type: ignore[arg-type]
 
@@ -97,11 +98,39 @@ def test_truths_are_compared_as_such() -> None:
     assert case_drafts(subject(), cases, home(), 88)[0].body == ["assert f(text) is expected"]
 
 
-def test_rows_that_are_too_long_are_left_out() -> None:
+def test_rows_that_are_too_long_make_no_table() -> None:
     long = Case(call=f"f('{'x' * 90}')", value="'y'")
-    (draft,) = case_drafts(subject(), [*THREE, long], home(), 88)
-    assert len(draft.decorators) == 8
-    assert not case_drafts(subject(), THREE, home(), 20)
+    assert not case_drafts(subject(), [*THREE, long], home(), 88)[0].decorators
+    assert not case_drafts(subject(), THREE, home(), 20)[0].decorators
+
+
+def test_objects_are_made_first() -> None:
+    setup = ("cart = Cart('Ann')",)
+    cases = [
+        Case(call="cart.total()", setup=setup, value="3"),
+        Case(call="cart.owner()", setup=setup, value="'Ann'"),
+        Case(call="cart.add(2)", setup=setup, claims=(("cart.items", "[2]"), ("len(cart)", "1"))),
+    ]
+    (draft,) = case_drafts(subject(), cases, home(), 88)
+    assert draft.body == [
+        'cart = Cart("Ann")',
+        "assert cart.total() == 3",
+        'assert cart.owner() == "Ann"',
+        "cart.add(2)",
+        "assert cart.items == [2]",
+        "assert len(cart) == 1",
+    ]
+
+
+def test_unittest_has_its_own_assertions() -> None:
+    cases = [THREE[0], Case(call="f('')", value="False"), REFUSED]
+    (draft,) = case_drafts(subject(), cases, home(form="unittest"), 88)
+    assert draft.body == [
+        'self.assertEqual(f("a"), "a")',
+        'self.assertFalse(f(""))',
+        "with self.assertRaises(ValueError):",
+        '    f("x")',
+    ]
 
 
 HOLDS = Property(
@@ -110,7 +139,7 @@ HOLDS = Property(
 
 
 def test_a_property_test() -> None:
-    draft = property_draft(subject(), HOLDS, home(typed=True), 88)
+    draft = property_draft(HOLDS, home(typed=True), 88)
     assert draft is not None
     assert draft.name == "test_f_round_trip"
     assert draft.decorators == [
@@ -121,4 +150,4 @@ def test_a_property_test() -> None:
 
 
 def test_a_property_test_that_fits_no_line_is_none() -> None:
-    assert property_draft(subject(), HOLDS, home(), 30) is None
+    assert property_draft(HOLDS, home(), 30) is None

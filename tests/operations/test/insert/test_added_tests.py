@@ -4,8 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from remora.operations.test.cases.best_cases import Case, best_cases, case_of, case_statements
+from remora.operations.test.cases.assertions import Style, case_statements
+from remora.operations.test.cases.best_cases import best_cases
+from remora.operations.test.cases.case import Case, case_of
 from remora.operations.test.cases.test_source import Draft
+from remora.operations.test.class_style import class_style
+from remora.operations.test.inputs.call_input import CallInput, Source
 from remora.operations.test.insert.added_tests import (
     UpdatedTestFile,
     added_tests,
@@ -13,9 +17,9 @@ from remora.operations.test.insert.added_tests import (
     with_tests,
 )
 from remora.operations.test.insert.removed_tests import remove_added_tests
+from remora.operations.test.insert.test_imports import Imported
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.operations.test.test_location import InsertLocation, locate_test
-from remora.operations.test.test_location import test_name as name_for
 
 NEIGHBOUR = (
     "import pytest\n\nfrom pkg.mod import g\n\n\ndef test_g() -> None:\n    assert g() == 1\n"
@@ -52,10 +56,13 @@ class TestPlace:
         assert home("pkg/tests/test_mod.py", tests).imports_from == "..mod"
 
 
+MODULES = {"f": "mod", "Lost": "errors"}
+
+
 def written(before: str, *cases: Case, wanted: str = "test_f") -> str:
     made_for = home("tests/test_mod.py", {"tests/test_mod.py": before} if before else {})
-    known = {"f": "pkg.mod", "Lost": "pkg.errors"}
-    draft = Draft(name=wanted, body=case_statements(cases, made_for.quote, 88))
+    known = {name: Imported(f"pkg.{module}", name, name) for name, module in MODULES.items()}
+    draft = Draft(name=wanted, body=case_statements(cases, Style(made_for.quote, 84)))
     found = with_tests(before, made_for, [draft], known, 88)
     return found.text if isinstance(found, UpdatedTestFile) else found
 
@@ -94,15 +101,47 @@ def test_a_name_that_is_taken() -> None:
     ],
 )
 def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
-    assert case_statements([case], '"', 88) == [line]
-    assert case_statements([case], '"', 10) == []
+    assert case_statements([case], Style('"', 84)) == [line]
 
 
-def test_the_name() -> None:
-    assert [name_for(each) for each in ("load", "ShopCart.add")] == [
-        "test_load",
-        "test_shop_cart_add",
+def test_a_long_value_has_a_line_of_its_own() -> None:
+    case = Case(call="f('a')", value="['one', 'two', 'three']")
+    assert case_statements([case], Style("'", 30)) == [
+        "expected = ['one', 'two', 'three']",
+        "assert f('a') == expected",
     ]
+
+
+PLAIN = "class TestCart:\n    def test_new(self):\n        assert Cart()\n"
+UNITTEST = "from unittest import TestCase\n\n\nclass LoadTests(TestCase):\n    def test_it(self):\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "qualname", "expected"),
+    [
+        (NEIGHBOUR, "load", ("function", "", "test_load")),
+        (NEIGHBOUR, "ShopCart.add", ("function", "", "test_shop_cart_add")),
+        (PLAIN, "Cart.add", ("class", "TestCart", "test_add")),
+        (PLAIN, "load_all", ("class", "TestLoadAll", "test_load_all")),
+        (UNITTEST, "load", ("unittest", "LoadTests", "test_load")),
+        (UNITTEST, "save", ("unittest", "SaveTests", "test_save")),
+    ],
+)
+def test_names_are_as_around_them(text: str, qualname: str, expected: tuple[str, ...]) -> None:
+    found = class_style([text], text, qualname)
+    assert (found.form, found.owner, found.test_name) == expected
+
+
+def test_a_method_goes_into_the_class_of_its_subject() -> None:
+    added = PLAIN + "\n    def test_add(self):\n        assert Cart().add(1) == 1\n"
+    text = UNITTEST + "\n\n" + PLAIN + "\n\nX = 1\n"
+    after = text.replace(PLAIN, added)
+    assert added_tests("t.py", text.encode(), after.encode()) == ["TestCart.test_add"]
+    other = text.replace("Cart()\n", "Cart()\n\n    def test_other(self):\n        pass\n").encode()
+    both = merge_added_tests("t.py", text.encode(), after.encode(), other, 88)
+    assert both is not None
+    assert added_tests("t.py", other, both) == ["TestCart.test_add"]
+    assert remove_added_tests("t.py", text.encode(), after.encode(), both) == other
 
 
 class TestOnlyAdds:
@@ -155,14 +194,14 @@ class TestJoined:
         assert merge_added_tests("t.py", None, b"X = 1\n", b"", 88) is None
 
 
-def told(text: str, **more: object) -> dict[str, object]:
-    return {"how": "value", "text": text, "lines": [2], **more}
+def told(text: str) -> dict[str, object]:
+    return {"how": "value", "claims": [("{}", text)], "lines": [2]}
 
 
 @pytest.mark.parametrize(
     ("first", "second", "value"),
     [
-        (told("{'b', 'a'}"), told("{'a', 'b'}"), "{'a', 'b'}"),
+        (told("Point(1, 2)"), told("Point(1, 2)"), None),  # its import is unknown
         (told("1"), told("1"), "1"),
         (told("1"), told("2"), None),
         (told("<object at 0x7f>"), told("<object at 0x7f>"), None),
@@ -175,46 +214,55 @@ def told(text: str, **more: object) -> dict[str, object]:
 def test_expected_values_are_asserted(
     first: dict[str, object], second: dict[str, object] | None, value: str | None
 ) -> None:
-    found = case_of("f()", [first, second], lambda *_: True, "/made/here")
+    found = case_of(CallInput(call="f()"), [first, second], lambda *_: True, "/made/here")
     assert (found and found.value) == value
 
 
 def test_exceptions_count_where_the_project_raises_them() -> None:
     seen = {"how": "raised", "type": "Lost", "module": "m", "path": "/p/m.py", "line": 4}
     on_purpose = case_of(
-        "f()", [seen, seen], lambda path, line: (path, line) == ("/p/m.py", 4), "-"
+        CallInput(call="f()"), [seen, seen], lambda path, line: (path, line) == ("/p/m.py", 4), "-"
     )
     assert on_purpose == Case(call="f()", raises="Lost", origin="m")
-    assert case_of("f()", [seen, seen], lambda *_: False, "-") is None
+    assert case_of(CallInput(call="f()"), [seen, seen], lambda *_: False, "-") is None
+
+
+def chosen(cases: list[Case], *killed: set[int], faults: int = 4) -> list[str]:
+    return [case.call for case in best_cases(cases, [frozenset(one) for one in killed], faults)]
+
+
+def examples(*values: str, source: Source = "docstring") -> list[Case]:
+    return [
+        Case(call=f"f({n})", value=value, source=source, lines=(n % 2,))
+        for n, value in enumerate(values)
+    ]
 
 
 def test_as_few_cases_as_tell_all_faults_apart() -> None:
-    cases = [Case(call=f"f({n})", value="9", lines=(n % 2,)) for n in range(4)]
-    killed = {"f(0)": {1}, "f(1)": {1, 2}, "f(2)": {2, 3}, "f(3)": set()}
-    frozen = {call: frozenset(faults) for call, faults in killed.items()}
-    assert [case.call for case in best_cases(cases, frozen)] == ["f(1)", "f(2)"]
-    assert best_cases(cases, {}) == []
-    nothing = [Case(call="f('')", value="[]")]
-    assert best_cases(nothing, {"f('')": frozenset({1})}) == []
+    assert chosen(examples(*"9999"), {1}, {1, 2}, {2, 3}, set()) == ["f(1)", "f(2)"]
+    assert chosen(examples("9"), set()) == []
+    assert chosen(examples("[]"), {1}) == []
+
+
+def test_exceptions_alone_are_no_test() -> None:
+    refused = Case(call="f('')", raises="ValueError", source="docstring")
+    assert chosen([refused], {1, 2}) == []
+    assert chosen([refused, *examples("9")], {1, 2}, {3}) == ["f(0)", "f('')"]
 
 
 def test_examples_that_people_wrote_come_before_better_ones() -> None:
-    cases = [Case(call=f"f({n})", value=str(n + 1)) for n in range(3)]
-    killed = {"f(0)": frozenset({1}), "f(1)": frozenset({1, 2}), "f(2)": frozenset({1, 2, 3})}
-    chosen = best_cases(cases, killed, frozenset({"f(0)"}))
-    assert [case.call for case in chosen] == ["f(0)", "f(2)"]
+    cases = [*examples("1"), *examples("2", "3", "4", source="value")[2:]]
+    assert chosen(cases, {1}, {1, 2}) == ["f(0)", "f(2)"]
+    assert chosen(cases, {1, 2, 3}, {1, 4}) == ["f(0)"]  # enough: nothing is invented beside them
 
 
 def test_texts_without_letters_come_last() -> None:
     cases = [Case(call="f('.')", value="1"), Case(call="f('a')", value="2")]
-    killed = {"f('.')": frozenset({1, 2}), "f('a')": frozenset({1, 2})}
-    assert [case.call for case in best_cases(cases, killed)] == ["f('a')"]
+    assert chosen(cases, {1, 2}, {1, 2}) == ["f('a')"]
 
 
 def test_two_show_what_the_difference_makes() -> None:
-    cases = [Case(call="f(1)", value="'one'"), Case(call="f(2)", value="'two'")]
-    assert len(best_cases(cases, {"f(1)": frozenset({1})})) == 2
-    assert len(best_cases(cases[:1] * 2, {"f(1)": frozenset({1})})) == 1
+    assert len(chosen(examples("'one'", "'two'"), {1}, set())) == 2
 
 
 class TestRemoved:

@@ -2,7 +2,8 @@
 
 import ast
 
-from remora.operations.test.cases.sample_values import ALIASES, ParameterUse, kind_of, last_name
+from remora.operations.test.inputs.parameter_use import ParameterUse, last_name
+from remora.operations.test.inputs.sample_values import ALIASES
 from remora.operations.test.target_function import TargetFunction
 
 _WORD = "st.text('abcdefghijklmnopqrstuvwxyz', min_size=1)"
@@ -21,34 +22,19 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
 }
 """Strategies by kind, widest first."""
 DOMAIN_COUNT = 3
-_ANY = ("st.text()", "st.binary()", "st.integers()")
 _OF_ITEMS = {"list": "lists", "set": "sets"}
 
 
-def strategy_for(
-    subject: TargetFunction, arg: ast.arg, seen: str | None, number: int
-) -> str | None:
+def strategy_for(subject: TargetFunction, arg: ast.arg, number: int) -> str | None:
     """Return a strategy for a parameter's annotated type, or None if the type is unknown.
 
-    If there is no annotation, the strategy is based on `seen`, the kind of argument in existing
-    calls, or else on how the function uses the parameter. `number` selects the domain, where 0 is
-    the widest.
+    If there is no annotation, the strategy is based on how the function uses the parameter.
+    `number` selects the domain, where 0 is the widest.
     """
     if arg.annotation is not None:
         return _of_type(arg.annotation, number)
-    used = ParameterUse(arg.arg, subject.function).kinds
-    kind = seen or next(iter(used), None)
-    return _strategy_of_kind(kind, number) if kind is not None else _ANY[number]
-
-
-def given_kinds(calls: list[str]) -> list[str | None]:
-    """Return the kinds of the literals in the call with the most positional arguments."""
-    found: list[str | None] = []
-    for call in calls:
-        body = ast.parse(call, mode="eval").body
-        if isinstance(body, ast.Call) and not body.keywords and len(body.args) > len(found):
-            found = [kind_of(one) for one in body.args]
-    return found
+    used = ParameterUse(arg.arg, subject.function, {}).kinds
+    return _strategy_of_kind(next(iter(used), None), number)
 
 
 def _of_type(annotation: ast.expr, number: int) -> str | None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.best_cases import Case, expected_literal, with_quotes
+from remora.operations.test.cases.assertions import expected_value, with_quotes
+from remora.operations.test.cases.case import Case
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import InsertLocation
 
@@ -45,6 +46,8 @@ def table_of(
     """Return a table of the cases, or None if the calls are not similar enough."""
     calls = [_parse_call(subject, case) for case in cases]
     made = [call for call in calls if call is not None]
+    if any(case.setup or case.claims for case in cases):
+        return None
     defaults = _defaults(subject)
     if not made or len(made) < len(cases) or len({call.function for call in made}) > 1:
         return None
@@ -64,7 +67,7 @@ def table_of(
     same = {case.value for case in cases} <= {"True", "False", "None"}
     claim = f"assert {call} {'is' if same else '=='} expected"
     cells = [[call.given.get(n, defaults.get(n, "")) for n in columns] for call in made]
-    expected = [expected_literal(case.value) for case in cases]
+    expected = [expected_value(case.value) for case in cases]
     rows = [
         with_quotes(f"({', '.join([*each, value])})", home.quote)
         for each, value in zip(cells, expected, strict=True)
@@ -73,8 +76,9 @@ def table_of(
     types.append(_type([case.value for case in cases]))
     if len(claim) + 4 > width or (home.typed and "" in types):
         return None
-    fitting = [row for row in rows if len(row) + 9 <= width]
-    return Table(columns, types, list(dict.fromkeys(fitting)), claim)
+    if any(len(row) + 9 > width for row in rows):
+        return None
+    return Table(columns, types, list(dict.fromkeys(rows)), claim)
 
 
 def _parse_call(subject: TargetFunction, case: Case) -> _ParsedCall | None:

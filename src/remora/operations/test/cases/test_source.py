@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.operations.test.cases.best_cases import Case, case_statements, with_quotes
+from remora.operations.test.cases.assertions import Style, case_statements, with_quotes
+from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_location import InsertLocation, test_name
+from remora.operations.test.test_location import InsertLocation
 
 _TYPES = {
     "st.integers": "int", "st.floats": "float", "st.text": "str", "st.binary": "bytes",
@@ -39,17 +40,22 @@ def case_drafts(
     tables: bool = True,
 ) -> list[Draft]:
     """Return one test with all cases, or a parametrized test and a test of the exceptions."""
-    wanted = test_name(subject.qualname)
+    wanted = home.test_name
+    indent = 8 if home.owner else 4
+    style = Style(home.quote, width - indent, unittest=home.form == "unittest")
+    if style.unittest:
+        return [Draft(name=wanted, body=case_statements(cases, style))]
     values = [case for case in cases if not case.raises]
     raising = [case for case in cases if case.raises]
     few = 2 if home.table else _ENOUGH
     table = table_of(subject, values, home, width) if tables and len(values) >= few else None
     if table is None or len(table.rows) < few:
-        body = case_statements(cases, home.quote, width)
-        return [Draft(name=wanted, body=body)] if body else []
-    refused = case_statements(raising, home.quote, width)
+        return [Draft(name=wanted, body=case_statements(cases, style))] if cases else []
     found = [_tabular(table, wanted, home)]
-    return [*found, Draft(name=f"{wanted}_raises", body=refused)] if refused else found
+    if raising:
+        body = case_statements(raising, style)
+        found.append(Draft(name=f"{wanted}_raises", body=body))
+    return found
 
 
 def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:
@@ -69,9 +75,7 @@ def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:
     )
 
 
-def property_draft(
-    subject: TargetFunction, holds: Property, home: InsertLocation, width: int
-) -> Draft | None:
+def property_draft(holds: Property, home: InsertLocation, width: int) -> Draft | None:
     """Return a property test, or None if a line would be too long or a required type is unknown."""
     words = [f"{name}={text}" for name, text in holds.given.items()]
     words = [with_quotes(word, home.quote) for word in words]
@@ -84,7 +88,7 @@ def property_draft(
     if any(len(line) > width for line in lines):
         return None
     return Draft(
-        name=f"{test_name(subject.qualname)}_{holds.ending}",
+        name=f"{home.test_name}_{holds.ending}",
         body=[f"assert {claim}" for claim in holds.claims],
         decorators=decorators,
         parameters=", ".join(names),

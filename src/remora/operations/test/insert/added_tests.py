@@ -1,13 +1,21 @@
 """Insertion of tests into a test file, and detection of the tests that a change adds."""
 
 import ast
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.best_cases import names_in
+from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.test_source import Draft
+from remora.operations.test.insert.test_blocks import (
+    class_of,
+    first_line,
+    tests_of,
+    with_block,
+    without_tests,
+)
 from remora.operations.test.insert.test_imports import (
     Imported,
     imported_names,
@@ -27,69 +35,83 @@ class UpdatedTestFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_tests(
-    before: str, home: InsertLocation, drafts: Sequence[Draft], known: Mapping[str, str], width: int
+    before: str,
+    home: InsertLocation,
+    drafts: Sequence[Draft],
+    known: Mapping[str, Imported],
+    width: int,
 ) -> UpdatedTestFile | str:
     """Return the test file with the drafts added under unused names, or an error.
 
-    `known` maps the names that the tests use to the modules from which they are imported.
+    `known` maps the names that the tests use to their imports.
     """
     tree = parse_text(before)
     if not isinstance(tree, ast.Module):
         return f"{home.path} does not parse"
     text, bound, names = before, top_level_names(tree), []
-    for name in _needed_names(drafts, known):
-        one = _import_of(name, known.get(name, ""))
+    for one in _needed_imports(drafts, home, known):
         if one in imported_names(tree):
             continue
-        if name in bound:
-            return f"{home.path} uses the name {name} for something else"
+        if one.bound.partition(".")[0] in bound:
+            return f"{home.path} uses the name {one.bound} for something else"
         text = with_import(text, one, width)
+    taken = set(tests_of(tree)) | bound
     for draft in drafts:
-        name = _free_name(draft.name, bound)
-        bound.add(name)
+        name = _free_name(_qualified(home, draft.name), taken)
+        taken.add(name)
         names.append(name)
-        head = text.rstrip("\n")
-        text = (f"{head}\n\n\n" if head else "") + _text_of(draft, name, home)
+        text = with_block(text, home.owner, home.base, _text_of(draft, name, home))
     return UpdatedTestFile(text=text, names=names)
 
 
-def _needed_names(drafts: Sequence[Draft], known: Mapping[str, str]) -> list[str]:
-    """Return the names to import, with project names first, then pytest, and then Hypothesis."""
+def _qualified(home: InsertLocation, name: str) -> str:
+    return f"{home.owner}.{name}" if home.owner else name
+
+
+def _needed_imports(
+    drafts: Sequence[Draft], home: InsertLocation, known: Mapping[str, Imported]
+) -> list[Imported]:
+    """Return the imports with project names first, then pytest, and then Hypothesis."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))
-    foreign = {name for name, module in known.items() if module == HYPOTHESIS}
+    base = home.base.partition(".")[0] if home.form == "unittest" else ""
+    found = {name: known[name] for name in read & known.keys()}
+    if "pytest" in read:
+        found["pytest"] = Imported("pytest", "", "pytest")
+    if base:
+        from_unittest = base == home.base
+        found[base] = Imported("unittest", base if from_unittest else "", base)
     return sorted(
-        read & (known.keys() | {"pytest"}),
-        key=lambda n: (n in foreign, n == "pytest", n == "st", n),
+        found.values(),
+        key=lambda one: (
+            one.module == HYPOTHESIS,
+            one.bound == "pytest",
+            one.bound == "st",
+            one.bound,
+        ),
     )
-
-
-def _import_of(name: str, module: str) -> Imported:
-    if module == HYPOTHESIS and name == "st":
-        return Imported(module, "strategies", name)
-    return Imported(module or name, name if module else "", name)
 
 
 def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
     arrow = " -> None" if home.typed else ""
-    head = f"def {name}({draft.parameters}){arrow}:"
-    return "\n".join([*draft.decorators, head, *(f"    {line}" for line in draft.body)]) + "\n"
+    parameters = ", ".join(filter(None, ["self" if home.owner else "", draft.parameters]))
+    head = f"def {name.rpartition('.')[2]}({parameters}){arrow}:"
+    body = [f"    {line}" if line else "" for line in draft.body]
+    return "\n".join([*draft.decorators, head, *body]) + "\n"
 
 
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
-    """Return the names of the added test functions, or an error if there are any other changes."""
+    """Return the qualnames of the added tests, or an error if there are any other changes.
+
+    A test is a function, or a method of a class. The class may be new, too.
+    """
     old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return f"{path} does not parse"
-    names = [
-        one.name
-        for one in new.body
-        if isinstance(one, ast.FunctionDef)
-        and one.name.startswith("test")
-        and one.name not in top_level_names(old)
-    ]
-    rest = [one for one in new.body if not (isinstance(one, ast.FunctionDef) and one.name in names)]
+    known = set(tests_of(old)) | top_level_names(old)
+    names = [name for name in tests_of(new) if name not in known]
+    rest = without_tests(new, names)
     if _dumped(rest) != _dumped(old.body):
         return f"{path}: more than tests was changed"
     if not set(imported_names(old)) <= set(imported_names(new)):
@@ -159,17 +181,13 @@ def merge_added_tests(
         if one.bound in top_level_names(mine):
             return None
         text = with_import(text, one, width)
-    if set(names) & top_level_names(mine):
+    if set(names) & (top_level_names(mine) | set(tests_of(mine))):
         return None
     lines = theirs.splitlines()
-    blocks = [
-        "\n".join(lines[_first_line(one) - 1 : one.end_lineno])
-        for one in tree.body
-        if isinstance(one, ast.FunctionDef) and one.name in names
-    ]
-    made = "\n\n\n".join((text.rstrip("\n"), *blocks)) + "\n"
-    return made.encode() if isinstance(parse_text(made), ast.Module) else None
-
-
-def _first_line(test: ast.FunctionDef) -> int:
-    return min([test.lineno, *(one.lineno for one in test.decorator_list)])
+    added = tests_of(tree)
+    for name in names:
+        block = lines[first_line(added[name]) - 1 : added[name].end_lineno]
+        owner = name.rpartition(".")[0]
+        bases = ", ".join(map(ast.unparse, class_of(tree, owner).bases)) if owner else ""
+        text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n")
+    return text.encode() if isinstance(parse_text(text), ast.Module) else None

@@ -2,11 +2,12 @@
 
 import ast
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.best_cases import names_in
+from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.insert.test_blocks import first_line, tests_of, without_tests
 from remora.operations.test.insert.test_imports import Imported, imported_names
 
 
@@ -34,12 +35,15 @@ def remove_added_tests(
     found = [one for one in _tests(mine, names) if _source(lines, one) in added]
     if len(found) != len(names):
         return None
-    left = [one for one in mine.body if one not in found]
+    left = without_tests(mine, names)
     code = [ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)]
     used = names_in(code)
     needless = {one for one in imported_names(new) if one.bound not in used}
     needless -= set(imported_names(old))
-    _cut(lines, found)
+    kept = {one.name for one in left if isinstance(one, ast.ClassDef)}
+    emptied = [one for one in mine.body if isinstance(one, ast.ClassDef) and one.name not in kept]
+    within = {id(each) for one in emptied for each in one.body}
+    _cut(lines, [*emptied, *(one for one in found if id(one) not in within)])
     if not code and not any("#" in line for line in lines):
         return b"" if before is None else None
     for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
@@ -51,16 +55,13 @@ def remove_added_tests(
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
-def _tests(tree: ast.Module, names: list[str]) -> Iterator[ast.FunctionDef]:
-    return (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name in names)
+def _tests(tree: ast.Module, names: list[str]) -> list[ast.FunctionDef]:
+    found = tests_of(tree)
+    return [found[name] for name in names if name in found]
 
 
 def _source(lines: list[str], test: ast.FunctionDef) -> str:
-    return "\n".join(lines[_first_line(test) - 1 : test.end_lineno])
-
-
-def _first_line(test: ast.FunctionDef) -> int:
-    return min([test.lineno, *(each.lineno for each in test.decorator_list)])
+    return "\n".join(lines[first_line(test) - 1 : test.end_lineno])
 
 
 def _share_line(one: ast.stmt, other: ast.stmt) -> bool:
@@ -68,10 +69,10 @@ def _share_line(one: ast.stmt, other: ast.stmt) -> bool:
     return one.lineno <= (other.end_lineno or 0) and other.lineno <= (one.end_lineno or 0)
 
 
-def _cut(lines: list[str], tests: list[ast.FunctionDef]) -> None:
+def _cut(lines: list[str], tests: Sequence[ast.FunctionDef | ast.ClassDef]) -> None:
     """Remove the tests and the blank lines before each of them."""
-    for one in reversed(tests):
-        first = _first_line(one) - 1
+    for one in sorted(tests, key=first_line, reverse=True):
+        first = first_line(one) - 1
         while first and not lines[first - 1].strip():
             first -= 1
         del lines[first : one.end_lineno]

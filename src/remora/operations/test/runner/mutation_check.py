@@ -1,6 +1,8 @@
 """Proof that tests pass in different circumstances and that they kill mutants of a function."""
 
+import functools
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -52,9 +54,9 @@ def prove(
     subject = find_target(path, place.read(path), qualname, place.files.exists)
     if isinstance(subject, str):
         raise HostError(f"{qualname}: {subject}")
-    runs = [
-        run_tests_once(place, subject.path, [subject.import_root], ids, under) for under in (0, 1)
-    ]
+    with ThreadPoolExecutor(2) as pool:
+        run = functools.partial(run_tests_once, place, subject.path, [subject.import_root], ids)
+        runs = list(pool.map(run, (0, 1)))
     for result in runs:
         problem = failure_reason(result, ids)
         if problem:

@@ -80,9 +80,14 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     lines: list[int] = []
     seen: dict[str, _TracedTest] = {}
     effects: list[str] = []
+    reaching: list[str] = []
+    arguments: list[dict[str, str]] = []
+    swapped: bool = False
     imported: bool = False
     how: str = ""
-    text: str = ""
+    claims: list[tuple[str, str]] = []
+    imports: list[str] = []
+    whole: bool = False
     listed: bool = False
     effect: str = ""
     type: str = ""
@@ -111,6 +116,11 @@ class Results:
         """
         found = self._files.get(f"{order}-p{name}")
         return str(found.get("how")) if isinstance(found, dict) else None
+
+    def of_mutant(self, order: int, mutant: int) -> list[int] | None:
+        """Return the indexes of the calls that a mutant changes, or None if it did not run."""
+        found = self._files.get(f"{order}-m{mutant}")
+        return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
 
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files
@@ -228,6 +238,7 @@ def _result_names(orders: Sequence[Order]) -> Iterator[str]:
     for number, order in enumerate(orders):
         yield from (str(number), f"{number}-late")
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
+        yield from (f"{number}-m{mutant}" for mutant in range(len(order.get("mutants", ()))))
         for group, members in enumerate(order.get("properties", ())):
             yield from (f"{number}-p{group}-{member}" for member in range(len(members)))
 

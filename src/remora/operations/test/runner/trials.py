@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,9 +10,10 @@ import msgspec
 
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.cases.best_cases import Case, case_of
+from remora.operations.test.cases.case import Case, case_of
 from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.test_source import property_source
+from remora.operations.test.inputs.call_input import CallInput, bound_names
 from remora.operations.test.mutants import Mutant
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
 from remora.operations.test.target_function import TargetFunction
@@ -22,7 +24,7 @@ _MUTANT_PROPERTY_S = 10.0
 _PROPERTY_S = 30.0
 """Long enough for a busy machine."""
 _ALL_CALLS_S = 25.0
-_MUTANT_CALLS_S = 6.0
+_MUTANT_CALLS_S = 4.0
 _MAX_LATE_CALLS = 3
 _EXAMPLES = 300
 """Number of Hypothesis examples for which a property must hold."""
@@ -31,75 +33,103 @@ _MUTANT_EXAMPLES = 60
 
 
 class TrialResults(NamedTuple):
-    """The cases that can be used in a test, and the properties that hold."""
+    """The cases that can be used in a test, and the properties that hold.
+
+    `killed` contains the indexes of the mutants that each case kills. It is empty if no mutants
+    were tried.
+    """
 
     cases: list[Case]
     properties: list[Property]
+    killed: list[frozenset[int]]
 
 
 def try_calls(
     place: ToolTree,
     subject: TargetFunction,
-    calls: Sequence[str],
-    groups: Sequence[Sequence[Property]],
+    calls: Sequence[CallInput],
+    *,
+    groups: Sequence[Sequence[Property]] = (),
+    faults: Sequence[Mutant] = (),
 ) -> TrialResults:
-    """Try each call twice in different circumstances. Find each group's first property that holds.
+    """Try each call twice in different circumstances, and with each mutant.
 
-    Raises HostError if the module cannot be imported, or is imported from a different location.
+    Also find each group's first property that holds. Raises HostError if the module cannot be
+    imported, or is imported from a different location.
     """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
-    more = {**plain, "seconds": _ALL_CALLS_S + _PROPERTY_S * len(groups)}
+    more = {**plain, "mutants": [fault.function for fault in faults]}
+    more["seconds"] = _ALL_CALLS_S + _PROPERTY_S * len(groups) + _MUTANT_CALLS_S * len(faults)
     more.update(_properties(groups, _EXAMPLES, _PROPERTY_S))
     paths = [subject.import_root]
-    runs = [
-        run_in_child(place, paths, [more]),
-        run_in_child(place, paths, [plain], CIRCUMSTANCES[1]),
-    ]
+    with ThreadPoolExecutor(1) as pool:
+        again = pool.submit(run_in_child, place, paths, [plain], CIRCUMSTANCES[1])
+        runs = [run_in_child(place, paths, [more]), again.result()]
     for results in runs:
         problem = (results.of(0) or {}).get("problem")
         if problem:
             raise HostError(str(problem).replace(f"{place.seen}/", "")[:300])
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
-    return TrialResults(_cases(place, subject, calls, seen), _held_properties(runs[0], groups))
+    cases = _cases(place, subject, calls, seen)
+    killed = _killed(place, subject, cases, runs[0], faults)
+    found = [case for _, case in cases]
+    return TrialResults(found, _held_properties(runs[0], groups), killed)
 
 
-def cases_of(place: ToolTree, subject: TargetFunction, calls: Sequence[str]) -> list[Case]:
-    """Return the cases for the calls whose results can be asserted, in the order of the calls.
-
-    Raises whatever `try_calls` raises.
-    """
-    return try_calls(place, subject, calls, []).cases
-
-
-class KilledMutants(NamedTuple):
-    """The indexes of the killed mutants, for each call and for each property."""
-
-    by_call: dict[str, frozenset[int]]
-    by_property: list[frozenset[int]]
-
-
-def killed_by(
+def _killed(
     place: ToolTree,
     subject: TargetFunction,
-    cases: Sequence[Case],
-    held: Sequence[Property],
+    cases: Sequence[tuple[int, Case]],
+    results: Results,
     faults: Sequence[Mutant],
-) -> KilledMutants:
-    """Try all cases and properties with each mutant, and return which mutants they kill."""
-    seconds = _MUTANT_CALLS_S + _MUTANT_PROPERTY_S * len(held)
-    plain = _order(place, subject, [case.call for case in cases], seconds, 1)
+) -> list[frozenset[int]]:
+    """Return the mutants that change each case. `cases` contains the number of each call."""
+    changed = [results.of_mutant(0, fault) for fault in range(len(faults))]
+    if cases and faults and all(numbers is None for numbers in changed):
+        return _killed_in_files(place, subject, [case for _, case in cases], faults)
+    return [
+        frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
+        for number, _ in cases
+    ]
+
+
+def _killed_in_files(
+    place: ToolTree, subject: TargetFunction, cases: Sequence[Case], faults: Sequence[Mutant]
+) -> list[frozenset[int]]:
+    """Return the mutants that change each case, where the module is imported for each mutant.
+
+    This is slower. It is needed if a decorator compiles the function again.
+    """
+    plain = _order(place, subject, cases, _MUTANT_CALLS_S, 1)
+    orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
+    results = run_in_child(place, [subject.import_root], orders)
+
+    def changes(fault: int, number: int, case: Case) -> bool:
+        found = results.of(fault, number)
+        if found is None:
+            return False  # the call did not run
+        made = case_of(case, [found], lambda *_: True, "\0")
+        return made is None or (made.value, made.claims, made.raises) != (
+            case.value, case.claims, case.raises,
+        )  # fmt: skip
+
+    return [
+        frozenset(fault for fault in range(len(faults)) if changes(fault, number, case))
+        for number, case in enumerate(cases)
+    ]
+
+
+def killed_by_properties(
+    place: ToolTree, subject: TargetFunction, held: Sequence[Property], faults: Sequence[Mutant]
+) -> list[frozenset[int]]:
+    """Return the indexes of the mutants that each property kills."""
+    if not held or not faults:
+        return [frozenset() for _ in held]
+    plain = _order(place, subject, [], _MUTANT_PROPERTY_S * len(held), 1)
     plain.update(_properties([[one] for one in held], _MUTANT_EXAMPLES, _MUTANT_PROPERTY_S))
     orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
-    if not (cases or held) or not orders:
-        return KilledMutants({}, [frozenset() for _ in held])
     results = run_in_child(place, [subject.import_root], orders)
-    by_call = {
-        case.call: frozenset(
-            fault for fault in range(len(faults)) if _differs(case, results, fault, number)
-        )
-        for number, case in enumerate(cases)
-    }
-    by_property = [
+    return [
         frozenset(
             fault
             for fault in range(len(faults))
@@ -107,25 +137,30 @@ def killed_by(
         )
         for number in range(len(held))
     ]
-    return KilledMutants(by_call, by_property)
 
 
 def _cases(
     place: ToolTree,
     subject: TargetFunction,
-    calls: Sequence[str],
+    calls: Sequence[CallInput],
     seen: Sequence[Sequence[dict[str, Any] | None]],
-) -> list[Case]:
+) -> list[tuple[int, Case]]:
+    """Return the cases that enter the function, with the number of the call.
+
+    Of two cases with the same call and result, only the case with fewer statements is returned.
+    """
     raising = _RaiseLines(place)
     root = str(place.seen)
-    found = zip(calls, seen, strict=True)
-    cases = [case_of(call, results, raising.at, root) for call, results in found]
     own = range(subject.function.lineno, (subject.function.end_lineno or 0) + 1)
-    return [
-        msgspec.structs.replace(case, lines=tuple(n for n in case.lines if n in own))
-        for case in cases
-        if case is not None
-    ]
+    found: dict[Any, tuple[int, Case]] = {}
+    for number, (call, results) in enumerate(zip(calls, seen, strict=True)):
+        case = case_of(call, results, raising.at, root)
+        if case is not None:
+            lines = tuple(line for line in case.lines if line in own)
+            key = (case.call, case.value, case.claims, case.raises)
+            if lines and (key not in found or len(case.setup) < len(found[key][1].setup)):
+                found[key] = number, msgspec.structs.replace(case, lines=lines)
+    return list(found.values())
 
 
 def _held_properties(results: Results, groups: Sequence[Sequence[Property]]) -> list[Property]:
@@ -147,24 +182,42 @@ def _properties(
     }
 
 
-def _differs(case: Case, results: Results, fault: int, number: int) -> bool:
-    result = results.of(fault, number)
-    if result is None:
-        return False  # the call did not run
-    made = case_of(case.call, [result], lambda *_: True, "\0")
-    return made is None or (made.value, made.raises) != (case.value, case.raises)
-
-
 def _order(
-    place: ToolTree, subject: TargetFunction, calls: Sequence[str], seconds: float, patience: int
+    place: ToolTree,
+    subject: TargetFunction,
+    calls: Sequence[CallInput],
+    seconds: float,
+    patience: int,
 ) -> Order:
     return {
         "module": subject.module,
         "path": str(place.seen / subject.path),
-        "calls": list(calls),
+        "qualname": subject.qualname,
+        "header": header_of(subject),
+        "calls": [_call(one) for one in calls],
         "each": _CALL_S,
         "seconds": seconds,
         "patience": patience,
+    }
+
+
+def header_of(subject: TargetFunction) -> list[int]:
+    """Return the lines of the first decorator and of the `def`."""
+    function = subject.function
+    return [
+        min([function.lineno, *(one.lineno for one in function.decorator_list)]),
+        function.lineno,
+    ]
+
+
+def _call(given: CallInput) -> dict[str, Any]:
+    statements = [one for each in given.setup for one in ast.parse(each).body]
+    objects = {name for one in statements for name in bound_names(one)}
+    return {
+        "call": given.call,
+        "setup": list(given.setup),
+        "imports": list(given.imports),
+        "objects": sorted(objects),
     }
 
 

@@ -21,7 +21,8 @@ may also have `properties`, which are groups of tests with a name and source. Th
 are tried until one of them holds, with `examples` examples and a time limit of `each_property`
 seconds for each test.
 
-An order with `ids` runs the pytest tests with these ids.
+An order with `ids` runs the pytest tests with these ids. If it also has `mutants`, which are sources
+of a function (`qualname`, with its `header` lines), the tests that enter the function run with each.
 
 The reader does not trust the results, because the project's code could have written them.
 """

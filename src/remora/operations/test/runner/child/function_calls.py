@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import traceback
-from typing import Any, Iterator
+from typing import Any, Dict, Iterable, List
 
-from .fork import Order, in_child, line_of, write
+from .code_swap import functions_at, mutated_code, swap
+from .described import Described, claims_about, state_of
+from .fork import Order, in_child, line_of, read, write
 from .properties import run_properties
 from .tracer import Effects, Lines, foreign_module_error
 
-_TEXT = 2_000
+_TEXT = 400
 _MOST_ITEMS = 100
+_MOST_CLAIMS = 3
+_LATE = "late"
+_MOST_LATE = 2
+_MUTANT_S = 0.3
+"""Time limit of a call with a mutant, in seconds. Beyond it, the mutant is detected."""
 
 
 def run_calls(asked: Order, name: str, order: Order) -> None:
-    """Import the module once, and then run each call and property in a child process."""
+    """Import the module once, run each call in a child process, and then all calls with mutants."""
     module, error = imported(order["module"], order["path"])
     if error:
         write(asked["out"], name, {"problem": error})
         return
+    steady = run_each(asked, name, order, module)
+    if order.get("mutants"):
+        run_mutants(asked, name, order, module, steady)
+    if order.get("properties"):
+        run_properties(asked, name, order, module)
+    write(asked["out"], name, {"problem": foreign_module_error(asked)})
+
+
+def run_each(asked: Order, name: str, order: Order, module: Any) -> List[int]:
+    """Run each call in its own process. Return the indexes of the calls that have a result."""
     late = 0
+    found: List[int] = []
     for number, call in enumerate(order["calls"]):
         place = f"{name}-{number}"
 
-        def work(call: str = call, place: str = place) -> None:
+        def work(call: Any = call, place: str = place) -> None:
             write(asked["out"], place, called(asked, module, order["path"], call))
 
         if not in_child(work, order["each"]):
@@ -33,9 +52,69 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
             late += 1
             if late >= order["patience"]:
                 break
-    if order.get("properties"):
-        run_properties(asked, name, order, module)
-    write(asked["out"], name, {"problem": foreign_module_error(asked)})
+        elif read(asked["out"], place).get("how") in ("value", "raised"):
+            found.append(number)
+    return found
+
+
+def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:
+    """Make all calls with each mutant, in one child process for each mutant.
+
+    The result of a mutant lists the calls with another outcome. Calls whose outcome depends on the
+    calls before them are left out.
+    """
+    functions = functions_at(order["path"], order["qualname"], *order["header"])
+    place = f"{name}-steady"
+
+    def outcomes(numbers: List[int]) -> Dict[int, Any]:
+        found: Dict[int, Any] = {}
+        late = 0
+        for number in numbers:
+            found[number] = outcome(asked, module, order["calls"][number], _MUTANT_S)
+            late += found[number] == _LATE
+            if late == _MOST_LATE:
+                break
+        return found
+
+    def unchanged() -> None:
+        alone = {n: signature(read(asked["out"], f"{name}-{n}")) for n in steady}
+        found = outcomes(steady)
+        write(asked["out"], place, {"lines": [n for n in found if found[n] == alone[n]]})
+
+    limit = _MUTANT_S * len(steady) + 1.0
+    in_child(unchanged, limit)
+    same = read(asked["out"], place).get("lines", [])
+    before = {n: signature(read(asked["out"], f"{name}-{n}")) for n in same}
+    for number, text in enumerate(order["mutants"]):
+
+        def work(text: str = text, number: int = number) -> None:
+            if swap(functions, mutated_code(text, order["path"], order["qualname"])):
+                found = outcomes(same)
+                lines = [n for n in found if found[n] != before[n]]
+                write(asked["out"], f"{name}-m{number}", {"how": "ran", "lines": lines})
+
+        in_child(work, limit)
+
+
+def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
+    """Return what is compared with the outcome of the unchanged function."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError("remora: the call took too long")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return signature(result_of(asked, module, call))
+    except Exception:
+        return _LATE
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def signature(found: Order) -> Any:
+    claims = [list(one) for one in found.get("claims", [])]
+    return [found.get("how"), claims, found.get("type"), found.get("listed")]
 
 
 def imported(module: str, path: str) -> tuple[Any, str]:
@@ -49,39 +128,100 @@ def imported(module: str, path: str) -> tuple[Any, str]:
     return found, ""
 
 
-def called(asked: Order, module: Any, path: str, call: str) -> Order:
+def called(asked: Order, module: Any, path: str, call: Any) -> Order:
     """Return the result of a call, and the lines of the file `path` that it executed."""
-    code = compile(call, "<call>", "eval")
     lines, watched = Lines(path, asked["root"]), Effects(asked["root"], asked["scratch"])
-    listed = False
-    try:
-        with lines, watched:
-            value = eval(code, dict(vars(module)))
-            listed = hasattr(value, "__next__") and hasattr(value, "__iter__")
-            if listed:
-                value = taken(value)
-        found = {"how": "value", "text": repr(value), "listed": listed}
-    except Exception as error:
-        found = {**raised(error), "listed": listed}
+    found = result_of(asked, module, call, lines, watched)
     found["lines"] = sorted(lines.seen)
     if watched.seen:
         return {"how": "effect", "effect": watched.seen[0], "lines": found["lines"]}
-    if len(str(found.get("text"))) > _TEXT:
-        found = {"how": "long", "lines": found["lines"]}
+    if sum(len(text) for _, text in found.get("claims", [])) > _TEXT:
+        return {"how": "long", "lines": found["lines"]}
     return found
 
 
-def taken(iterator: Iterator[Any]) -> list[Any]:
-    """Return a list of all items of the iterator.
+def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
+    """Run the statements before a call, and the call itself within `around`."""
+    names = dict(vars(module))
+    names["__name__"] = "snippet"  # not `__main__`, and not the module itself
+    code = compile(call["call"], "<call>", "eval")
+    try:
+        for statement in (*call["imports"], *call["setup"]):
+            exec(compile(statement, "<setup>", "exec"), names)
+    except Exception as error:
+        return {"how": "unready", "type": type(error).__name__}
+    known = {name: names[name] for name in call["objects"] if name in names}
+    before = {name: state_of(value) for name, value in known.items()}
+    items: List[Taken] = []
+    try:
+        value = evaluated(code, names, items, *around)
+    except Exception as error:
+        return {**raised(error), "listed": bool(items)}
+    return {"how": "value", **asserted(asked, value, known, before)}
 
-    Raises OverflowError if there are too many items.
+
+def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], *around: Any) -> Any:
+    """Evaluate a call within `around`. An iterator is added to `items` before its items are read."""
+    for each in around:
+        each.__enter__()
+    try:
+        value = eval(code, names)
+        if is_iterator(value) or (type(value) is tuple and value and all(map(is_iterator, value))):
+            items.append(Taken())
+            items[0].read(value)
+            return items[0]
+        return value
+    finally:
+        for each in reversed(around):
+            each.__exit__(None, None, None)
+
+
+def is_iterator(value: Any) -> bool:
+    return hasattr(value, "__next__") and hasattr(value, "__iter__")
+
+
+class Taken:
+    """All items of an iterator, or of several iterators. `left` is the code that lists them.
+
+    Raises OverflowError if there are too many.
     """
-    items = []
-    for item in iterator:
-        items.append(item)
-        if len(items) > _MOST_ITEMS:
-            raise OverflowError("too many items")
-    return items
+
+    def __init__(self) -> None:
+        self.items: List[Any] = []
+        self.left = "list({})"
+
+    def read(self, iterator: Iterable[Any]) -> None:
+        for item in iterator:
+            inner = Taken()
+            if is_iterator(item):
+                self.left = "[list(each) for each in {}]"
+                inner.read(item)
+            self.items.append(inner.items if is_iterator(item) else item)
+            if len(self.items) > _MOST_ITEMS:
+                raise OverflowError("too many items")
+
+
+def asserted(
+    asked: Order, value: Any, known: Dict[str, Any], before: Dict[str, Dict[str, Described]]
+) -> Order:
+    """Return the assertions about a result, or about the objects that the call changed."""
+    if isinstance(value, Taken):
+        claims, imports, whole = claims_about(value.items, asked["root"])
+        claims = [(value.left, text) for left, text in claims if left == "{}"]
+        return {"claims": claims, "imports": list(imports), "whole": whole}
+    if value is None or any(value is one for one in known.values()):
+        changed: List[Any] = []
+        needed: Dict[str, None] = {}
+        for name, one in known.items():
+            for left, now in state_of(one).items():
+                then = before[name].get(left)
+                if (then is None or then.text != now.text) and len(changed) < _MOST_CLAIMS:
+                    changed.append((left.replace("{}", name), now.text))
+                    needed.update(now.imports)
+        if changed:
+            return {"claims": changed, "imports": list(needed), "whole": True}
+    claims, imports, whole = claims_about(value, asked["root"])
+    return {"claims": claims, "imports": list(imports), "whole": whole}
 
 
 def raised(error: Exception) -> Order:

@@ -9,6 +9,7 @@ import sys
 from typing import Any, Iterator
 
 from .fork import Order, line_of, write
+from .mutant_loop import MutantLoop
 from .tracer import Effects, Lines, foreign_module_error
 
 _TAIL = 4_000
@@ -66,6 +67,21 @@ class Tail(io.TextIOBase):
     def write(self, text: str) -> int:
         self.text = (self.text + text)[-_TAIL:]
         return len(text)
+
+
+def run_with_mutants(asked: Order, name: str, order: Order) -> None:
+    """Run tests on the unchanged function and with each mutant. Tests are collected once."""
+    import pytest
+
+    loop, stderr = MutantLoop(asked, name, order), Tail()
+    words = ["-q", "-s", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
+    problem = ""
+    with contextlib.redirect_stderr(stderr):
+        try:
+            pytest.main([*words, *order["ids"]], plugins=[loop])
+        except BaseException as error:
+            problem = f"pytest does not start: {type(error).__name__}: {line_of(error)}"
+    write(asked["out"], name, {**loop.found, "problem": problem or foreign_module_error(asked)})
 
 
 def run_tests(asked: Order, name: str, order: Order) -> None:

@@ -12,7 +12,7 @@ from .determinism import block_network, shift_clocks
 from .fork import Order, in_child, write
 from .function_calls import run_calls
 from .properties import prepare
-from .pytest_run import run_tests
+from .pytest_run import run_tests, run_with_mutants
 
 
 def main() -> None:
@@ -67,7 +67,9 @@ def run_order(asked: Order, name: str, order: Order) -> None:
     """Run an order in a child process, within the order's time limit."""
 
     def work() -> None:
-        if "ids" in order:
+        if "ids" in order and "mutants" in order:
+            run_with_mutants(asked, name, order)
+        elif "ids" in order:
             run_tests(asked, name, order)
         else:
             run_calls(asked, name, order)

@@ -3,7 +3,8 @@
 import ast
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.sample_values import ALIASES, last_name
+from remora.operations.test.inputs.parameter_use import last_name
+from remora.operations.test.inputs.sample_values import ALIASES
 from remora.operations.test.target_function import TargetFunction
 
 _TYPES: dict[str, tuple[type, ...]] = {

@@ -1,0 +1,198 @@
+"""Statements of a test that make calls and assert their results."""
+
+import ast
+import io
+import math
+import tokenize
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.case import Case
+from remora.operations.test.inputs.call_input import bound_names
+from remora.operations.test.insert.test_imports import Imported
+
+_DIGITS = 6
+_SHORT = 16
+
+
+class Style(NamedTuple):
+    """The quote character, the line width without indentation, and the kind of assertions."""
+
+    quote: str
+    width: int
+    unittest: bool = False
+
+
+def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
+    """Return the unindented body of a test.
+
+    If an assertion does not fit on a line, the expected value is assigned first. Statements may
+    still be longer than the line width.
+    """
+    found: list[str] = []
+    before: tuple[str, ...] = ()
+    bound: dict[str, str] = {}
+    for case in cases:
+        new = [] if case.setup == before else [each for each in case.setup if _is_new(each, bound)]
+        if new or (before and not case.setup):
+            found += ([""] if found else []) + _lines(new, style.quote)
+        before = () if _changes_objects(case) else case.setup
+        found += _assertions(case, style)
+    return found
+
+
+def _is_new(statement: str, bound: dict[str, str]) -> bool:
+    """Return False if the statement defines a function again that is still defined.
+
+    `bound` maps names to the statements that bound them. It is updated.
+    """
+    tree = ast.parse(statement).body[0]
+    names = bound_names(tree)
+    known = all(bound.get(name) == statement for name in names) and bool(names)
+    bound.update(dict.fromkeys(names, statement))
+    is_function = isinstance(tree, ast.FunctionDef | ast.ClassDef) or (
+        isinstance(tree, ast.Assign) and isinstance(tree.value, ast.Lambda)
+    )
+    return not (known and is_function)
+
+
+def _changes_objects(case: Case) -> bool:
+    return any("{}" not in left for left, _ in case.claims)
+
+
+def _lines(statements: Sequence[str], quote: str) -> list[str]:
+    return [line for each in statements for line in with_quotes(each, quote).splitlines()]
+
+
+def _assertions(case: Case, style: Style) -> list[str]:
+    quote = style.quote
+    call = f"list({case.call})" if case.listed else case.call
+    if case.raises:
+        opening = "self.assertRaises" if style.unittest else "pytest.raises"
+        return [f"with {opening}({case.raises}):", f"    {with_quotes(call, quote)}"]
+    if not case.claims:
+        return _assertion(call, case.value, style)
+    found: list[str] = []
+    result = case.call
+    if _changes_objects(case):
+        found = [with_quotes(case.call, quote)]
+    elif len(case.claims) > 1:
+        found, result = [f"result = {with_quotes(case.call, quote)}"], "result"
+    for left, value in case.claims:
+        found += _assertion(left.replace("{}", result), value, style)
+    return found
+
+
+def _assertion(call: str, value: str, style: Style) -> list[str]:
+    call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
+    line = _equality(call, value, expected, style)
+    if len(line) <= style.width or len(expected) < _SHORT or expected.startswith("pytest."):
+        return [line]
+    return [f"expected = {expected}", _equality(call, value, "expected", style)]
+
+
+def _equality(call: str, value: str, expected: str, style: Style) -> str:
+    if style.unittest:
+        short = {"True": "True", "False": "False", "None": "IsNone"}.get(value)
+        if short:
+            return f"self.assert{short}({call})"
+        if expected.startswith("pytest.approx"):
+            return f"self.assertAlmostEqual({call}, {value})"
+        return f"self.assertEqual({call}, {expected})"
+    if value in ("True", "False", "None"):
+        return f"assert {call} is {value}"
+    return f"assert {call} == {expected}"
+
+
+def expected_value(value: str) -> str:
+    """Return the expected value, or `pytest.approx(...)` for a float with many decimal places."""
+    try:
+        number = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+    if (
+        isinstance(number, float)
+        and math.isfinite(number)
+        and len(value.partition(".")[2]) > _DIGITS
+    ):
+        return f"pytest.approx({value})"
+    return value
+
+
+def names_in(lines: Sequence[str]) -> set[str]:
+    tree = parse_text("\n".join(lines))
+    if not isinstance(tree, ast.Module):
+        return set()
+    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+
+
+def with_quotes(text: str, quote: str) -> str:
+    """Return the expression with `quote` around its strings.
+
+    Strings that would need escapes keep their quotes.
+    """
+    if quote == "'":
+        return text
+    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    pieces: list[str] = []
+    at = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            start, end = (starts[line - 1] + column for line, column in (token.start, token.end))
+            pieces += [text[at:start], _requoted(token.string, quote)]
+            at = end
+    return "".join(pieces) + text[at:]
+
+
+def _requoted(literal: str, quote: str) -> str:
+    prefix, _, rest = literal.partition("'")
+    body = rest[:-1]
+    plain = (
+        literal.endswith("'")
+        and not literal.endswith("'''")
+        and prefix in ("", "b")
+        and quote not in body
+        and "'" not in body
+    )
+    return f"{prefix}{quote}{body}{quote}" if plain else literal
+
+
+class _Attribute(ast.NodeTransformer):
+    """Replaces names with attributes of a module."""
+
+    def __init__(self, names: frozenset[str], alias: str) -> None:
+        self._names = names
+        self._alias = alias
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self._names:
+            return node
+        return ast.Attribute(ast.Name(self._alias), node.id)
+
+
+def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: str) -> Case:
+    """Return the case with names of a module as attributes of `alias`, as in `mi.chunked(...)`."""
+    names = frozenset(n for n, one in known.items() if one.module == module and one.name == n)
+    change = _Attribute(names, alias)
+
+    def changed(text: str) -> str:
+        if not text:
+            return text
+        try:
+            tree: ast.AST = ast.parse(text, mode="eval")
+        except SyntaxError:
+            tree = ast.parse(text)
+        return ast.unparse(change.visit(tree))
+
+    return replace(
+        case,
+        call=changed(case.call),
+        setup=tuple(map(changed, case.setup)),
+        value=changed(case.value),
+        claims=tuple((left, changed(text)) for left, text in case.claims),
+        raises=f"{alias}.{case.raises}" if case.raises in names else case.raises,
+    )

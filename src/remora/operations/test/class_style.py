@@ -1,0 +1,93 @@
+"""Classes of tests: whether a project groups its tests in classes, and how it names them."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from remora.code.syntax.source import parse_text
+
+Form = Literal["function", "class", "unittest"]
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_AFFIX = re.compile(r"(Test)?(\w*?)(TestCase|Tests|Test|Case)?\Z")
+
+
+class ClassStyle(NamedTuple):
+    """The place of a new test. `owner` and `base` are empty for a function.
+
+    `base` is the source of the base class, for a class that has to be created.
+    """
+
+    form: Form
+    owner: str
+    base: str
+    test_name: str
+
+
+def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
+    """Return the place of a new test among the tests in `texts`.
+
+    `own` is the source of the file in which the test is inserted, which may be empty.
+    """
+    trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
+    classes = [one for tree in trees for one in _test_classes(tree)]
+    methods = sum(len(_methods(one)) for one in classes)
+    functions = sum(_is_test(one) for tree in trees for one in tree.body)
+    if methods <= functions:
+        return ClassStyle("function", "", "", function_name(qualname))
+    bases = Counter(", ".join(map(ast.unparse, one.bases)) for one in classes)
+    base = bases.most_common(1)[0][0]
+    form: Form = "unittest" if base.endswith("TestCase") else "class"
+    tree = parse_text(own)
+    here = _test_classes(tree) if isinstance(tree, ast.Module) else []
+    return _in_class(here, classes, qualname, base, form)
+
+
+def _in_class(
+    here: list[ast.ClassDef], others: list[ast.ClassDef], qualname: str, base: str, form: Form
+) -> ClassStyle:
+    *outer, name = qualname.split(".")
+    about = {_flat(one.name): one.name for one in here}
+    for subject, test in ((name, f"test_{name}"), *((each, f"test_{name}") for each in outer)):
+        if _flat(subject) in about:
+            return ClassStyle(form, about[_flat(subject)], base, test)
+    affixes = Counter(_affixes(one.name) for one in others)
+    prefix, suffix = affixes.most_common(1)[0][0]
+    if not prefix and not suffix:
+        prefix = "Test"
+    subject = (
+        outer[0] if outer else "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    )
+    owner = f"{prefix}{subject}{suffix}"
+    taken = {one.name for one in here}
+    return ClassStyle(form, owner if owner not in taken else f"{owner}Values", base, f"test_{name}")
+
+
+def _affixes(name: str) -> tuple[str, str]:
+    match = _AFFIX.match(name)
+    return (match[1] or "", match[3] or "") if match else ("", "")
+
+
+def _flat(name: str) -> str:
+    """Return the subject of a test class, or a function's name, without case and underscores."""
+    match = _AFFIX.match(name)
+    return (match[2] if match and match[2] else name).replace("_", "").lower()
+
+
+def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
+    return [one for one in tree.body if isinstance(one, ast.ClassDef) and _methods(one)]
+
+
+def _methods(owner: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [one for one in owner.body if isinstance(one, ast.FunctionDef) and _is_test(one)]
+
+
+def _is_test(one: ast.stmt) -> bool:
+    return isinstance(one, ast.FunctionDef) and one.name.startswith("test")
+
+
+def function_name(qualname: str) -> str:
+    """Return the name of a test function, such as `test_shop_cart_add` for `ShopCart.add`."""
+    words = [_CAMEL.sub("_", part).lower() for part in qualname.split(".")]
+    return f"test_{'_'.join(word.strip('_') for word in words)}"

@@ -1,0 +1,1 @@
+"""Calls that a test could make, from documentation, other code and types."""

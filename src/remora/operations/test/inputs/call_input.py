@@ -1,0 +1,108 @@
+"""A call of the tested function as source code, with the statements and imports that it needs."""
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from remora.operations.test.insert.test_imports import Imported, imported_names
+
+Source = Literal["docstring", "documentation", "call", "observed", "test", "fixture", "value"]
+SOURCES: tuple[Source, ...] = (
+    "docstring", "documentation", "call", "observed", "test", "fixture", "value",
+)  # fmt: skip
+"""Where arguments can be from. What a reader recognizes as an example comes first."""
+_BUILTINS = frozenset(dir(builtins))
+
+
+class CallInput(msgspec.Struct, frozen=True, kw_only=True):
+    """A call. `setup` contains the statements before it, and `imports` import statements."""
+
+    call: str
+    setup: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    source: Source = "value"
+
+
+def bound_names(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement assigns, imports or defines in its own scope."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Import() | ast.ImportFrom():
+            module = ast.Module(body=[statement], type_ignores=[])
+            return {one.bound.partition(".")[0] for one in imported_names(module)}
+    return {
+        one.id
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+
+
+def free_names(nodes: Iterable[ast.AST], *, builtin: bool = False) -> set[str]:
+    """Return the names that the code reads and that are not its own variables.
+
+    Builtins are included only if `builtin` is true.
+    """
+    found: set[str] = set()
+    for node in nodes:
+        own = _inner_names(node)
+        found |= {
+            one.id
+            for one in ast.walk(node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in own
+        }
+    return found if builtin else found - _BUILTINS
+
+
+def _inner_names(node: ast.AST) -> set[str]:
+    """Return the names bound by comprehensions, lambdas and functions within the code."""
+    found: set[str] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.comprehension):
+            found |= {n.id for n in ast.walk(one.target) if isinstance(n, ast.Name)}
+        elif isinstance(one, ast.arg):
+            found.add(one.arg)
+        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
+            found |= {n for each in one.body for n in bound_names(each)}
+    return found
+
+
+def importable_names(tree: ast.Module, module: str, *, is_package: bool) -> dict[str, Imported]:
+    """Map each top-level name of a module to the import that provides it elsewhere.
+
+    Names that the module imports are imported from where it imports them.
+    """
+    found: dict[str, Imported] = {}
+    for one in _top_level(tree.body):
+        match one:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found[name] = Imported(module, name, name)
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = Imported(module, name, name)
+            case ast.Import() | ast.ImportFrom():
+                for each in imported_names(ast.Module(body=[one], type_ignores=[])):
+                    found[each.bound.partition(".")[0]] = _absolute(each, module, is_package)
+    return found
+
+
+def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for one in body:
+        yield one
+        if isinstance(one, ast.If | ast.Try):
+            yield from _top_level(one.body)
+
+
+def _absolute(one: Imported, module: str, is_package: bool) -> Imported:
+    level = len(one.module) - len(one.module.lstrip("."))
+    if not level:
+        return one
+    parts = module.split(".") if is_package else module.split(".")[:-1]
+    above = parts[: len(parts) - level + 1]
+    return one._replace(module=".".join([*above, *filter(None, [one.module[level:]])]))
+
+
+def import_statements(names: Iterable[str], known: Mapping[str, Imported]) -> tuple[str, ...]:
+    return tuple(known[name].statement() for name in sorted(names) if name in known)

@@ -1,0 +1,242 @@
+"""Calls in straight-line code, each with the statements before it that it needs."""
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from remora.operations.test.inputs.call_input import (
+    CallInput,
+    Source,
+    bound_names,
+    free_names,
+    import_statements,
+    importable_names,
+)
+from remora.operations.test.insert.test_imports import Imported
+
+_LONGEST_CALL = 160
+_LONGEST_STATEMENT = 400
+_MOST_STATEMENTS = 6
+_SHORT = 50
+_SETUP = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef,
+    ast.Import, ast.ImportFrom,
+)  # fmt: skip
+_SHOWN = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
+
+
+class Snippet(NamedTuple):
+    """Straight-line code. `known` maps the names that it may use to their imports."""
+
+    statements: Sequence[ast.stmt]
+    known: Mapping[str, Imported]
+    source: Source
+
+
+class Wanted(NamedTuple):
+    """The called name. `by_name` is true for functions and classes, and false for methods."""
+
+    name: str
+    by_name: bool
+
+
+def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]:
+    """Yield about `most` calls of the function whose names are all known."""
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    for number, statement in enumerate(snippet.statements):
+        for call in _calls_of(statement, wanted):
+            found = _sliced(snippet, number, call, wanted)
+            for each in _variants(found) if found is not None else ():
+                if (each.call, each.setup) not in seen:
+                    seen.add((each.call, each.setup))
+                    yield each
+            if len(seen) >= most:
+                return
+
+
+def _variants(found: CallInput) -> Iterator[CallInput]:
+    """Yield the call without the method calls before it, and with them."""
+    trees = [ast.parse(one).body[0] for one in found.setup]
+    plain = [one for one in reversed(trees) if not isinstance(one, ast.Expr)]
+    if len(plain) < len(trees):
+        call = ast.parse(found.call, mode="eval").body
+        kept = _used(plain, call)
+        yield replace(found, setup=tuple(ast.unparse(one) for one in reversed(kept)))
+    yield found
+
+
+def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
+    """Yield the calls in a simple statement that may be calls of the function."""
+    if not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Assert | ast.Return):
+        return
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.Lambda | ast.comprehension | ast.ListComp | ast.GeneratorExp):
+            continue
+        if isinstance(node, ast.Call):
+            function = node.func.func if isinstance(node.func, ast.Call) else node.func
+            if _is_named(function, wanted):  # `f(x)`, or `f(x)(y)` if it returns a function
+                yield node
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def _is_named(function: ast.expr, wanted: Wanted) -> bool:
+    if isinstance(function, ast.Attribute):
+        return function.attr == wanted.name
+    return wanted.by_name and isinstance(function, ast.Name) and function.id == wanted.name
+
+
+def _sliced(snippet: Snippet, number: int, call: ast.Call, wanted: Wanted) -> CallInput | None:
+    """Return the call with the statements before it, or None if some of its names are unknown."""
+    if len(ast.unparse(call)) > _LONGEST_CALL:
+        return None
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    before = _Before(snippet, free_names([call]))
+    if not all(before.add(each) for each in reversed(snippet.statements[:number])):
+        return None
+    needed, setup = before.needed, before.setup
+    if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
+        return None
+    call = _with_literals(call, setup)
+    imports = {**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))}
+    found = CallInput(
+        call=ast.unparse(call),
+        setup=tuple(ast.unparse(one) for one in reversed(_used(setup, call))),
+        imports=tuple(imports),
+        source=snippet.source,
+    )
+    return _without_module_name(found, call, wanted)
+
+
+def _used(setup: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
+    """Return the statements, from the last to the first, without unused assignments."""
+    needed = free_names([call])
+    kept: list[ast.stmt] = []
+    for one in setup:
+        bound = bound_names(one)
+        if isinstance(one, ast.Expr | ast.AugAssign) or not bound or bound & needed:
+            kept.append(one)
+            needed = (needed - bound) | free_names([one])
+    return kept
+
+
+class _Before:
+    """The statements that provide the needed names, found from the last to the first."""
+
+    def __init__(self, snippet: Snippet, needed: set[str]) -> None:
+        self.needed = needed
+        self.setup: list[ast.stmt] = []
+        self.imports: dict[str, None] = {}
+        self._snippet = snippet
+
+    def add(self, each: ast.stmt) -> bool:
+        """Add a statement if it is needed. Return False if it cannot be part of a test."""
+        bound, needed = bound_names(each), self.needed
+        if self._snippet.source == "call" and bound and bound <= self._snippet.known.keys():
+            return True  # imported from where it is defined
+        if not bound & needed and not _changes(each, needed):
+            return True
+        if not isinstance(each, _SETUP) or len(ast.unparse(each)) > _LONGEST_STATEMENT:
+            return False
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            if any(alias.name == "*" for alias in each.names):
+                return False
+            own = importable_names(ast.Module([each], []), "", is_package=False)
+            self.imports.update(dict.fromkeys(import_statements(bound & needed, own)))
+        else:
+            self.setup.append(each)
+            needed |= free_names([each])
+        if not isinstance(each, ast.AugAssign | ast.Expr):
+            needed -= bound - _read_by(each)
+        return len(self.setup) <= _MOST_STATEMENTS
+
+
+class _Inline(ast.NodeTransformer):
+    """Replaces names with literals."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._values.get(node.id, node)
+
+
+def _with_literals(call: ast.Call, setup: list[ast.stmt]) -> ast.Call:
+    """Return the call with short literals in place of variables that nothing else uses.
+
+    The assignments of these variables are removed from `setup`.
+    """
+    values: dict[str, ast.expr] = {}
+    for one in list(setup):
+        match one:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_short_literal(value):
+                rest = [other for other in setup if other is not one]
+                reads = [n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == name]
+                if len(reads) == 1 and not any(_mentions(other, name) for other in rest):
+                    values[name] = value
+                    setup.remove(one)
+    if not values:
+        return call
+    changed = _Inline(values).visit(copy.deepcopy(call))
+    assert isinstance(changed, ast.Call)
+    return changed
+
+
+def _is_short_literal(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return False
+    return len(ast.unparse(value)) <= _SHORT
+
+
+def _mentions(statement: ast.stmt, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
+
+
+def _read_by(statement: ast.stmt) -> set[str]:
+    return free_names([statement]) if isinstance(statement, ast.Assign | ast.AnnAssign) else set()
+
+
+def _changes(statement: ast.stmt, names: set[str]) -> bool:
+    """Return True if the statement calls a method of one of the objects or assigns to its parts."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute() as function)):
+            return _root(function) in names
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=args)):
+            roots = {_root(each) for each in args}
+            return name not in _SHOWN and bool(roots & names)
+        case ast.Assign(targets=targets):
+            return any(
+                isinstance(each, ast.Attribute | ast.Subscript) and _root(each) in names
+                for each in targets
+            )
+        case ast.AugAssign(target=target):
+            return _root(target) in names
+    return False
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _without_module_name(found: CallInput, call: ast.Call, wanted: Wanted) -> CallInput:
+    """Return the call with the function's plain name if it is called as `module.function`."""
+    function = call.func
+    imported = {name for each in found.imports for name in bound_names(ast.parse(each).body[0])}
+    root = _root(function)
+    if not (wanted.by_name and isinstance(function, ast.Attribute) and root in imported):
+        return found
+    plain = ast.unparse(ast.Call(ast.Name(wanted.name), call.args, call.keywords))
+    rest = [ast.parse(each) for each in (plain, *found.setup)]
+    if root in free_names(rest):
+        return replace(found, call=plain)
+    kept = tuple(each for each in found.imports if root not in bound_names(ast.parse(each).body[0]))
+    return replace(found, call=plain, imports=kept)

@@ -1,0 +1,120 @@
+"""Calls with the arguments that existing tests pass, and with slightly different arguments."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.sample_values import values_of
+from remora.operations.test.target_function import TargetFunction
+
+_MOST_OBSERVED = 10
+_MOST_VARIED = 30
+_LONGEST = 160
+
+
+def observed_calls(
+    subject: TargetFunction, arguments: Sequence[Mapping[str, str]]
+) -> list[CallInput]:
+    """Return calls with the observed arguments, and then with one argument changed.
+
+    Each item of `arguments` maps parameters to literals. Methods have none, because their object is
+    unknown.
+    """
+    if "." in subject.qualname:
+        return []
+    seen = [each for each in arguments if _are_literals(each)][:_MOST_OBSERVED]
+    found = [_call(subject, each) for each in seen]
+    varied: dict[str, None] = {}
+    for each in seen:
+        for name, text in each.items():
+            for other in _variations(subject, name, text):
+                varied[_call(subject, {**each, name: other})] = None
+    calls = dict.fromkeys([*found, *list(varied)[:_MOST_VARIED]])
+    return [CallInput(call=call, source="test") for call in calls if call and len(call) <= _LONGEST]
+
+
+def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[CallInput]:
+    """Return the calls with one literal argument changed."""
+    found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
+    for each in calls[:_MOST_OBSERVED]:
+        call = ast.parse(each.call, mode="eval").body
+        assert isinstance(call, ast.Call)
+        names = [arg.arg for arg in (*subject.parameters.posonlyargs, *subject.parameters.args)]
+        slots = [*zip(names[subject.implied :], range(len(call.args)), strict=False)]
+        for name, number in slots:
+            for other in _literal_variations(subject, name, call.args[number]):
+                made = ast.Call(call.func, [*call.args], call.keywords)
+                made.args[number] = ast.parse(other, mode="eval").body
+                one = replace(each, call=ast.unparse(made))
+                found.setdefault((one.call, one.setup), one)
+    return [one for one in found.values() if len(one.call) <= _LONGEST][:_MOST_VARIED]
+
+
+def _literal_variations(subject: TargetFunction, name: str, given: ast.expr) -> list[str]:
+    text = ast.unparse(given)
+    return list(_variations(subject, name, text)) if _are_literals({name: text}) else []
+
+
+def _are_literals(arguments: Mapping[str, str]) -> bool:
+    try:
+        for text in arguments.values():
+            ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return False
+    return True
+
+
+def _call(subject: TargetFunction, given: Mapping[str, str]) -> str:
+    """Return the call without arguments that are equal to their default, or an empty string."""
+    args = subject.parameters
+    if args.vararg or args.kwarg:
+        return ""
+    positional = [*args.posonlyargs, *args.args]
+    defaults: dict[str, ast.expr | None] = dict(
+        zip((arg.arg for arg in positional[::-1]), args.defaults[::-1], strict=False)
+    )
+    defaults |= {arg.arg: one for arg, one in zip(args.kwonlyargs, args.kw_defaults, strict=True)}
+    words: list[str] = []
+    by_place = True
+    for arg in (*positional, *args.kwonlyargs):
+        default = defaults.get(arg.arg)
+        if arg.arg not in given:
+            return ""
+        if default is not None and ast.unparse(default) == given[arg.arg]:
+            by_place = False
+            continue
+        plain = by_place and default is None and arg not in args.kwonlyargs
+        words.append(given[arg.arg] if plain else f"{arg.arg}={given[arg.arg]}")
+    return f"{subject.qualname}({', '.join(words)})"
+
+
+def _variations(subject: TargetFunction, name: str, text: str) -> Iterator[str]:
+    """Yield other values of a parameter: near numbers, and values that the function knows."""
+    value = ast.literal_eval(text)
+    if isinstance(value, bool):
+        yield str(not value)
+    elif isinstance(value, int):
+        yield from map(str, dict.fromkeys((value + 1, value - 1, 0, 1)))
+    elif isinstance(value, list | tuple) and len(value) > 1:
+        yield repr(value[:1])
+        yield repr(value[::-1])
+    elif isinstance(value, str) and value:
+        yield from (repr(value.upper()), repr(f"{value} {value}"))
+    args = subject.parameters
+    for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
+        if arg.arg == name:
+            constants = _constants(subject)
+            found = values_of(
+                arg, ast.parse(text, mode="eval").body, subject.function, {}, constants
+            )
+            yield from found[:4]
+
+
+def _constants(subject: TargetFunction) -> dict[str, ast.expr]:
+    return {
+        one.targets[0].id: one.value
+        for one in subject.source.tree.body
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+    }

@@ -1,0 +1,165 @@
+"""Usage of a parameter in a function, which shows what values it takes."""
+
+import ast
+import datetime
+from collections.abc import Mapping
+
+from remora.code.syntax.definitions import FunctionNode
+
+KINDS = frozenset({"int", "float", "str", "bytes", "bool", "list", "tuple", "set", "dict", "None"})
+_METHODS = {
+    "str": "split strip lstrip rstrip lower upper title startswith endswith replace encode format isdigit "
+    "isalpha splitlines partition rpartition capitalize isupper islower casefold join zfill",
+    "bytes": "decode hex",
+    "dict": "items keys values get setdefault",
+    "list": "append extend sort insert reverse",
+}
+_KIND_OF_METHOD = {name: kind for kind, names in _METHODS.items() for name in names.split()}
+_KINDS_BY_CALL = {
+    "list": "sum sorted max min any all enumerate reversed iter list tuple set zip islice chain",
+    "str list": "len",
+    "str": "int ord match search fullmatch sub findall finditer StringIO",
+    "int": "range abs chr hex round",
+}
+_GIVEN_TO = {name: kinds for kinds, names in _KINDS_BY_CALL.items() for name in names.split()}
+"""Kinds of a parameter that is passed to a function, by the function's name."""
+_MOMENT = datetime.datetime(2024, 5, 17, 14, 30, 15)  # noqa: DTZ001 - a constant in source code
+_PARSED = {
+    "loads": "'{\"name\": \"Ann\", \"age\": 30}'", "fromisoformat": "'2024-05-17'",
+    "Decimal": "'12.50'", "Fraction": "'3/4'", "b64decode": "'aGVsbG8='", "unhexlify": "'68656c6c6f'",
+    "literal_eval": "'[1, 2]'", "urlparse": "'https://example.com/docs?page=2'",
+    "urlsplit": "'https://example.com/docs?page=2'", "ip_address": "'192.0.2.1'",
+}  # fmt: skip
+"""Values of a parameter that is passed to a parser, by the name of the parser."""
+_CALLABLES = ("lambda: 5", "lambda x: x * 2", "lambda a, b: a + b")
+_ITEMS_AT_MOST = 3
+
+
+class ParameterUse:
+    """Likely types of a parameter, and values that the function treats in a special way.
+
+    `constants` maps module-level names to the source of their values. `compared` contains values
+    that the parameter is compared with. `required` contains values of the only form that the
+    function accepts.
+    """
+
+    def __init__(
+        self, name: str, function: FunctionNode, constants: Mapping[str, ast.expr]
+    ) -> None:
+        self._name = name
+        self._constants = constants
+        self.kinds: dict[str, None] = {}
+        self.compared: dict[str, None] = {}
+        self.required: dict[str, None] = {}
+        for node in ast.walk(function):
+            self._look(node)
+
+    def _is(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id == self._name
+
+    def _look(self, node: ast.AST) -> None:
+        match node:
+            case ast.Attribute(value=value, attr=attr) if self._is(value):
+                self._kind(_KIND_OF_METHOD.get(attr))
+            case ast.Compare(left=left, comparators=others):
+                self._look_at_comparison(left, others)
+            case ast.BinOp(left=left, right=right):
+                self._look_at_computation(left, right)
+            case ast.For(iter=over) | ast.comprehension(iter=over) if self._is(over):
+                self._kind("list")
+            case ast.Call(func=ast.Name(id=name), args=args) if name == self._name:
+                self.required.update(dict.fromkeys(_CALLABLES[len(args) : len(args) + 1]))
+            case ast.Call(args=[first, *_]):
+                self._look_at_call(node, first)
+            case ast.Subscript(value=value, slice=index):
+                self._look_at_index(value, index)
+
+    def _look_at_index(self, value: ast.expr, index: ast.expr) -> None:
+        if isinstance(value, ast.Name) and self._is(index):
+            self._members(self._constants.get(value.id))
+        elif self._is(value) and isinstance(index, ast.Constant) and isinstance(index.value, str):
+            self.compared[f"{{{index.value!r}: 1}}"] = None
+
+    def _look_at_computation(self, left: ast.expr, right: ast.expr) -> None:
+        for one, other in ((left, right), (right, left)):
+            if self._is(one) and isinstance(other, ast.Constant):
+                self._kind(type(other.value).__name__)
+
+    def _look_at_call(self, node: ast.Call, first: ast.expr) -> None:
+        function = node.func
+        if self._is(first):
+            self._look_at_parser(node)
+        if isinstance(function, ast.Attribute) and self._is(function.value):
+            if isinstance(first, ast.Constant):
+                self._note_text_with(first.value, function.attr)
+                self._compare(first)
+            return
+        if not self._is(first):
+            return
+        name = last_name(function)
+        if name == "isinstance" and len(node.args) == 2:
+            for part in ast.walk(node.args[1]):
+                self._kind(part.id if isinstance(part, ast.Name) else None)
+        for kind in _GIVEN_TO.get(name, "").split():
+            self._kind(kind)
+
+    def _note_text_with(self, mark: object, method: str) -> None:
+        """Note a text in which a string method finds a mark, such as `left, right`."""
+        if isinstance(mark, str) and mark.strip() and not any(map(str.isalnum, mark)):
+            form = {"startswith": "{}text", "endswith": "text{}"}.get(method, "left{}right")
+            self.compared[repr(form.replace("{}", mark))] = None
+
+    def _look_at_parser(self, node: ast.Call) -> None:
+        """Note a text of the form that a parser accepts, which gets the parameter."""
+        parsed = _PARSED.get(last_name(node.func))
+        if parsed:
+            self.required[parsed] = None
+        match node:
+            case ast.Call(func=ast.Attribute(attr="strptime"), args=[_, ast.Constant(value=form)]):
+                self.required[repr(_MOMENT.strftime(str(form)))] = None
+
+    def _look_at_comparison(self, left: ast.expr, others: list[ast.expr]) -> None:
+        sides = [left, *others]
+        if not any(self._is(side) for side in sides):
+            return
+        for side in sides:
+            self._members(self._constants.get(side.id) if isinstance(side, ast.Name) else None)
+            for part in side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]:
+                if isinstance(part, ast.Constant):
+                    self._compare(part)
+
+    def _compare(self, found: ast.Constant) -> None:
+        if not isinstance(found.value, str | bytes | int | float):
+            return
+        self._kind(type(found.value).__name__)
+        if isinstance(found.value, int) and not isinstance(found.value, bool):
+            for near in (found.value, found.value + 1, found.value - 1):
+                self.compared[repr(near)] = None
+        else:
+            self.compared[repr(found.value)] = None
+
+    def _members(self, container: ast.expr | None) -> None:
+        """Note the first members of a constant container."""
+        match container:
+            case ast.Dict(keys=members):
+                pass
+            case ast.List(elts=members) | ast.Tuple(elts=members) | ast.Set(elts=members):
+                pass
+            case ast.Call(func=ast.Name(id="frozenset"), args=[inner]):
+                return self._members(inner)
+            case _:
+                return None
+        for one in members[:_ITEMS_AT_MOST]:
+            if isinstance(one, ast.Constant) and isinstance(one.value, str | int):
+                self._kind(type(one.value).__name__)
+                self.compared[repr(one.value)] = None
+        return None
+
+    def _kind(self, kind: str | None) -> None:
+        if kind in KINDS:
+            self.kinds[str(kind)] = None
+
+
+def last_name(node: ast.expr) -> str:
+    """Return the name after the last dot of a dotted name."""
+    return ast.unparse(node).rpartition(".")[2]

@@ -1,0 +1,215 @@
+"""Calls of a function in a project's documentation and code."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
+from remora.code.syntax.source import Unreadable, read_source
+from remora.errors import HostError
+from remora.operations.test.inputs.call_input import (
+    SOURCES,
+    CallInput,
+    Source,
+    importable_names,
+)
+from remora.operations.test.inputs.code_blocks import code_in
+from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
+from remora.operations.test.insert.test_blocks import tests_of
+from remora.operations.test.insert.test_imports import Imported
+from remora.operations.test.target_function import TargetFunction, import_name
+from remora.tools.tree import ToolTree
+
+_MOST_CALLS = 24
+_MOST_OBJECTS = 4
+_MOST_PER_SNIPPET = 8
+_MOST_FILES = 40
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_DOCUMENTS = ("**/*.md", "**/*.rst", "docs/**/*.txt", "doc/**/*.txt", "README*")
+_OUTDATED = re.compile(r"(?i)(change|history|news|release|migrat|upgrad|whatsnew|todo|contribut)")
+"""Names of documents whose examples may show older versions of the project."""
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+_DOCS: Source = "documentation"
+
+
+class _Scope(NamedTuple):
+    """A module, class or function, with the names of what it and its docstring call."""
+
+    line: int
+    body: list[ast.stmt]
+    docstring: str
+    called: frozenset[str]
+    documented: frozenset[str]
+
+
+def _scope(node: ast.AST) -> _Scope:
+    assert isinstance(node, _DEFINITION | ast.Module)
+    docstring = ast.get_docstring(node) or ""
+    body = [] if isinstance(node, ast.ClassDef) else node.body
+    parts = [one for one in body if not isinstance(one, _DEFINITION)]
+    calls = (one.func for part in parts for one in ast.walk(part) if isinstance(one, ast.Call))
+    called = {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
+    documented = _CALLED.findall(docstring) if ">>>" in docstring or "::" in docstring else ()
+    line = getattr(node, "lineno", 0)
+    return _Scope(line, body, docstring, frozenset(called), frozenset(documented))
+
+
+class ProjectExamples:
+    """The texts of a project, in which calls are looked up by the name of the called function.
+
+    All files are read on first use.
+    """
+
+    def __init__(self, place: ToolTree) -> None:
+        self._place = place
+        self._trees: dict[str, ast.Module | None] = {}
+        self._documents: dict[str, list[ast.stmt]] = {}
+        self._public: dict[str, dict[str, Imported]] = {}
+        self._scopes: dict[str, list[_Scope]] = {}
+
+    def calls_of(self, subject: TargetFunction) -> list[CallInput]:
+        """Return calls of the function, those that a reader recognizes as examples first."""
+        wanted = Wanted(subject.function.name, "." not in subject.qualname)
+        return self._calls(wanted, subject, _MOST_CALLS)
+
+    def tests_of(self, subject: TargetFunction) -> list[str]:
+        """Return the pytest ids of the tests that call a function of that name."""
+        name, found = subject.function.name, []
+        for path in self._by_name.get(name, []):
+            tree = self.tree(path) if is_test_file(path) else None
+            for qualname, test in (tests_of(tree) if tree is not None else {}).items():
+                if any(
+                    name in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in ast.walk(test)
+                ):
+                    found.append(f"{path}::{qualname.replace('.', '::')}")
+        return found
+
+    def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
+        """Return calls of a class in the project, which make objects for the function's calls."""
+        return self._calls(Wanted(name, by_name=True), subject, _MOST_OBJECTS)
+
+    def _calls(self, wanted: Wanted, subject: TargetFunction, most: int) -> list[CallInput]:
+        found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
+        for snippet in self._snippets(wanted.name, subject):
+            for each in calls_in(snippet, wanted, _MOST_PER_SNIPPET):
+                found.setdefault((each.call, each.setup), each)
+            if len(found) >= most:
+                break
+        return sorted(found.values(), key=lambda each: SOURCES.index(each.source))[:most]
+
+    def _snippets(self, name: str, subject: TargetFunction) -> Iterator[Snippet]:
+        known = self._public_names(subject)
+        own = ast.get_docstring(subject.function)
+        if own:
+            yield Snippet(code_in(own), known, "docstring")
+        paths = self._by_name.get(name, [])
+        documents = [path for path in paths if not path.endswith(".py")]
+        for path in documents[:_MOST_FILES]:
+            yield Snippet(self._document(path), known, "documentation")
+        code = [path for path in paths if path.endswith(".py")]
+        code.sort(key=lambda path: (path != subject.path, is_test_file(path)))
+        for path in code[:_MOST_FILES]:
+            tree = self.tree(path)
+            if tree is not None:
+                yield from self._in_code(path, tree, name, subject)
+
+    def _in_code(
+        self, path: str, tree: ast.Module, name: str, subject: TargetFunction
+    ) -> Iterator[Snippet]:
+        names = {**self._public_names(subject), **self._names_of(path, tree)}
+        test = is_test_file(path) or is_conftest(path)
+        constants = [one for one in tree.body if test and _is_constant(one)]
+        for scope in self._scopes_of(path, tree):
+            if path == subject.path and scope.line == subject.function.lineno:
+                continue
+            if name in scope.documented:
+                near = subject.owner is not None and scope.line and path == subject.path
+                yield Snippet(code_in(scope.docstring), names, "docstring" if near else _DOCS)
+            if name in scope.called:
+                body = [*constants, *scope.body] if scope.line else scope.body
+                yield Snippet(body, names, "test" if test else "call")
+
+    def _scopes_of(self, path: str, tree: ast.Module) -> list[_Scope]:
+        if path not in self._scopes:
+            scopes = (one for one in ast.walk(tree) if isinstance(one, _DEFINITION | ast.Module))
+            self._scopes[path] = [_scope(one) for one in scopes]
+        return self._scopes[path]
+
+    def tree(self, path: str) -> ast.Module | None:
+        """Return the syntax tree of a Python file, or None if it cannot be read."""
+        if path not in self._trees:
+            try:
+                read = read_source(path, self._place.read(path))
+            except HostError:
+                read = Unreadable(path=path, detail="")
+            self._trees[path] = None if isinstance(read, Unreadable) else read.tree
+        return self._trees[path]
+
+    def _document(self, path: str) -> list[ast.stmt]:
+        if path not in self._documents:
+            self._documents[path] = code_in(self._texts[path])
+        return self._documents[path]
+
+    def _names_of(self, path: str, tree: ast.Module) -> dict[str, Imported]:
+        module = import_name(path, self._place.files.exists)[1]
+        names = importable_names(tree, module, is_package=path.endswith("__init__.py"))
+        if is_test_file(path) or is_conftest(path):
+            return {n: one for n, one in names.items() if one.module != module}
+        return names
+
+    def _public_names(self, subject: TargetFunction) -> dict[str, Imported]:
+        """Return names that documentation may use without an import."""
+        if subject.path not in self._public:
+            self._public[subject.path] = self._find_public_names(subject)
+        return self._public[subject.path]
+
+    def _find_public_names(self, subject: TargetFunction) -> dict[str, Imported]:
+        package = subject.module.partition(".")[0]
+        folder = f"{subject.import_root}/" if subject.import_root else ""
+        start = f"{folder}{package}/__init__.py"
+        tree = self.tree(start) if self._place.files.exists(start) else None
+        names = {package: Imported(package, "", package)}
+        if tree is not None:
+            inner = importable_names(tree, package, is_package=True)
+            names.update({name: Imported(package, name, name) for name in inner})
+        is_package = subject.path.endswith("__init__.py")
+        own = importable_names(subject.source.tree, subject.module, is_package=is_package)
+        return {**names, **own}
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        files = self._place.files
+        paths = dict.fromkeys(files.glob("**/*.py", look=self._place.left))
+        for pattern in _DOCUMENTS:
+            found = files.glob(pattern, look=self._place.left)
+            paths.update(dict.fromkeys(p for p in found if not _OUTDATED.search(p)))
+        texts: dict[str, str] = {}
+        for path in paths:
+            try:
+                texts[path] = self._place.read(path).decode("utf-8", "replace")
+            except HostError:  # too large
+                continue
+        return texts
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path, text in self._texts.items():
+            for name in dict.fromkeys(_CALLED.findall(text)):
+                found.setdefault(name, []).append(path)
+        return found
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Name()], value=value):
+            try:
+                ast.literal_eval(value)
+            except (ValueError, TypeError, SyntaxError, RecursionError):
+                return False
+            return True
+    return False

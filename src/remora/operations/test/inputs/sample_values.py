@@ -1,0 +1,210 @@
+"""Sample arguments as source code, based on a parameter's type, default and usage."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.operations.test.inputs.parameter_use import ParameterUse, last_name
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "int": ("3", "10", "0", "1", "-2"),
+    "float": ("2.5", "0.5", "-1.5"),
+    "str": ("'Hello, World'", "'apple'", "'a b  c'", "'12'", "''"),
+    "bytes": ("b'hello'", "b'a b'", "b''"),
+    "bool": ("True", "False"),
+    "list": ("[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]"),
+    "tuple": ("(3, 1, 2)", "('a', 1)", "()"),
+    "set": ("{1, 2}", "set()"),
+    "dict": ("{'a': 1, 'b': 2}", "{}"),
+    "None": ("None",),
+}
+"""Sample values by kind, those that say most first."""
+ALIASES = {
+    "Iterable": "list", "Sequence": "list", "Iterator": "list", "Collection": "list", "List": "list",
+    "MutableSequence": "list", "Tuple": "tuple", "Set": "set", "FrozenSet": "set", "frozenset": "set",
+    "AbstractSet": "set", "Mapping": "dict", "Dict": "dict", "MutableMapping": "dict", "Text": "str",
+    "AnyStr": "str", "complex": "float", "bytearray": "bytes", "ByteString": "bytes",
+    "SupportsInt": "int",
+}  # fmt: skip
+_NAMED: dict[str, str] = {
+    "email mail": "'ann@example.com'",
+    "url uri href link": "'https://example.com/docs?page=2'",
+    "host hostname domain server": "'example.com'",
+    "name username user first_name author": "'Ann'",
+    "title": "'The Old Man and the Sea'",
+    "text s string content message msg sentence line": "'Hello, World'",
+    "word noun singular": "'apple'",
+    "path filename file_name file filepath": "'docs/index.html'",
+    "date day_text": "'2024-05-17'",
+    "time": "'14:30:15'",
+    "timestamp": "1715956215",
+    "width length size": "20",
+    "year": "2024",
+    "month": "5",
+    "day": "17",
+    "hour": "14",
+    "minute": "30",
+    "sep separator delimiter": "','",
+    "prefix": "'un'",
+    "suffix": "'.txt'",
+    "pattern regex": "'[0-9]+'",
+    "lang language locale": "'en'",
+    "color colour": "'#ff8800'",
+    "version": "'1.10.2'",
+    "ip ip_address": "'192.0.2.1'",
+    "html": "'<p>Hello</p>'",
+    "json_text": "'{\"a\": 1}'",
+    "words names": "['pear', 'apple']",
+    "items iterable seq sequence lst values numbers elements": "[3, 1, 2]",
+    "mapping dct dictionary params": "{'a': 1, 'b': 2}",
+    "func function fn callback": "lambda x: x * 2",
+    "pred predicate": "lambda x: x > 1",
+}
+_BY_NAME = {name: text for names, text in _NAMED.items() for name in names.split()}
+"""Sample values by the name of the parameter."""
+MAX_VALUES = 9
+_DEEPEST = 2
+
+
+def values_of(
+    arg: ast.arg,
+    default: ast.expr | None,
+    function: FunctionNode,
+    classes: Mapping[str, ast.ClassDef],
+    constants: Mapping[str, ast.expr] = MappingProxyType({}),
+) -> list[str]:
+    """Return at most `MAX_VALUES` sample values for a parameter, best first.
+
+    A parameter with a default gets only values that its use or its name shows.
+
+    The list is empty if neither its annotation, its use, its default nor its name shows what it
+    takes.
+    """
+    used = ParameterUse(arg.arg, function, constants)
+    named = [_BY_NAME[arg.arg.lower()]] if arg.arg.lower() in _BY_NAME else []
+    special = [*used.required, *used.compared]
+    if default is not None and kind_of(default) != "bool":
+        return list(dict.fromkeys([*special, *named]))[:MAX_VALUES]
+    if arg.annotation is not None:
+        typed = list(values_of_type(arg.annotation, classes))
+        kinds = {_kind(text) for text in typed}
+        found = [text for text in (*special, *named) if not typed or _kind(text) in kinds]
+        found = [*(used.required and found), *typed[:2], *found, *typed[2:]]
+        if named and named[0] in found:
+            found = [*used.required, *named, *found]
+    else:
+        likely = [kind_of(default)] if default is not None else list(used.kinds)
+        plain = [text for kind in likely for text in KINDS.get(kind, ())]
+        fitting = [text for text in named if not likely or _kind(text) in likely]
+        found = [*used.required, *fitting, *list(used.compared)[:4], *plain]
+    return list(dict.fromkeys(found))[:MAX_VALUES]
+
+
+def values_of_type(
+    annotation: ast.expr, classes: Mapping[str, ast.ClassDef], depth: int = 0
+) -> Iterator[str]:
+    """Yield sample values of an annotated type, or nothing if the type is unknown."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            try:
+                yield from values_of_type(ast.parse(text, mode="eval").body, classes, depth)
+            except SyntaxError:
+                return
+        case ast.Constant(value=None):
+            yield "None"
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from values_of_type(left, classes, depth)
+            yield from values_of_type(right, classes, depth)
+        case ast.Subscript(value=outer, slice=inner):
+            yield from _of_generic(last_name(outer), inner, classes, depth)
+        case ast.Name() | ast.Attribute():
+            name = last_name(annotation)
+            yield from KINDS.get(ALIASES.get(name, name), ())
+            if name in classes and depth < _DEEPEST:
+                yield from constructor_call(classes[name], classes, depth + 1)
+
+
+def constructor_call(
+    owner: ast.ClassDef, classes: Mapping[str, ast.ClassDef], depth: int = 0
+) -> Iterator[str]:
+    """Yield a constructor call with sample values for the fields or the `__init__` parameters."""
+    init = next(
+        (one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"),
+        None,
+    )
+    words: list[str] | None = []
+    if init is not None:
+        words = _for_init(init, classes, depth)
+    elif any("dataclass" in ast.unparse(one) for one in owner.decorator_list):
+        words = _for_fields(owner, classes, depth)
+    elif owner.bases and [last_name(base) for base in owner.bases] != ["object"]:
+        return
+    if words is not None:
+        yield f"{owner.name}({', '.join(words)})"
+
+
+def _for_init(
+    init: ast.FunctionDef, classes: Mapping[str, ast.ClassDef], depth: int
+) -> list[str] | None:
+    """Return a value for each required parameter, or None if any of them has no known value."""
+    required = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
+    if depth >= _DEEPEST or None in init.args.kw_defaults:
+        return None
+    values = [values_of(arg, None, init, classes)[:1] for arg in required]
+    return [each[0] for each in values] if all(values) else None
+
+
+def _for_fields(
+    owner: ast.ClassDef, classes: Mapping[str, ast.ClassDef], depth: int
+) -> list[str] | None:
+    """Return a value for each required field, or None if any of them has no known value."""
+    words: list[str] = []
+    for each in owner.body:
+        if isinstance(each, ast.AnnAssign) and each.value is None:
+            values = list(values_of_type(each.annotation, classes, depth))
+            if not values or not isinstance(each.target, ast.Name):
+                return None
+            words.append(f"{each.target.id}={values[0]}")
+    return words
+
+
+def _of_generic(
+    outer: str, inner: ast.expr, classes: Mapping[str, ast.ClassDef], depth: int
+) -> Iterator[str]:
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if outer == "Literal":
+        yield from (ast.unparse(part) for part in parts)
+        return
+    if outer in {"Optional", "Union", "Annotated"}:
+        for part in parts[:1] if outer == "Annotated" else parts:
+            yield from values_of_type(part, classes, depth)
+        if outer == "Optional":
+            yield "None"
+        return
+    kind = ALIASES.get(outer, outer)
+    items = [list(values_of_type(part, classes, depth + 1))[:3] for part in parts]
+    if depth >= _DEEPEST or kind not in KINDS or not all(items):
+        yield from KINDS.get(kind, ())
+        return
+    first = items[0]
+    if kind == "dict" and len(items) == 2:
+        yield f"{{{first[0]}: {items[1][0]}}}"
+        yield "{}"
+    elif kind == "tuple" and ast.unparse(parts[-1]) != "...":
+        yield f"({', '.join(each[0] for each in items)}{',' if len(items) == 1 else ''})"
+    else:
+        opening, closing = {"tuple": ("(", ")"), "set": ("{", "}")}.get(kind, ("[", "]"))
+        yield f"{opening}{', '.join(first)}{closing}"
+        yield "set()" if kind == "set" else f"{opening}{closing}"
+        yield f"{opening}{first[0]}{',' if kind == 'tuple' else ''}{closing}"
+
+
+def kind_of(value: ast.expr) -> str:
+    if isinstance(value, ast.Constant):
+        return type(value.value).__name__ if value.value is not None else "str"
+    return type(value).__name__.lower()
+
+
+def _kind(text: str) -> str:
+    return kind_of(ast.parse(text, mode="eval").body)

@@ -1,0 +1,74 @@
+"""Tests in the source of a test file: functions, and methods of classes."""
+
+import ast
+import textwrap
+from collections.abc import Collection
+
+from remora.code.syntax.source import parse_text
+
+
+def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Return the test functions by qualname, such as `test_f` or `TestCart.test_add`."""
+    found: dict[str, ast.FunctionDef] = {}
+    for one in tree.body:
+        if isinstance(one, ast.ClassDef):
+            found |= {f"{one.name}.{each.name}": each for each in _tests(one.body)}
+        found |= {each.name: each for each in _tests([one])}
+    return found
+
+
+def _tests(body: list[ast.stmt]) -> list[ast.FunctionDef]:
+    return [one for one in body if isinstance(one, ast.FunctionDef) and one.name.startswith("test")]
+
+
+def without_tests(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
+    """Return the module's statements without some tests, and without classes that become empty."""
+    found: list[ast.stmt] = []
+    for one in tree.body:
+        if isinstance(one, ast.ClassDef):
+            own = [each for each in one.body if _qualname(one, each) not in names]
+            if len(own) == len(one.body):
+                found.append(one)
+            elif own:
+                copied = {name: getattr(one, name) for name in one._fields}
+                found.append(ast.ClassDef(**{**copied, "body": own}))
+        elif not (isinstance(one, ast.FunctionDef) and one.name in names):
+            found.append(one)
+    return found
+
+
+def _qualname(owner: ast.ClassDef, member: ast.stmt) -> str:
+    return f"{owner.name}.{member.name}" if isinstance(member, ast.FunctionDef) else ""
+
+
+def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
+    """Return a top-level class. Raises StopIteration if there is none of that name."""
+    return next(one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name)
+
+
+def with_block(text: str, owner: str, base: str, block: str) -> str:
+    """Return the source with a test added at the end, or at the end of the class `owner`.
+
+    The class is created, with the base class `base`, if it does not exist.
+    """
+    head = text.rstrip("\n")
+    if not owner:
+        return (f"{head}\n\n\n" if head else "") + block
+    tree = parse_text(text)
+    classes = tree.body if isinstance(tree, ast.Module) else []
+    found = [one for one in classes if isinstance(one, ast.ClassDef) and one.name == owner]
+    method = textwrap.indent(block, "    ")
+    if not found:
+        opening = f"class {owner}({base}):" if base else f"class {owner}:"
+        return (f"{head}\n\n\n" if head else "") + f"{opening}\n{method}"
+    lines = text.splitlines(keepends=True)
+    end = found[-1].end_lineno or len(lines)
+    if not lines[end - 1].endswith("\n"):
+        lines[end - 1] += "\n"
+    return "".join([*lines[:end], "\n", method, *lines[end:]])
+
+
+def first_line(test: ast.stmt) -> int:
+    """Return the number of the first line of a definition, including its decorators."""
+    assert isinstance(test, ast.FunctionDef | ast.ClassDef)
+    return min([test.lineno, *(one.lineno for one in test.decorator_list)])

@@ -1,0 +1,55 @@
+"""Replacement of a function's code with the code of a mutant, without importing its module again."""
+
+from __future__ import annotations
+
+import gc
+import os
+from types import CodeType, FunctionType
+from typing import Iterator, List
+
+
+def functions_at(path: str, qualname: str, first: int, last: int) -> List[FunctionType]:
+    """Return the function objects that were defined between two lines of the file `path`."""
+    name = qualname.rpartition(".")[2]
+    found: List[FunctionType] = []
+    for each in gc.get_objects():
+        if type(each) is not FunctionType:
+            continue
+        code = each.__code__
+        if (
+            code.co_name == name
+            and first <= code.co_firstlineno <= last
+            and os.path.realpath(code.co_filename) == path
+        ):
+            found.append(each)
+    return found
+
+
+def mutated_code(text: str, path: str, qualname: str) -> CodeType | None:
+    """Return the code of the last definition of a function in the source `text`."""
+    codes = [compile(text, path, "exec")]
+    for name in qualname.split("."):
+        codes = [one for code in codes for one in _inner(code) if one.co_name == name][-1:]
+    return codes[0] if codes else None
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    """Yield code objects defined in `code`. Code of type parameters is looked through."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            if one.co_name.startswith("<generic parameters"):
+                yield from _inner(one)
+            else:
+                yield one
+
+
+def swap(functions: List[FunctionType], code: CodeType | None) -> bool:
+    """Give the functions another code. Return False if that is not possible."""
+    if code is None or not functions:
+        return False
+    for function in functions:
+        try:
+            function.__code__ = code
+        except ValueError:  # another number of variables of enclosing functions
+            return False
+    return True

@@ -1,0 +1,243 @@
+"""Descriptions of values as source code, for the expected side of an assertion."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import datetime
+import enum
+import inspect
+import math
+import re
+import sys
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+_TEXT = 400
+_STRING = 120
+_MOST_ITEMS = 40
+_DEEPEST = 5
+_BITS = 200
+_MOST_ATTRIBUTES = 3
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+|<[\w.]+ object|\bfunction ")
+_DOTTED = re.compile(
+    r"\b(datetime|decimal|fractions|collections|uuid|pathlib|ipaddress|zoneinfo)\.(?=[A-Za-z])"
+)
+
+Claim = Tuple[str, str]
+"""The tested expression, in which `{}` is the call, and the expected value."""
+
+
+class Described(NamedTuple):
+    """Source code that evaluates to a value, and the import statements that it needs."""
+
+    text: str
+    imports: Dict[str, None]
+
+
+def describe(value: Any, depth: int = 0) -> Described | None:
+    """Return source code for the value, or None if no short code evaluates to an equal value."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str, bytes):
+        return _scalar(value)
+    if depth > _DEEPEST:
+        return None
+    if kind in (list, tuple, set, frozenset):
+        return _items(value, depth)
+    if kind is dict:
+        return _mapping(value, depth)
+    return _object(value)
+
+
+def _scalar(value: Any) -> Described | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return None
+    return Described(repr(value), {})
+
+
+def _object(value: Any) -> Described | None:
+    if isinstance(value, enum.Enum):
+        found = _named(type(value))
+        return found and Described(found.text + "." + value.name, found.imports)
+    return _named(value) if isinstance(value, type) else _by_repr(value)
+
+
+def _items(value: Any, depth: int) -> Described | None:
+    if len(value) > _MOST_ITEMS:
+        return None
+    found = [describe(one, depth + 1) for one in value]
+    parts = [one for one in found if one is not None]
+    if len(parts) < len(found):
+        return None
+    texts = [one.text for one in parts]
+    imports = {name: None for one in parts for name in one.imports}
+    if isinstance(value, (set, frozenset)):
+        texts.sort()
+        inner = "{" + ", ".join(texts) + "}" if texts else ""
+        if isinstance(value, set):
+            return Described(inner or "set()", imports)
+        return Described("frozenset(" + inner + ")", imports)
+    if isinstance(value, list):
+        return Described("[" + ", ".join(texts) + "]", imports)
+    return Described("(" + ", ".join(texts) + ("," if len(texts) == 1 else "") + ")", imports)
+
+
+def _mapping(value: Dict[Any, Any], depth: int) -> Described | None:
+    if len(value) > _MOST_ITEMS:
+        return None
+    texts: List[str] = []
+    imports: Dict[str, None] = {}
+    for key, item in value.items():
+        left, right = describe(key, depth + 1), describe(item, depth + 1)
+        if left is None or right is None:
+            return None
+        texts.append(left.text + ": " + right.text)
+        imports.update(left.imports)
+        imports.update(right.imports)
+    return Described("{" + ", ".join(texts) + "}", imports)
+
+
+def public_module(kind: type) -> str:
+    """Return the shortest public module that provides the class, or an empty string."""
+    parts = kind.__module__.split(".")
+    for end in range(1, len(parts) + 1):
+        name = ".".join(parts[:end])
+        if getattr(sys.modules.get(name), kind.__name__, None) is kind:
+            return name
+    return ""
+
+
+def _named(kind: type) -> Described | None:
+    if kind.__module__ == "builtins":
+        return Described(kind.__name__, {}) if hasattr(builtins, kind.__name__) else None
+    module = public_module(kind)
+    if not module or kind.__qualname__ != kind.__name__:
+        return None
+    return Described(kind.__name__, {f"from {module} import {kind.__name__}": None})
+
+
+def _by_repr(value: Any) -> Described | None:
+    """Return the value's `repr` if it evaluates to an equal value of the same type."""
+    kind = type(value)
+    zone = getattr(value, "tzinfo", None)
+    if not is_overridden(kind, "__eq__") or zone not in (None, datetime.timezone.utc):
+        return None
+    try:
+        text = repr(value)
+    except Exception:
+        return None
+    if len(text) > _TEXT or "\n" in text or _ADDRESS.search(text):
+        return None
+    text = _DOTTED.sub("", text)
+    classes = _classes_in(text, kind)
+    imports: Dict[str, None] = {}
+    for each in classes.values():
+        described = _named(each) if each is not None else None
+        if described is None:
+            return None
+        imports.update(described.imports)
+    try:
+        again = eval(text, {"__builtins__": {}}, classes)
+        same = type(again) is kind and bool(again == value) and repr(again) == repr(value)
+    except Exception:
+        return None
+    return Described(text, imports) if same else None
+
+
+def is_overridden(kind: type, method: str) -> bool:
+    return getattr(kind, method, None) is not getattr(object, method)
+
+
+def _classes_in(text: str, kind: type) -> Dict[str, type | None]:
+    """Return the classes that the text calls or whose attributes it reads, by name."""
+    names = re.findall(r"(?<![\w.'\"])([A-Za-z_]\w*)\s*(?=[(.])", text)
+    return {name: _class_called(name, kind) for name in dict.fromkeys(names)}
+
+
+def _class_called(name: str, kind: type) -> type | None:
+    """Return the class of that name in the module of `kind`, in `datetime` or in the builtins."""
+    for place in (sys.modules.get(kind.__module__), datetime, builtins):
+        found = getattr(place, name, None)
+        if isinstance(found, type):
+            return found
+    return kind if kind.__name__ == name else None
+
+
+def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], bool]:
+    """Return assertions about a result, their imports, and True if they show all of it.
+
+    `root` is the project's folder. Classes outside it and the standard library are not asserted by
+    their attributes.
+    """
+    found = describe(value)
+    if found is not None:
+        return [("{}", found.text)], found.imports, True
+    kind = type(value)
+    if not _is_from(kind, root) or callable(value):
+        return [], {}, False
+    for function, method in (("str", "__str__"), ("repr", "__repr__")):
+        text = _text_of(value, function) if is_overridden(kind, method) else ""
+        if text and len(text) <= _STRING and not _ADDRESS.search(text) and "\n" not in text:
+            return [(function + "({})", repr(text))], {}, False
+    return _attributes(value)
+
+
+def _text_of(value: Any, function: str) -> str:
+    try:
+        return str(value) if function == "str" else repr(value)
+    except Exception:
+        return ""
+
+
+def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None], bool]:
+    claims: List[Claim] = []
+    imports: Dict[str, None] = {}
+    for name, text in state_of(value).items():
+        if len(claims) < _MOST_ATTRIBUTES and name.startswith("{}."):
+            claims.append((name, text.text))
+            imports.update(text.imports)
+    return claims, imports, False
+
+
+def state_of(value: Any) -> Dict[str, Described]:
+    """Return what can be asserted about an object: its value, or its public attributes and length.
+
+    Keys are expressions in which `{}` is the object.
+    """
+    whole = describe(value)
+    if whole is not None:
+        return {"{}": whole}
+    found: Dict[str, Described] = {}
+    for name in _public_attributes(value):
+        with contextlib.suppress(Exception):
+            described = describe(getattr(value, name))
+            if described is not None and len(described.text) <= _STRING:
+                found["{}." + name] = described
+    if isinstance(getattr(type(value), "__len__", None), type(state_of)):
+        with contextlib.suppress(Exception):
+            found["len({})"] = Described(repr(len(value)), {})
+    return found
+
+
+def _public_attributes(value: Any) -> List[str]:
+    """Return the names of the object's attributes, and of the properties of its own class."""
+    own = [name for name in getattr(value, "__dict__", {}) if not name.startswith("_")]
+    slots = [name for each in type(value).__mro__ for name in _slots(each)]
+    made = [
+        name
+        for name, member in inspect.getmembers(type(value), lambda m: isinstance(m, property))
+        if not name.startswith("_")
+    ]
+    return [*own, *slots, *made][:30]
+
+
+def _slots(kind: type) -> List[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if not name.startswith("_")]
+
+
+def _is_from(kind: type, root: str) -> bool:
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+    return file.startswith(root)

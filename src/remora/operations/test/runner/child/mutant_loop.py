@@ -1,0 +1,112 @@
+"""Runs collected tests on the unchanged function, and then with each mutant in a forked process."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from types import FunctionType
+from typing import Any, Dict, List
+
+from .code_swap import functions_at, mutated_code, swap
+from .described import describe
+from .fork import Order, in_child, monotonic, write
+
+PROBE = "__remora_called__"
+_MOST_ARGUMENTS = 30
+_LONGEST = 120
+_BASELINE_S = 10.0
+"""Time after which no further tests run on the unchanged function, in seconds."""
+_LEAST_S = 1.0
+
+
+class MutantLoop:
+    """Pytest plugin that replaces the test loop. `found` is the result of the order.
+
+    Only tests that enter the function and pass twice run with mutants, the fastest first.
+    """
+
+    def __init__(self, asked: Order, name: str, order: Order) -> None:
+        self.asked, self.name, self.order = asked, name, order
+        self.found: Order = {"reaching": [], "arguments": [], "lines": [], "swapped": False}
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
+        recorder = Recorder()
+        if session.testsfailed or not self.prepare(functions, self.order["probe"]):
+            return True
+        self.found["swapped"] = True
+        start = monotonic()
+        reaching = [
+            item
+            for item in session.items
+            if monotonic() - start < _BASELINE_S and recorder.reached(item)
+        ]
+        self.found["arguments"] = recorder.arguments
+        limit = _LEAST_S + 2 * (monotonic() - start)
+        took: Dict[Any, float] = {}
+        for item in reaching:
+            start = monotonic()
+            if self.passes("again", [item], limit):
+                took[item] = monotonic() - start
+        alive = sorted(took, key=lambda item: took[item])
+        self.found["reaching"] = [item.nodeid for item in alive]
+        limit = _LEAST_S + 3 * sum(took.values())
+        for number, text in enumerate(self.order["mutants"] if alive else ()):
+            if self.prepare(functions, text) and self.passes(f"m{number}", alive, limit):
+                self.found["lines"].append(number)
+        return True
+
+    def prepare(self, functions: List[FunctionType], text: str) -> bool:
+        return swap(functions, mutated_code(text, self.order["path"], self.order["qualname"]))
+
+    def passes(self, name: str, items: List[Any], limit: float) -> bool:
+        """Return True if all tests pass in a forked process, within `limit` seconds."""
+        place = f"{self.name}-{name}"
+        path = os.path.join(self.asked["out"], place + ".json")
+        if os.path.exists(path):
+            os.remove(path)
+
+        def work() -> None:
+            if all(passes(item) for item in items):
+                write(self.asked["out"], place, {"how": "passed"})
+
+        in_child(work, limit)
+        return os.path.exists(path)
+
+
+def passes(item: Any) -> bool:
+    from _pytest.runner import runtestprotocol
+
+    return all(report.passed for report in runtestprotocol(item, nextitem=None, log=False))
+
+
+class Recorder:
+    """Records which tests call a function, and with which arguments."""
+
+    def __init__(self) -> None:
+        self.entered = False
+        self.arguments: List[Dict[str, str]] = []
+        setattr(builtins, PROBE, self.note)
+
+    def reached(self, item: Any) -> bool:
+        """Run a test. Return True if it passes and enters the function."""
+        self.entered = False
+        return passes(item) and self.entered
+
+    def note(self, given: Dict[str, Any]) -> None:
+        self.entered = True
+        if len(self.arguments) < _MOST_ARGUMENTS:
+            found = sources_of(given)
+            if found is not None and found not in self.arguments:
+                self.arguments.append(found)
+
+
+def sources_of(given: Dict[str, Any]) -> Dict[str, str] | None:
+    """Return the source of each argument, or None if an argument has no short source."""
+    found: Dict[str, str] = {}
+    for name, value in given.items():
+        described = describe(value)
+        if described is None or described.imports or len(described.text) > _LONGEST:
+            return None
+        found[name] = described.text
+    return found

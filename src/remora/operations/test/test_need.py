@@ -1,0 +1,122 @@
+"""Functions that need a test, and the reasons no test can be proposed for some of them.
+
+Only sources are read. No project code runs.
+"""
+
+import ast
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.nodes import Module, Node
+from remora.code.syntax.source import Source, Unreadable, read_source
+from remora.errors import HostError
+from remora.operations.test.has_tests import NodesWithTests
+from remora.operations.test.inputs.arguments import candidate_calls
+from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.target_function import target_in
+from remora.operations.test.testable_functions import needs_test
+from remora.tools.tree import ToolTree
+
+WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
+WITHOUT_RESULT = "without a result that a test can assert"
+WITH_EFFECTS = "with effects outside the process"
+CHANGING = "with results that change from run to run"
+NOT_CALLABLE = "that cannot be called from a test"
+_EFFECTS = frozenset(
+    {
+        "open", "input", "Popen", "check_call", "check_output", "system", "mkdir", "makedirs", "unlink",
+        "rmtree", "write_text", "write_bytes", "urlopen", "urlretrieve", "connect", "sendall", "fork",
+        "NamedTemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "copyfile", "copytree", "chmod",
+    }
+)  # fmt: skip
+_CHANGING = frozenset(
+    {
+        "now", "utcnow", "today", "time_ns", "perf_counter", "monotonic", "uuid1", "uuid4", "urandom",
+        "token_hex", "token_bytes", "token_urlsafe", "randint", "randrange", "getrandbits", "gethostname",
+        "getpid",
+    }
+)  # fmt: skip
+
+
+class TestNeed:
+    """Computes which functions of a tree need a test. Files are read once.
+
+    With the option `strengthen`, functions with tests are included.
+    """
+
+    __test__ = False
+
+    def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
+        self._place = ToolTree(tree)
+        self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
+        self._strengthen = bool(options.get("strengthen"))
+        self._files: dict[str, _File | None] = {}
+
+    def amount(self, module: Module, node: Node) -> int | str:
+        """Return 1 for a job, 0 if there is nothing to do, or the reason there is no job."""
+        if not needs_test(module, node):
+            return 0
+        tested = self._tested.holds(node.key)
+        if tested and not self._strengthen:
+            return 0
+        return self._obstacle(node) or 1
+
+    def _obstacle(self, node: Node) -> str:
+        """Return the reason no test can be proposed, or an empty string."""
+        file = self._file(node.path)
+        function = file.functions.get(node.qualname) if file is not None else None
+        if file is None or function is None:
+            return NOT_CALLABLE
+        exists = self._place.files.exists
+        subject = target_in(file.source, node.path, function, node.qualname, exists)
+        if isinstance(subject, str):
+            return NOT_CALLABLE
+        called = _called_names(function)
+        if called & _EFFECTS:
+            return WITH_EFFECTS
+        if called & _CHANGING:
+            return CHANGING
+        if subject.owner is None and not _has_result(function):
+            return WITHOUT_RESULT
+        return "" if candidate_calls(subject, self._examples) else WITHOUT_ARGUMENTS
+
+    @cached_property
+    def _examples(self) -> ProjectExamples:
+        return ProjectExamples(self._place)
+
+    def _file(self, path: str) -> "_File | None":
+        if path not in self._files:
+            try:
+                read = read_source(path, self._place.read(path))
+            except HostError:
+                return None
+            self._files[path] = None if isinstance(read, Unreadable) else _File(read)
+        return self._files[path]
+
+
+class _File:
+    """A parsed file with its functions, by qualname."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.functions = {
+            each.qualname: each.node
+            for each in find_definitions(source.tree, "")
+            if isinstance(each.node, FunctionNode)
+        }
+
+
+def _called_names(function: FunctionNode) -> set[str]:
+    calls = (one.func for one in ast.walk(function) if isinstance(one, ast.Call))
+    return {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
+
+
+def _has_result(function: FunctionNode) -> bool:
+    return any(
+        isinstance(one, ast.Yield | ast.YieldFrom)
+        or (isinstance(one, ast.Return) and one.value is not None)
+        for one in ast.walk(function)
+    )

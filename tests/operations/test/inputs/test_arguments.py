@@ -1,0 +1,191 @@
+"""With what a function is called: documentation, the project's own calls, use, names and types."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.operations.test.inputs.arguments import candidate_calls, invented_calls
+from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.target_function import TargetFunction, find_target
+from remora.tools.tree import ToolTree
+
+SHOP = '''
+"""Carts.
+
+>>> from shop import Cart
+>>> cart = Cart("Ann")
+>>> cart.add("pear", price=2)
+>>> cart.total()
+2
+"""
+
+
+class Cart:
+    """A cart.
+
+    >>> Cart("Bob").total(tax=0.5)
+    0
+    """
+
+    def __init__(self, owner):
+        self.prices = []
+
+    def add(self, what, price):
+        self.prices.append(price)
+
+    def total(self, tax=0):
+        """The sum.
+
+        >>> print(Cart("Eve").total())
+        """
+        return sum(self.prices) * (1 + tax)
+'''
+README = """
+# Shop
+
+```python
+import shop
+
+NAMES = ["pear", "apple"]
+cart = shop.Cart("Joe")
+for name in NAMES:
+    cart.add(name, 1)
+cart.add("fig", price=3)
+print(cart.total())
+```
+
+Not Python: cart.total(tax=9)
+"""
+CALLER = """
+from shop import Cart
+
+RATE = 0.2
+
+
+def bill(owner):
+    cart = Cart("Zoe")
+    cart.add("kiwi", 5)
+    unknown = Cart(owner)
+    return cart.total(RATE) + unknown.total(7)
+"""
+
+
+def subject(source: str, node: str = "f", path: str = "mod.py") -> TargetFunction:
+    found = find_target(path, source.encode(), node, lambda _: False)
+    assert isinstance(found, TargetFunction), found
+    return found
+
+
+def calls_of_total(tree: Path) -> list[CallInput]:
+    files = {"shop.py": SHOP, "README.md": README, "CHANGES.md": README, "bills.py": CALLER}
+    for name, text in files.items():
+        (tree / name).write_text(text)
+    return candidate_calls(subject(SHOP, "Cart.total", "shop.py"), ProjectExamples(ToolTree(tree)))
+
+
+def test_documentation_comes_first_and_invented_values_last(tmp_path: Path) -> None:
+    found = calls_of_total(tmp_path)
+    assert found[0] == CallInput(
+        call="Cart('Eve').total()", imports=("from shop import Cart",), source="docstring"
+    )
+    sources = [each.source for each in found]
+    assert sources == sorted(sources, key=["docstring", "documentation", "call", "value"].index)
+    assert set(sources) == {"docstring", "documentation", "call", "value"}
+
+
+def test_each_call_brings_what_it_needs(tmp_path: Path) -> None:
+    found = {
+        (each.source, each.setup, each.call, each.imports) for each in calls_of_total(tmp_path)
+    }
+    readme = ("cart = shop.Cart('Joe')", "cart.add('fig', price=3)")
+    assert ("documentation", readme, "cart.total()", ("import shop",)) in found
+    module = ("cart = Cart('Ann')", "cart.add('pear', price=2)")
+    assert ("documentation", module, "cart.total()", ("from shop import Cart",)) in found
+    calls = [call for source, _, call, _ in found if source == "call"]
+    assert calls == ["cart.total(RATE)"] * 2  # with `add` before it and without; not of `unknown`
+
+
+def invented(source: str, node: str = "f") -> list[str]:
+    found = invented_calls(subject(source, node), ProjectExamples(ToolTree(Path("/nonexistent"))))
+    return [each.call for each in found]
+
+
+@pytest.mark.parametrize(
+    ("signature", "expected"),
+    [
+        ("a: int", ["f(3)", "f(10)"]),
+        ("email: str", ["f('ann@example.com')"]),
+        ("a: str | None", ["f('Hello, World')", "f('apple')"]),
+        ("a: 'list[int]'", ["f([3, 10, 0])"]),
+        ("a: dict[str, int]", ["f({'Hello, World': 3})", "f({})"]),
+        ("a: Literal['r', 'w']", ["f('r')", "f('w')"]),
+        ("a: bool = False", ["f()", "f(a=False)", "f(a=True)"]),
+        ("a: int, *, b: str", ["f(3, b='Hello, World')"]),
+        ("", ["f()"]),
+        ("a", []),  # nothing shows what it takes
+        ("*a", []),
+    ],
+)
+def test_by_type_and_name(signature: str, expected: list[str]) -> None:
+    found = invented(f"def f({signature}):\n    return 1\n")
+    assert found[: len(expected)] == expected
+    assert bool(found) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return a.upper()", "f('Hello, World')"),
+        ("return a > 7", "f(8)"),
+        ("return a in ('r', 'w')", "f('w')"),
+        ("return UNITS[a]", "f('km')"),
+        ("return a in UNITS", "f('km')"),
+        ("return a.startswith('#')", "f('#text')"),
+        ("return [x for x in a]", "f([3, 1, 2])"),
+        ("return a['key']", "f({'key': 1})"),
+        ("return a(1)", "f(lambda x: x * 2)"),
+        ("return sorted(a.items())", "f({'a': 1, 'b': 2})"),
+        ("return datetime.strptime(a, '%d.%m.%Y')", "f('17.05.2024')"),
+    ],
+)
+def test_by_use(body: str, expected: str) -> None:
+    assert expected in invented(f"UNITS = {{'km': 1000, 'm': 1}}\n\n\ndef f(a):\n    {body}\n")
+
+
+def test_an_object_is_made_first() -> None:
+    source = "class Odd:\n    def __init__(self, title):\n        self.t = title\n\n    def f(self):\n        return self.t\n"
+    (found,) = invented_calls(
+        subject(source, "Odd.f"), ProjectExamples(ToolTree(Path("/nonexistent")))
+    )
+    assert (found.setup, found.call) == (("odd = Odd('The Old Man and the Sea')",), "odd.f()")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("async def f():\n    return 1\n", "is not a plain function"),
+        ("def f():\n    ...\n", "is not implemented yet"),
+        ("def f():\n    raise NotImplementedError\n", "is not implemented yet"),
+        ("import os\ndef f():\n    return os.getcwd()\n", "depends on where it runs"),
+        ("def f(:\n", "line 1"),
+    ],
+)
+def test_what_no_test_is_written_for(source: str, why: str) -> None:
+    assert why in str(find_target("mod.py", source.encode(), "f", lambda _: False))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("pkg/mod.py", ("", "pkg.mod")),
+        ("src/pkg/mod.py", ("src", "pkg.mod")),
+        ("pkg/__init__.py", ("", "pkg")),
+        ("lone.py", ("", "lone")),
+    ],
+)
+def test_what_it_is_imported_as(path: str, expected: tuple[str, str]) -> None:
+    there = {"pkg/__init__.py", "src/pkg/__init__.py"}
+    found = find_target(path, b"def f():\n    return 1\n", "f", there.__contains__)
+    assert isinstance(found, TargetFunction)
+    assert (found.import_root, found.module) == expected
