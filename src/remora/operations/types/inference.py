@@ -1,0 +1,218 @@
+"""Inference of missing annotations for a project, judged by a type checker."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from remora.operations.types.annotated_file import AnnotatedFile
+from remora.operations.types.candidates import candidates_for
+from remora.operations.types.evidence import Collector, Evidence, Observed, SlotKey, key_of
+from remora.operations.types.names import FileNames, ProjectNames
+from remora.operations.types.probes import Instrumented, find_probes
+from remora.operations.types.project_index import ProjectIndex
+from remora.operations.types.ranking import Ranked, Weights, rank
+from remora.operations.types.siblings import Siblings
+from remora.operations.types.slots import Slot, find_slots
+from remora.operations.types.type_checker import Diagnostic, TypeChecker, new_diagnostics
+
+Terms = dict[tuple[str, Slot], str]
+"""The canonical type of each slot, with the path of its file."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """`minor` is the minor version of the oldest Python 3 that the project supports.
+
+    `threshold` replaces the threshold of the weights. `rounds` is how often facts are derived again.
+    """
+
+    minor: int
+    threshold: float | None = None
+    rounds: int = 4
+    observed: Observed | None = None
+
+
+class Inference:
+    """Finds annotations for the missing annotations of some files of a project.
+
+    `texts` contains the text of every Python file of the project.
+    """
+
+    def __init__(
+        self, texts: Mapping[str, str], checker: TypeChecker, model: Weights, settings: Settings
+    ) -> None:
+        self._checker = checker
+        self._model = model
+        self._settings = settings
+        self._original = ProjectIndex(texts)
+        self._names = ProjectNames(self._original, settings.minor)
+        self._before: list[Diagnostic] | None = None
+        self._refused: set[tuple[str, Slot, str]] = set()
+        self.annotations: Terms = {}
+        """All annotations found so far."""
+
+    def run(self, paths: Collection[str], only: Collection[tuple[str, Slot]] | None = None) -> None:
+        """Find annotations for the slots of some files, or only for the slots in `only`."""
+        slots = {
+            (path, slot): None
+            for path in paths
+            if path in self._original.files
+            for slot in find_slots(self._original.files[path].source)
+            if only is None or (path, slot) in only
+        }
+        for _ in range(self._settings.rounds):
+            ranked = self.ranked([each for each in slots if each not in self.annotations])
+            threshold = self._threshold
+            chosen = {
+                key: each[0].term
+                for key, each in ranked.items()
+                if each[0].probability >= threshold
+            }
+            found = self._judged(chosen)
+            if not found:
+                break
+            self.annotations |= found
+
+    def ranked(self, slots: Iterable[tuple[str, Slot]]) -> dict[tuple[str, Slot], list[Ranked]]:
+        """Return the candidates of each slot that has any, the most likely first."""
+        index = ProjectIndex(self.texts(self.annotations))
+        evidence = collect(index, self._checker, self._settings.observed)
+        siblings = Siblings(index)
+        self._threshold = self._settings.threshold or self._model.threshold(siblings.density)
+        found = {}
+        for path, slot in slots:
+            function = index.files[path].functions[slot.number]
+            facts = evidence.get(key_of(function, slot.name), [])
+            candidates = candidates_for(function, slot.name, facts, siblings)
+            ranked = [
+                each
+                for each in rank(candidates, self._model)
+                if (path, slot, each.term) not in self._refused
+            ]
+            if ranked:
+                found[path, slot] = ranked
+        return found
+
+    def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
+        """Return the texts of all files, with annotations."""
+        changed = {path: each.text for path, each in self.annotated(annotations).items()}
+        every = {path: file.source.text for path, file in self._original.files.items()}
+        return every | changed
+
+    def annotated(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, AnnotatedFile]:
+        """Return the files that have annotations."""
+        by_path: dict[str, dict[Slot, str]] = defaultdict(dict)
+        for (path, slot), term in annotations.items():
+            by_path[path][slot] = term
+        found = {}
+        for path, terms in by_path.items():
+            file = self._original.files[path]
+            found[path] = AnnotatedFile(file, FileNames(file, self._names), terms)
+        return found
+
+    def _judged(self, chosen: Terms) -> Terms:
+        """Return the annotations that add no diagnostic anywhere in the project."""
+        written = {
+            (path, slot) for path, each in self.annotated(chosen).items() for slot in each.written
+        }
+        self._refused |= {(*key, term) for key, term in chosen.items() if key not in written}
+        accepted: Terms = {}
+        waiting = [{key: term for key, term in chosen.items() if key in written}]
+        while waiting:
+            group = waiting.pop()
+            added = self._added_by(accepted | group) if group else []
+            if not added:
+                accepted |= group
+            elif len(group) == 1:
+                self._refused |= {(*key, term) for key, term in group.items()}
+            else:
+                waiting += self._split(group, added)
+        return accepted
+
+    def _added_by(self, annotations: Terms) -> list[Diagnostic]:
+        if self._before is None:
+            self._before = self._checker.check({}).diagnostics
+        files = self.annotated(self.annotations | annotations)
+        after = self._checker.check({path: each.text for path, each in files.items()}).diagnostics
+        moved = [
+            each._replace(line=files[each.path].original_line(each.line))
+            if each.path in files
+            else each
+            for each in after
+        ]
+        return new_diagnostics(self._before, moved)
+
+    def _split(self, group: Terms, added: Iterable[Diagnostic]) -> list[Terms]:
+        """Split annotations in two: the last part is free of suspects if there are others."""
+        suspects = _Suspects(self._original, added)
+        blamed = {key: term for key, term in group.items() if suspects.include(*key)}
+        rest = {key: term for key, term in group.items() if key not in blamed}
+        if blamed and rest:
+            return [blamed, rest]
+        items = list(group.items())
+        half = len(items) // 2
+        return [dict(items[:half]), dict(items[half:])]
+
+
+class _Suspects:
+    """Functions that new diagnostics may be due to: around them, or named by them."""
+
+    def __init__(self, index: ProjectIndex, added: Iterable[Diagnostic]) -> None:
+        self._index = index
+        self._lines: dict[str, set[int]] = defaultdict(set)
+        self._words: set[str] = set()
+        for each in added:
+            self._lines[each.path].add(each.line)
+            self._words |= set(re.findall(r"\w+", each.message))
+            file = index.files.get(each.path)
+            if file is not None and each.line <= len(file.source.lines):
+                self._words |= set(re.findall(r"\w+(?=\()", file.source.lines[each.line - 1]))
+
+    def include(self, path: str, slot: Slot) -> bool:
+        function = self._index.files[path].functions[slot.number]
+        node = function.node
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if any(line in lines for line in self._lines.get(path, ())):
+            return True
+        owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+        return function.short in self._words or (
+            function.short == "__init__" and owner in self._words
+        )
+
+
+def collect(
+    index: ProjectIndex, checker: TypeChecker, observed: Observed | None = None
+) -> dict[SlotKey, list[Evidence]]:
+    """Return the evidence for all missing annotations of a project."""
+    callees = _callees(index)
+    bases = {
+        base
+        for file in index.files.values()
+        for each in file.classes.values()
+        for base in each.bases
+        if base not in index.classes
+    }
+    asked = {}
+    for path, file in index.files.items():
+        probes = find_probes(file, callees, bases)
+        asked[path] = probes, Instrumented(file, probes)
+    revealed = checker.check({path: copy.text for path, (_, copy) in asked.items()}).revealed
+    collector = Collector(index)
+    for probes, copy in asked.values():
+        collector.add_probes(probes, copy, revealed)
+    return collector.finish(observed)
+
+
+def _callees(index: ProjectIndex) -> set[str]:
+    """Return the names by which functions with missing annotations are called."""
+    names = set()
+    for function in index.every_function():
+        if all(each.term for each in function.parameters):
+            continue
+        names.add(function.short)
+        if function.owner is not None and function.short in ("__init__", "__new__"):
+            owner = function.owner.name.rpartition(".")[2]
+            names |= {owner, "cls"}
+            names |= {each.name.rpartition(".")[2] for each in index.subclasses.get(owner, ())}
+    return names
