@@ -20,14 +20,32 @@ from remora.operations.types.slots import (
 from remora.operations.types.terms import canonical
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "remora-bench" / "types"
-TRAINING = (
-    "aiohttp black click flask httpx jinja2 starlette structlog pendulum tomlkit typer werkzeug "
-    "isort arrow rich requests tornado textual attrs fastapi"
-).split()
+TRAINING = [
+    "aiohttp",
+    "black",
+    "click",
+    "flask",
+    "httpx",
+    "jinja2",
+    "starlette",
+    "structlog",
+    "pendulum",
+    "tomlkit",
+    "typer",
+    "werkzeug",
+    "isort",
+    "arrow",
+    "rich",
+    "requests",
+    "tornado",
+    "textual",
+    "attrs",
+    "fastapi",
+]
 """Packages for the name priors and the weights. None of them is used for evaluation."""
-CALIBRATION = "pip-tools nox uvicorn websockets wsproto hatchling".split()
+CALIBRATION = ["pip-tools", "nox", "uvicorn", "websockets", "wsproto", "hatchling"]
 """Packages for the thresholds. None of them is used for evaluation."""
-EVALUATION = "anyio packaging platformdirs pluggy trio poetry-core".split()
+EVALUATION = ["anyio", "packaging", "platformdirs", "pluggy", "trio", "poetry-core"]
 
 _FIELDS = re.compile("dataclass|attr|define|frozen|NamedTuple|TypedDict|Protocol|Model|Struct")
 """Classes whose annotations are fields."""
@@ -41,7 +59,15 @@ def package_texts(name: str) -> dict[str, str]:
     folder = CACHE / name
     if not folder.is_dir():
         folder.mkdir(parents=True)
-        words = ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
+        words = [
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--dest",
+            str(folder),
+        ]
         subprocess.run([sys.executable, "-m", "pip", *words, name], check=True)
         for wheel in folder.glob("*.whl"):
             zipfile.ZipFile(wheel).extractall(folder)
@@ -116,9 +142,8 @@ def _without_result(source: SourceText, returns: ast.expr) -> Edit:
 def _attribute_edits(source: SourceText) -> list[Edit]:
     edits = []
     for _, function, _ in functions_of(source.tree):
-        for node in ast.walk(function):
-            if isinstance(node, ast.AnnAssign) and not node.simple:
-                edits.append(_without_attribute(source, node))
+        assigned = [node for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
+        edits += [_without_attribute(source, node) for node in assigned if not node.simple]
     for owner in ast.walk(source.tree):
         if isinstance(owner, ast.ClassDef) and not _FIELDS.search(_head(owner)):
             fields = [node for node in owner.body if isinstance(node, ast.AnnAssign)]

@@ -6,6 +6,7 @@ Usage: python bench/types_weights.py. Packages are downloaded from the package r
 import json
 import math
 import random
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,8 +35,33 @@ from remora.operations.types.terms import members_of, same, union
 from remora.operations.types.type_checker import TypeChecker
 
 _COMMON = frozenset(
-    "None bool int str float bytes list dict tuple set Iterable Iterator Sequence Mapping Callable "
-    "Path datetime timedelta TracebackType BaseException type Pattern Match Any object".split()
+    [
+        "None",
+        "bool",
+        "int",
+        "str",
+        "float",
+        "bytes",
+        "list",
+        "dict",
+        "tuple",
+        "set",
+        "Iterable",
+        "Iterator",
+        "Sequence",
+        "Mapping",
+        "Callable",
+        "Path",
+        "datetime",
+        "timedelta",
+        "TracebackType",
+        "BaseException",
+        "type",
+        "Pattern",
+        "Match",
+        "Any",
+        "object",
+    ]
 )
 _MIN_PACKAGES = 3
 _EPOCHS = 8
@@ -102,13 +128,13 @@ def _shares(tables: Table, without: str) -> dict[str, dict[str, float]]:
         packages = {package: counts for package, counts in every.items() if package != without}
         if len(packages) < _MIN_PACKAGES:
             continue
-        shares = Counter[str]()
+        shares: dict[str, float] = defaultdict(float)
         for counts in packages.values():
             for term, count in counts.items():
                 shares[term] += count / counts.total() / (len(packages) + 1)
         usual = {
             term: round(share, 2)
-            for term, share in shares.most_common(3)
+            for term, share in sorted(shares.items(), key=lambda each: -each[1])[:3]
             if share >= 0.1 and set(_words(term)) <= _COMMON
         }
         if usual:
@@ -117,7 +143,7 @@ def _shares(tables: Table, without: str) -> dict[str, dict[str, float]]:
 
 
 def _words(term: str) -> list[str]:
-    return [word for word in "".join(c if c.isalnum() else " " for c in term).split()]
+    return re.findall(r"\w+", term)
 
 
 def rows_of(
@@ -192,7 +218,9 @@ def write_weights(bias: float, weights: dict[str, float], thresholds: dict[str, 
         "packages": TRAINING,
         "bias": round(bias, 3),
         "thresholds": thresholds,
-        "weights": {name: round(value, 3) for name, value in sorted(weights.items()) if abs(value) >= 0.02},
+        "weights": {
+            name: round(value, 3) for name, value in sorted(weights.items()) if abs(value) >= 0.02
+        },
     }
     WEIGHTS.write_text(json.dumps(document, indent=0) + "\n", encoding="utf-8")
 

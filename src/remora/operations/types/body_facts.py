@@ -166,23 +166,30 @@ def _ends(body: list[ast.stmt]) -> bool:
 
 def _is_end(node: ast.stmt) -> bool:
     match node:
-        case ast.If():
-            return bool(node.orelse) and _ends(node.body) and _ends(node.orelse)
+        case ast.If(body=body, orelse=orelse):
+            return _ends(body) and _ends(orelse)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            return _ends(body)
         case ast.While(test=ast.Constant(value=value)):
-            breaks = any(isinstance(each, ast.Break) for each in _in_loop(node.body))
-            return bool(value) and not breaks
-        case ast.With() | ast.AsyncWith():
-            return _ends(node.body)
+            return bool(value) and not any(isinstance(e, ast.Break) for e in _in_loop(node.body))
         case ast.Try():
             handled = all(_ends(each.body) for each in node.handlers)
             return _ends(node.finalbody) or (handled and _ends([*node.body, *node.orelse]))
         case ast.Match():
-            last = node.cases[-1]
-            is_total = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
-            return is_total and last.guard is None and all(_ends(each.body) for each in node.cases)
-        case ast.Expr(value=ast.Call(func=function)):
-            return ast.unparse(function) in ("sys.exit", "os._exit", "assert_never")
-    return isinstance(node, ast.Return | ast.Raise)
+            return _is_total(node) and all(_ends(each.body) for each in node.cases)
+    return isinstance(node, ast.Return | ast.Raise) or _exits(node)
+
+
+def _is_total(node: ast.Match) -> bool:
+    last = node.cases[-1]
+    is_any = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+    return is_any and last.guard is None
+
+
+def _exits(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    return ast.unparse(node.value.func) in ("sys.exit", "os._exit", "assert_never")
 
 
 def _in_loop(body: list[ast.stmt]) -> Iterator[ast.AST]:

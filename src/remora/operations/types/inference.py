@@ -2,7 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +17,12 @@ from remora.operations.types.project_index import ProjectIndex
 from remora.operations.types.ranking import Ranked, Weights, rank
 from remora.operations.types.siblings import Siblings
 from remora.operations.types.slots import Slot, find_slots
-from remora.operations.types.type_checker import Diagnostic, TypeChecker, new_diagnostics
+from remora.operations.types.type_checker import (
+    Diagnostic,
+    TypeChecker,
+    line_map,
+    new_diagnostics,
+)
 
 Terms = dict[tuple[str, Slot], str]
 """The canonical type of each slot, with the path of its file."""
@@ -33,8 +40,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     observed: Observed | None = None
 
 
+class _Facts(NamedTuple):
+    project: ProjectIndex
+    evidence: dict[SlotKey, list[Evidence]]
+    siblings: Siblings
+
+
 class Inference:
-    """Finds annotations for the missing annotations of some files of a project.
+    """Finds annotations for missing annotations of a project.
 
     `texts` contains the text of every Python file of the project.
     """
@@ -47,52 +60,64 @@ class Inference:
         self._settings = settings
         self._original = ProjectIndex(texts)
         self._names = ProjectNames(self._original, settings.minor)
-        self._before: list[Diagnostic] | None = None
+        self._known: tuple[int, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
         self.annotations: Terms = {}
         """All annotations found so far."""
 
-    def run(self, paths: Collection[str], only: Collection[tuple[str, Slot]] | None = None) -> None:
-        """Find annotations for the slots of some files, or only for the slots in `only`."""
-        slots = {
-            (path, slot): None
-            for path in paths
+    def slots(self, paths: Iterable[str]) -> list[tuple[str, Slot]]:
+        """Return the missing annotations of some files."""
+        return [
+            (path, slot)
+            for path in sorted(set(paths))
             if path in self._original.files
             for slot in find_slots(self._original.files[path].source)
-            if only is None or (path, slot) in only
-        }
+        ]
+
+    def run(self, slots: Iterable[tuple[str, Slot]]) -> None:
+        """Find annotations for some slots, and add them to `annotations`."""
+        wanted = list(slots)
         for _ in range(self._settings.rounds):
-            ranked = self.ranked([each for each in slots if each not in self.annotations])
-            threshold = self._threshold
-            chosen = {
-                key: each[0].term
-                for key, each in ranked.items()
-                if each[0].probability >= threshold
-            }
-            found = self._judged(chosen)
+            likely = self.likely([each for each in wanted if each not in self.annotations])
+            found = self._judged(likely, self.annotations)
             if not found:
                 break
             self.annotations |= found
 
-    def ranked(self, slots: Iterable[tuple[str, Slot]]) -> dict[tuple[str, Slot], list[Ranked]]:
-        """Return the candidates of each slot that has any, the most likely first."""
-        index = ProjectIndex(self.texts(self.annotations))
-        evidence = collect(index, self._checker, self._settings.observed)
-        siblings = Siblings(index)
-        self._threshold = self._settings.threshold or self._model.threshold(siblings.density)
-        found = {}
-        for path, slot in slots:
-            function = index.files[path].functions[slot.number]
-            facts = evidence.get(key_of(function, slot.name), [])
-            candidates = candidates_for(function, slot.name, facts, siblings)
-            ranked = [
-                each
-                for each in rank(candidates, self._model)
-                if (path, slot, each.term) not in self._refused
-            ]
-            if ranked:
-                found[path, slot] = ranked
-        return found
+    def likely(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
+        """Return the slots whose best candidate is likely enough, with this candidate."""
+        facts = self._facts()
+        limit = self._settings.threshold or self._model.threshold(facts.siblings.density)
+        ranked = {key: self.ranked(*key) for key in slots}
+        return {
+            key: each[0].term
+            for key, each in ranked.items()
+            if each and each[0].probability >= limit
+        }
+
+    def settle(self, terms: Terms) -> Terms:
+        """Return those of some annotations that add no diagnostic without any others."""
+        return self._judged(terms, {})
+
+    def ranked(self, path: str, slot: Slot) -> list[Ranked]:
+        """Return the candidates of a slot that were not refused, the most likely first."""
+        facts = self._facts()
+        function = facts.project.files[path].functions[slot.number]
+        known = facts.evidence.get(key_of(function, slot.name), [])
+        candidates = candidates_for(function, slot.name, known, facts.siblings)
+        return [
+            each
+            for each in rank(candidates, self._model)
+            if (path, slot, each.term) not in self._refused
+        ]
+
+    def _facts(self) -> "_Facts":
+        """Return the facts that follow from the annotations found so far."""
+        if self._known is None or self._known[0] != len(self.annotations):
+            index = ProjectIndex(self.texts(self.annotations))
+            evidence = collect(index, self._checker, self._settings.observed)
+            self._known = len(self.annotations), _Facts(index, evidence, Siblings(index))
+        return self._known[1]
 
     def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
         """Return the texts of all files, with annotations."""
@@ -111,8 +136,8 @@ class Inference:
             found[path] = AnnotatedFile(file, FileNames(file, self._names), terms)
         return found
 
-    def _judged(self, chosen: Terms) -> Terms:
-        """Return the annotations that add no diagnostic anywhere in the project."""
+    def _judged(self, chosen: Terms, base: Terms) -> Terms:
+        """Return the annotations that add no diagnostic anywhere in the project with `base`."""
         written = {
             (path, slot) for path, each in self.annotated(chosen).items() for slot in each.written
         }
@@ -121,7 +146,7 @@ class Inference:
         waiting = [{key: term for key, term in chosen.items() if key in written}]
         while waiting:
             group = waiting.pop()
-            added = self._added_by(accepted | group) if group else []
+            added = self._added_by(base | accepted | group) if group else []
             if not added:
                 accepted |= group
             elif len(group) == 1:
@@ -131,9 +156,7 @@ class Inference:
         return accepted
 
     def _added_by(self, annotations: Terms) -> list[Diagnostic]:
-        if self._before is None:
-            self._before = self._checker.check({}).diagnostics
-        files = self.annotated(self.annotations | annotations)
+        files = self.annotated(annotations)
         after = self._checker.check({path: each.text for path, each in files.items()}).diagnostics
         moved = [
             each._replace(line=files[each.path].original_line(each.line))
@@ -141,7 +164,25 @@ class Inference:
             else each
             for each in after
         ]
-        return new_diagnostics(self._before, moved)
+        return new_diagnostics(self._diagnostics, moved)
+
+    def added_by_texts(self, texts: Mapping[str, str]) -> list[Diagnostic]:
+        """Return the diagnostics that other texts of some files add."""
+        after = self._checker.check(texts).diagnostics
+        lines = {
+            path: line_map(self._original.files[path].source.text, text)
+            for path, text in texts.items()
+            if path in self._original.files
+        }
+        moved = [
+            each._replace(line=lines[each.path].get(each.line, 0)) if each.path in lines else each
+            for each in after
+        ]
+        return new_diagnostics(self._diagnostics, moved)
+
+    @cached_property
+    def _diagnostics(self) -> list[Diagnostic]:
+        return self._checker.check({}).diagnostics
 
     def _split(self, group: Terms, added: Iterable[Diagnostic]) -> list[Terms]:
         """Split annotations in two: the last part is free of suspects if there are others."""

@@ -78,7 +78,9 @@ class Siblings:
         """Return the types that the name usually has elsewhere, most frequent first."""
         shares = self._priors.of(function, name)
         ranked = sorted(shares.items(), key=lambda each: -each[1])
-        return [Evidence("prior", term, 1, share) for term, share in ranked if share >= _MIN_SHARE][:3]
+        return [Evidence("prior", term, 1, share) for term, share in ranked if share >= _MIN_SHARE][
+            :3
+        ]
 
     def terms(self, function: Function, name: str) -> list[str]:
         """Return all annotations of the name in the project, most frequent first."""

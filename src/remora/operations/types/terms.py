@@ -47,8 +47,6 @@ def term_of(node: ast.expr) -> str:
     match node:
         case ast.Constant(value=str(text)):
             return term_of(ast.parse(text.strip(), mode="eval").body)
-        case ast.Constant(value=None):
-            return "None"
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return _ALIASES.get(name, name)
         case ast.BinOp(op=ast.BitOr()):
@@ -58,7 +56,7 @@ def term_of(node: ast.expr) -> str:
         case ast.Subscript():
             return _subscript(node)
     text = ast.unparse(node)
-    if text not in ("()", "..."):
+    if text not in ("None", "()", "..."):
         raise ValueError(text)
     return text
 
@@ -164,18 +162,20 @@ def _widened(node: ast.expr) -> str:
             return UNKNOWN if is_hidden else term_of(node)
         case ast.BinOp(op=ast.BitOr()):
             return union([_widened(node.left), _widened(node.right)])
-        case ast.Subscript(value=ast.Name(id="Literal")):
-            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            return union(_class_of(each) for each in inner)
         case ast.Subscript():
-            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            arguments = ", ".join(map(_widened, parts))
-            if arguments == UNKNOWN and term_of(node.value) == "TextIOWrapper":
-                return "TextIO"
-            return f"{term_of(node.value)}[{arguments or '()'}]"
+            return _widened_generic(node)
         case ast.List():
             return f"[{', '.join(map(_widened, node.elts))}]"
     return term_of(node)
+
+
+def _widened_generic(node: ast.Subscript) -> str:
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(node.value, ast.Name) and node.value.id == "Literal":
+        return union(_class_of(each) for each in parts)
+    arguments = ", ".join(map(_widened, parts)) or "()"
+    head = term_of(node.value)
+    return "TextIO" if head == "TextIOWrapper" else f"{head}[{arguments}]"
 
 
 def _class_of(literal: ast.expr) -> str:

@@ -4,8 +4,10 @@ import functools
 import shutil
 import sys
 import tempfile
+import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import SequenceMatcher
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -66,7 +68,7 @@ class TypeChecker:
 
     `files` contains the text of each Python file by its path, and `settings` the content of
     configuration files. `python` is the project's interpreter, whose packages ty reads without
-    running them. Must be closed.
+    running them. The copy is removed by `close`, or with this object.
     """
 
     def __init__(
@@ -78,11 +80,15 @@ class TypeChecker:
         minor: int | None = None,
     ) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="remora-types-"))
+        self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._files = dict(files)
         self._changed: set[str] = set()
         self._python = python
         self._minor = minor
         self.runs = 0
+        """How often ty has run."""
+        self.left: Callable[[], float] = lambda: SECONDS
+        """Returns the seconds left, or raises HostError if there are none."""
         for path, text in files.items():
             self._write(path, text)
         for path, content in settings.items():
@@ -100,9 +106,6 @@ class TypeChecker:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def close(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def check(self, changed: Mapping[str, str]) -> Report:
         """Check the project with other texts of some files.
@@ -130,7 +133,7 @@ class TypeChecker:
         command = Command(
             argv=(_binary(), *words),
             folder=self._folder,
-            seconds=SECONDS,
+            seconds=min(SECONDS, self.left()),
             confinement=Confinement(read=(self._folder, Path(_binary()), *paths)),
         )
         finished = run_command(command, output_limit=_OUTPUT_LIMIT)
@@ -162,6 +165,16 @@ def new_diagnostics(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -
         known[key] -= 1
         if known[key] < 0:
             found.append(each)
+    return found
+
+
+def line_map(before: str, after: str) -> dict[int, int]:
+    """Map the lines of a text to the lines of an earlier text that they replace."""
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    found: dict[int, int] = {}
+    for _, start, end, first, last in matcher.get_opcodes():
+        for offset in range(last - first):
+            found[first + offset + 1] = min(start + offset + 1, max(end, start + 1))
     return found
 
 
