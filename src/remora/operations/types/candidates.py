@@ -1,6 +1,7 @@
 """Candidate types for a missing annotation, with the features by which they are ranked."""
 
 import ast
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -81,7 +82,7 @@ def _is_none(default: ast.expr | None) -> bool:
 def _is_allowed(term: str, evidence: Iterable[Evidence]) -> bool:
     """Return True if a type says something, and can be written without missing arguments."""
     members = members_of(term)
-    if len(members) > _MAX_MEMBERS or members == ["..."]:
+    if len(members) > _MAX_MEMBERS or members == ("...",):
         return False
     if any(head_of(each) in _GENERIC and not arguments_of(each) for each in members):
         return False
@@ -93,6 +94,7 @@ def _is_allowed(term: str, evidence: Iterable[Evidence]) -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=65536)
 def _bare(term: str) -> str:
     return union(each for each in members_of(term) if each != "None") or "None"
 

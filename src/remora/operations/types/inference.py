@@ -95,6 +95,11 @@ class Inference:
             if each and each[0].probability >= limit
         }
 
+    def forget(self) -> None:
+        """Forget what the type checker said, because it knows more now."""
+        self._known = None
+        self.__dict__.pop("_diagnostics", None)
+
     def settle(self, terms: Terms) -> Terms:
         """Return those of some annotations that add no diagnostic without any others."""
         return self._judged(terms, {})

@@ -27,7 +27,7 @@ def _load() -> Parts:
             "no_new_diagnostics": no_new_diagnostics,
         },
         host_functions=(
-            HostFunction(function=annotate, seconds=600.0),
+            HostFunction(function=annotate, seconds=600.0, reads_packages=True),
             HostFunction(function=missing_annotations),
         ),
     )

@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
+from pathlib import Path
 
 from remora.errors import HostError
 from remora.operations.types.inference import Inference, Settings, Terms
@@ -34,13 +35,19 @@ class Session:
         self._checker = TypeChecker(
             texts,
             _settings(place),
-            python=place.python.python if place.python is not None else None,
             minor=minor,
         )
         self._inference = Inference(texts, self._checker, weights(), Settings(minor=minor))
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._selected: set[str] = set()
+
+    def use(self, python: Path) -> None:
+        """Read the packages of an interpreter. Planning works without them."""
+        with self._lock:
+            if self._checker.python is None:
+                self._checker.python = python
+                self._inference.forget()
 
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
         """Return the slots of some files that have a likely candidate.
@@ -79,7 +86,7 @@ class Session:
 
 def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
     """Return the session for the current files of a tree. The last ones are kept."""
-    digest = sha256(str(place.python.python if place.python else "").encode())
+    digest = sha256()
     for path, text in sorted(texts.items()):
         digest.update(f"{path}\0{len(text)}\0{text}".encode("utf-8", "surrogatepass"))
     key = digest.hexdigest()
@@ -87,6 +94,8 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
         if key not in _sessions:
             _sessions[key] = Session(texts, place)
         _sessions.move_to_end(key)
+        if place.python is not None:
+            _sessions[key].use(place.python.python)
         if len(_sessions) > _KEPT:
             _sessions.popitem(last=False)
         return _sessions[key]

@@ -89,9 +89,10 @@ def same(first: str, second: str) -> bool:
     return sorted(members_of(first)) == sorted(members_of(second))
 
 
-def members_of(term: str) -> list[str]:
+@functools.lru_cache(maxsize=65536)
+def members_of(term: str) -> tuple[str, ...]:
     """Return the members of a union, or the type itself."""
-    return split(term, " | ")
+    return tuple(split(term, " | ")) if " | " in term else (term,)
 
 
 def split(text: str, separator: str) -> list[str]:

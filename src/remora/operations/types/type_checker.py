@@ -79,11 +79,16 @@ class TypeChecker:
         python: Path | None = None,
         minor: int | None = None,
     ) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="remora-types-"))
-        self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        root = Path(tempfile.mkdtemp(prefix="remora-types-"))
+        self.close = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
+        self._folder, self._no_packages = root / "project", root / "packages"
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        (self._no_packages / f"lib/python{version}/site-packages").mkdir(parents=True)
+        (self._no_packages / "pyvenv.cfg").write_text(f"home = {sys.base_prefix}/bin\n")
+        self._folder.mkdir()
         self._files = dict(files)
         self._changed: set[str] = set()
-        self._python = python
+        self.python = python
         self._minor = minor
         self.runs = 0
         """How often ty has run."""
@@ -127,7 +132,9 @@ class TypeChecker:
 
     def _run(self) -> Report:
         self.runs += 1
-        paths = interpreter_paths(self._python, trusted=False) if self._python else ()
+        paths = (
+            interpreter_paths(self.python, trusted=False) if self.python else [self._no_packages]
+        )
         words = ["check", "--exit-zero", "--output-format", "gitlab", "--no-progress"]
         words += ["--project", ".", *self._environment()]
         command = Command(
@@ -145,8 +152,9 @@ class TypeChecker:
         return _report(finished.stdout)
 
     def _environment(self) -> list[str]:
-        minor = [] if self._minor is None else ["--python-version", f"3.{self._clamped}"]
-        return [*minor, *(["--python", str(self._python)] if self._python else [])]
+        # without an environment, ty would read the packages that are installed beside it
+        words = ["--python", str(self.python or self._no_packages)]
+        return words if self._minor is None else [*words, "--python-version", f"3.{self._clamped}"]
 
     @property
     def _clamped(self) -> int:
