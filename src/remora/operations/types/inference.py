@@ -1,9 +1,9 @@
 """Inference of missing annotations for a project, judged by a type checker."""
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from remora.operations.types.annotated_file import AnnotatedFile
 from remora.operations.types.candidates import candidates_for
 from remora.operations.types.evidence import Collector, Evidence, Observed, SlotKey, key_of
+from remora.operations.types.judge import Terms, settle
 from remora.operations.types.names import FileNames, ProjectNames
 from remora.operations.types.probes import Instrumented, find_probes
 from remora.operations.types.project_index import ProjectIndex
@@ -23,9 +24,6 @@ from remora.operations.types.type_checker import (
     line_map,
     new_diagnostics,
 )
-
-Terms = dict[tuple[str, Slot], str]
-"""The canonical type of each slot, with the path of its file."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +60,7 @@ class Inference:
         self._names = ProjectNames(self._original, settings.minor)
         self._known: tuple[int, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
+        self._density = Siblings(self._original).density
         self.annotations: Terms = {}
         """All annotations found so far."""
 
@@ -86,8 +85,7 @@ class Inference:
 
     def likely(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
         """Return the slots whose best candidate is likely enough, with this candidate."""
-        facts = self._facts()
-        limit = self._settings.threshold or self._model.threshold(facts.siblings.density)
+        limit = self._settings.threshold or self._model.threshold(self._density)
         ranked = {key: self.ranked(*key) for key in slots}
         return {
             key: each[0].term
@@ -103,6 +101,19 @@ class Inference:
     def settle(self, terms: Terms) -> Terms:
         """Return those of some annotations that add no diagnostic without any others."""
         return self._judged(terms, {})
+
+    def settle_with(self, run: Callable[[Path, float], list[Diagnostic]]) -> None:
+        """Remove annotations that add diagnostics of another checker."""
+        before = self._checker.check_with(run, {})
+
+        def added_by(annotations: Terms) -> list[Diagnostic]:
+            files = self.annotated(annotations)
+            texts = {path: each.text for path, each in files.items()}
+            return new_diagnostics(before, _moved(files, self._checker.check_with(run, texts)))
+
+        kept = settle(self.annotations, {}, self._original, added_by)
+        self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
+        self.annotations = kept
 
     def ranked(self, path: str, slot: Slot) -> list[Ranked]:
         """Return the candidates of a slot that were not refused, the most likely first."""
@@ -146,30 +157,15 @@ class Inference:
         written = {
             (path, slot) for path, each in self.annotated(chosen).items() for slot in each.written
         }
-        self._refused |= {(*key, term) for key, term in chosen.items() if key not in written}
-        accepted: Terms = {}
-        waiting = [{key: term for key, term in chosen.items() if key in written}]
-        while waiting:
-            group = waiting.pop()
-            added = self._added_by(base | accepted | group) if group else []
-            if not added:
-                accepted |= group
-            elif len(group) == 1:
-                self._refused |= {(*key, term) for key, term in group.items()}
-            else:
-                waiting += self._split(group, added)
+        tried = {key: term for key, term in chosen.items() if key in written}
+        accepted = settle(tried, base, self._original, self._added_by)
+        self._refused |= {(*key, term) for key, term in chosen.items() if key not in accepted}
         return accepted
 
     def _added_by(self, annotations: Terms) -> list[Diagnostic]:
         files = self.annotated(annotations)
         after = self._checker.check({path: each.text for path, each in files.items()}).diagnostics
-        moved = [
-            each._replace(line=files[each.path].original_line(each.line))
-            if each.path in files
-            else each
-            for each in after
-        ]
-        return new_diagnostics(self._diagnostics, moved)
+        return new_diagnostics(self._diagnostics, _moved(files, after))
 
     def added_by_texts(self, texts: Mapping[str, str]) -> list[Diagnostic]:
         """Return the diagnostics that other texts of some files add."""
@@ -189,42 +185,15 @@ class Inference:
     def _diagnostics(self) -> list[Diagnostic]:
         return self._checker.check({}).diagnostics
 
-    def _split(self, group: Terms, added: Iterable[Diagnostic]) -> list[Terms]:
-        """Split annotations in two: the last part is free of suspects if there are others."""
-        suspects = _Suspects(self._original, added)
-        blamed = {key: term for key, term in group.items() if suspects.include(*key)}
-        rest = {key: term for key, term in group.items() if key not in blamed}
-        if blamed and rest:
-            return [blamed, rest]
-        items = list(group.items())
-        half = len(items) // 2
-        return [dict(items[:half]), dict(items[half:])]
 
-
-class _Suspects:
-    """Functions that new diagnostics may be due to: around them, or named by them."""
-
-    def __init__(self, index: ProjectIndex, added: Iterable[Diagnostic]) -> None:
-        self._index = index
-        self._lines: dict[str, set[int]] = defaultdict(set)
-        self._words: set[str] = set()
-        for each in added:
-            self._lines[each.path].add(each.line)
-            self._words |= set(re.findall(r"\w+", each.message))
-            file = index.files.get(each.path)
-            if file is not None and each.line <= len(file.source.lines):
-                self._words |= set(re.findall(r"\w+(?=\()", file.source.lines[each.line - 1]))
-
-    def include(self, path: str, slot: Slot) -> bool:
-        function = self._index.files[path].functions[slot.number]
-        node = function.node
-        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        if any(line in lines for line in self._lines.get(path, ())):
-            return True
-        owner = function.owner.name.rpartition(".")[2] if function.owner else ""
-        return function.short in self._words or (
-            function.short == "__init__" and owner in self._words
-        )
+def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics of annotated files with the lines of the original files."""
+    return [
+        each._replace(line=files[each.path].original_line(each.line))
+        if each.path in files
+        else each
+        for each in found
+    ]
 
 
 def collect(

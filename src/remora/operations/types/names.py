@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from remora.operations.types.project_index import File, Function, ProjectIndex
-from remora.operations.types.stdlib_names import OLD_ALIASES, STDLIB_NAMES
+from remora.operations.types.stdlib_names import OLD_ALIASES, STDLIB_MODULES, STDLIB_NAMES
 from remora.operations.types.terms import arguments_of, head_of, members_of
 
 _BUILTIN = frozenset(name for name in dir(builtins) if isinstance(getattr(builtins, name), type))
@@ -95,7 +95,7 @@ class FileNames:
             return found
         if name in _BUILTIN:
             return self._builtin(name)
-        return self._imported(name)
+        return self._of_module(name) or self._imported(name)
 
     def _is_hidden(self, name: str, function: Function) -> bool:
         """Return True if the class of the method has a member with the type's name."""
@@ -123,6 +123,20 @@ class FileNames:
             return _Local(name, None, False, OLD_ALIASES[name])
         return _Local(name, None, False)
 
+    def _of_module(self, name: str) -> "_Local | None":
+        """Return a name of the only module of the standard library that the file imports for it."""
+        if name in self._project.index.classes:
+            return None
+        found = [
+            (local, module)
+            for local, (module, original) in self._file.imports.items()
+            if not original and name in STDLIB_MODULES.get(module, ())
+        ]
+        if len(found) != 1:
+            return None
+        local = found[0][0]
+        return _Local(f"{local}.{name}", None, local in self._file.lazy_imports)
+
     def _imported(self, name: str) -> "_Local | None":
         """Return a name that must be imported, or that an imported module has."""
         if name == "Self":
@@ -138,9 +152,8 @@ class FileNames:
             return None if source is None else _Local(name, Import(source, name, True), True)
         if module == "collections.abc" and self._project.minor < _GENERICS_SINCE and not self._lazy:
             module = "typing"
-        holder = self._by_original.get(module)
-        if holder is not None and self._file.imports[holder] == (module, ""):
-            return _Local(f"{holder}.{name}", None, holder in self._file.lazy_imports)
+        if self._file.imports.get(name, (name, name))[1] != name:
+            return None  # the file uses the name for something else
         is_standard = module.partition(".")[0] in sys.stdlib_module_names
         is_lazy = module in self._file.lazy_modules or not is_standard
         return _Local(name, Import(module, name, is_lazy), is_lazy)

@@ -3,20 +3,22 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
 
 from remora.errors import HostError
-from remora.operations.types.inference import Inference, Settings, Terms
+from remora.operations.types.inference import Inference, Settings
+from remora.operations.types.judge import Terms
+from remora.operations.types.project_checker import SETTINGS_FILES, find_checker
 from remora.operations.types.ranking import weights
 from remora.operations.types.slots import Slot
 from remora.operations.types.type_checker import Diagnostic, TypeChecker
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.tree import ToolTree
 
 _KEPT = 2
 _OLDEST = 9
-_SETTINGS_FILES = ("pyproject.toml", "ty.toml")
 _MAX_TOGETHER = 4000
 _sessions: "OrderedDict[str, Session]" = OrderedDict()
 _lock = threading.Lock()
@@ -32,21 +34,19 @@ class Session:
     def __init__(self, texts: Mapping[str, str], place: ToolTree) -> None:
         self.texts = texts
         minor = oldest_minor(place) or _OLDEST
-        self._checker = TypeChecker(
-            texts,
-            _settings(place),
-            minor=minor,
-        )
+        self._settings = _settings(place)
+        self._python: ProjectPython | None = None
+        self._checker = TypeChecker(texts, self._settings, minor=minor)
         self._inference = Inference(texts, self._checker, weights(), Settings(minor=minor))
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._selected: set[str] = set()
 
-    def use(self, python: Path) -> None:
+    def use(self, python: ProjectPython) -> None:
         """Read the packages of an interpreter. Planning works without them."""
         with self._lock:
             if self._checker.python is None:
-                self._checker.python = python
+                self._python, self._checker.python = python, python.python
                 self._inference.forget()
 
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
@@ -67,9 +67,18 @@ class Session:
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)
+                self._ask_project_checker()
                 self._done |= {each for each, _ in together}
             every = self._inference.annotations
             return self._inference.settle({key: every[key] for key in every if key[0] == path})
+
+    def _ask_project_checker(self) -> None:
+        """Remove annotations that the project's own type checker refuses, if it can be run."""
+        folders = {path.partition("/")[0] for path in self.texts}
+        checker = find_checker(self._settings, self._python, sorted(folders))
+        if checker is not None and self._inference.annotations:
+            with suppress(HostError):  # it cannot check the project before, either
+                self._inference.settle_with(checker.check)
 
     def text(self, path: str, terms: Terms) -> str:
         """Return the text of a file with annotations."""
@@ -95,7 +104,7 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
             _sessions[key] = Session(texts, place)
         _sessions.move_to_end(key)
         if place.python is not None:
-            _sessions[key].use(place.python.python)
+            _sessions[key].use(place.python)
         if len(_sessions) > _KEPT:
             _sessions.popitem(last=False)
         return _sessions[key]
@@ -114,7 +123,7 @@ def project_texts(place: ToolTree) -> dict[str, str]:
 
 def _settings(place: ToolTree) -> dict[str, bytes]:
     found = {}
-    for name in _SETTINGS_FILES:
+    for name in (*SETTINGS_FILES, "ty.toml"):
         if place.files.exists(name):
             found[name] = place.read(name)
     return found

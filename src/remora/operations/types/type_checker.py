@@ -117,12 +117,22 @@ class TypeChecker:
 
         Raises HostError if ty fails or does not finish within its time limit.
         """
+        self._change(changed)
+        return self._run()
+
+    def check_with(
+        self, run: Callable[[Path, float], list[Diagnostic]], changed: Mapping[str, str]
+    ) -> list[Diagnostic]:
+        """Check the project with another checker, which is given the folder and the seconds left."""
+        self._change(changed)
+        return run(self._folder, self.left())
+
+    def _change(self, changed: Mapping[str, str]) -> None:
         for path in self._changed - set(changed):
             self._write(path, self._files[path])
         for path, text in changed.items():
             self._write(path, text)
         self._changed = set(changed)
-        return self._run()
 
     def _write(self, path: str, text: str) -> None:
         target = self._folder / path
