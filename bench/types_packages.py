@@ -21,26 +21,24 @@ from remora.operations.types.terms import canonical
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "remora-bench" / "types"
 TRAINING = [
-    "aiohttp",
-    "black",
-    "click",
+    "structlog",
     "flask",
     "httpx",
-    "jinja2",
-    "starlette",
-    "structlog",
-    "pendulum",
-    "tomlkit",
-    "typer",
-    "werkzeug",
     "isort",
     "arrow",
-    "rich",
     "requests",
-    "tornado",
-    "textual",
+    "tomlkit",
+    "pendulum",
+    "starlette",
+    "click",
+    "typer",
+    "jinja2",
+    "black",
+    "werkzeug",
+    "rich",
     "attrs",
     "fastapi",
+    "aiohttp",
 ]
 """Packages for the name priors and the weights. None of them is used for evaluation."""
 CALIBRATION = ["pip-tools", "nox", "uvicorn", "websockets", "wsproto", "hatchling"]
