@@ -18,6 +18,7 @@ from remora.operations.types.type_checker import TypeChecker
 
 _FOLDS = 20
 _MINOR = 10
+_LOWEST = 0.5
 
 
 class Score(NamedTuple):
@@ -40,13 +41,22 @@ class Score(NamedTuple):
 Wrong = Counter[tuple[str, str, str, str]]
 
 
+Curve = list[tuple[float, bool]]
+"""The probability of each written annotation, and whether it is right."""
+
+
 def score(
-    texts: dict[str, str], truth: dict[Key, str], removed: set[Key], wrong: Wrong | None = None
+    texts: dict[str, str],
+    truth: dict[Key, str],
+    removed: set[Key],
+    wrong: Wrong | None = None,
+    curve: Curve | None = None,
 ) -> Score:
     """Remove annotations from a package, let the operation write them, and count."""
+    threshold = None if curve is None else _LOWEST
     bare = stripped(texts, removed.__contains__)
     with TypeChecker(bare, {}, minor=_MINOR) as checker:
-        inference = Inference(bare, checker, weights(), Settings(minor=_MINOR))
+        inference = Inference(bare, checker, weights(), Settings(minor=_MINOR, threshold=threshold))
         slots = [
             (path, slot)
             for path, slot in inference.slots(bare)
@@ -59,19 +69,23 @@ def score(
     for (path, slot), term in inference.annotations.items():
         true = truth[path, slot.number, slot.name]
         right += same(term, true)
+        if curve is not None:
+            curve.append((inference.probability[path, slot], same(term, true)))
         if wrong is not None and not same(term, true):
             wrong[path, slot.function, slot.name, f"{term}  not  {true}"] += 1
     return Score(len(removed), len(inference.annotations), right, len(added))
 
 
-def whole(package: str, wrong: Wrong | None = None) -> Score:
+def whole(package: str, wrong: Wrong | None = None, curve: Curve | None = None) -> Score:
     """All annotations are removed at once."""
     texts = package_texts(package)
     truth = true_types(texts)
-    return score(texts, truth, set(truth), wrong)
+    return score(texts, truth, set(truth), wrong, curve)
 
 
-def one_by_one(package: str, folds: int = _FOLDS, wrong: Wrong | None = None) -> Score:
+def one_by_one(
+    package: str, folds: int = _FOLDS, wrong: Wrong | None = None, curve: Curve | None = None
+) -> Score:
     """Each annotation is removed once, together with one in `folds` of the others."""
     texts = package_texts(package)
     truth = true_types(texts)
@@ -79,7 +93,7 @@ def one_by_one(package: str, folds: int = _FOLDS, wrong: Wrong | None = None) ->
     random.Random(0).shuffle(keys)
     total = Score(0, 0, 0, 0)
     for number in range(folds):
-        total += score(texts, truth, set(keys[number::folds]), wrong)
+        total += score(texts, truth, set(keys[number::folds]), wrong, curve)
     return total
 
 

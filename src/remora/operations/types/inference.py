@@ -63,6 +63,8 @@ class Inference:
         self._density = Siblings(self._original).density
         self.annotations: Terms = {}
         """All annotations found so far."""
+        self.probability: dict[tuple[str, Slot], float] = {}
+        """How likely the last candidate of each slot is right, from 0 to 1."""
 
     def slots(self, paths: Iterable[str]) -> list[tuple[str, Slot]]:
         """Return the missing annotations of some files."""
@@ -86,12 +88,9 @@ class Inference:
     def likely(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
         """Return the slots whose best candidate is likely enough, with this candidate."""
         limit = self._settings.threshold or self._model.threshold(self._density)
-        ranked = {key: self.ranked(*key) for key in slots}
-        return {
-            key: each[0].term
-            for key, each in ranked.items()
-            if each and each[0].probability >= limit
-        }
+        best = {key: ranked[0] for key in slots if (ranked := self.ranked(*key))}
+        self.probability |= {key: each.probability for key, each in best.items()}
+        return {key: each.term for key, each in best.items() if each.probability >= limit}
 
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
