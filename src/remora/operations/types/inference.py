@@ -17,7 +17,7 @@ from remora.operations.types.probes import Instrumented, find_probes
 from remora.operations.types.project_index import ProjectIndex
 from remora.operations.types.ranking import Ranked, Weights, rank
 from remora.operations.types.siblings import Siblings
-from remora.operations.types.slots import Slot, find_slots
+from remora.operations.types.slots import Slot
 from remora.operations.types.type_checker import (
     Diagnostic,
     TypeChecker,
@@ -58,6 +58,8 @@ class Inference:
         self._settings = settings
         self._original = ProjectIndex(texts)
         self._names = ProjectNames(self._original, settings.minor)
+        self._file_names: dict[str, FileNames] = {}
+        self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
         self._known: tuple[int, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
         self._density = Siblings(self._original).density
@@ -72,7 +74,7 @@ class Inference:
             (path, slot)
             for path in sorted(set(paths))
             if path in self._original.files
-            for slot in find_slots(self._original.files[path].source)
+            for slot in self._original.files[path].source.slots
         ]
 
     def run(self, slots: Iterable[tuple[str, Slot]]) -> None:
@@ -145,11 +147,17 @@ class Inference:
         by_path: dict[str, dict[Slot, str]] = defaultdict(dict)
         for (path, slot), term in annotations.items():
             by_path[path][slot] = term
-        found = {}
-        for path, terms in by_path.items():
-            file = self._original.files[path]
-            found[path] = AnnotatedFile(file, FileNames(file, self._names), terms)
-        return found
+        return {path: self._annotated_file(path, terms) for path, terms in by_path.items()}
+
+    def _annotated_file(self, path: str, terms: dict[Slot, str]) -> AnnotatedFile:
+        last = self._last_written.get(path)
+        if last is not None and last[0] == terms:
+            return last[1]
+        if path not in self._file_names:
+            self._file_names[path] = FileNames(self._original.files[path], self._names)
+        made = AnnotatedFile(self._original.files[path], self._file_names[path], terms)
+        self._last_written[path] = dict(terms), made
+        return made
 
     def _judged(self, chosen: Terms, base: Terms) -> Terms:
         """Return the annotations that add no diagnostic anywhere in the project with `base`."""

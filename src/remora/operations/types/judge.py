@@ -1,14 +1,18 @@
 """Finds the annotations among several that add no diagnostic, with few runs of a type checker."""
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from remora.operations.types.project_index import ProjectIndex
 from remora.operations.types.slots import Slot
+from remora.operations.types.terms import canonical
 from remora.operations.types.type_checker import Diagnostic
 
-Terms = dict[tuple[str, Slot], str]
+_WORD = re.compile(r"\w+")
+_EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")
+
+Key = tuple[str, Slot]
+Terms = dict[Key, str]
 """The canonical type of each slot, with the path of its file."""
 
 
@@ -18,7 +22,8 @@ def settle(
     """Return the annotations of `chosen` that add no diagnostic together, given those of `base`.
 
     `added_by` returns the diagnostics that some annotations add. All annotations are tried at once.
-    If they add diagnostics, those that may be the cause are tried apart from the others.
+    If they add diagnostics, an annotation that alone can be the cause of one is left out, and those
+    that may be the cause are tried apart from the others.
     """
     accepted: Terms = {}
     waiting = [chosen]
@@ -28,42 +33,59 @@ def settle(
         if not added:
             accepted |= group
         elif len(group) > 1:
-            waiting += _split(group, added, index)
+            waiting += _parts(group, added, index)
     return accepted
 
 
-def _split(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> list[Terms]:
-    """Split annotations in two: the last part is free of suspects if there are others."""
-    suspects = _Suspects(index, added)
-    blamed = {key: term for key, term in group.items() if suspects.include(*key)}
-    rest = {key: term for key, term in group.items() if key not in blamed}
-    if blamed and rest:
-        return [blamed, rest]
+def _parts(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> list[Terms]:
+    """Return the annotations to try again in parts. The last part is free of suspects."""
+    causes = [_suspects(group, each, index) for each in added]
+    certain = {next(iter(keys)) for keys in causes if len(keys) == 1}
+    possible = {key for keys in causes if not keys & certain for key in keys}
+    rest = {key: term for key, term in group.items() if key not in certain | possible}
+    if certain or (possible and rest):
+        return [{key: group[key] for key in group if key in possible}, rest]
     items = list(group.items())
     half = len(items) // 2
     return [dict(items[:half]), dict(items[half:])]
 
 
-class _Suspects:
-    """Functions that new diagnostics may be due to: around them, or named by them."""
+def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
+    """Return the annotations that a diagnostic may be due to.
 
-    def __init__(self, index: ProjectIndex, added: Iterable[Diagnostic]) -> None:
-        self._index = index
-        self._lines: dict[str, set[int]] = defaultdict(set)
-        self._words: set[str] = set()
-        for each in added:
-            self._lines[each.path].add(each.line)
-            self._words |= set(re.findall(r"\w+", each.message))
-            file = index.files.get(each.path)
-            if file is not None and 0 < each.line <= len(file.source.lines):
-                self._words |= set(re.findall(r"\w+(?=\()", file.source.lines[each.line - 1]))
+    These are annotations of functions around it or named by it, and of those only the ones that it
+    names, if there are any. Without any, they are those of functions named in the function around
+    it, and then those of the same file.
+    """
+    file = index.files.get(found.path)
+    known = file is not None and 0 < found.line <= len(file.source.lines)
+    line = file.source.lines[found.line - 1] if file is not None and known else ""
+    words = set(_WORD.findall(f"{line} {found.message}"))
+    around = {key for key in group if _is_near(key, found, words, index)}
+    expected = {canonical(text) for text in _EXPECTED.findall(found.message)}
+    named = {key for key in around if key[1].name in words or (expected and group[key] in expected)}
+    if named or around:
+        return named or around
+    near = {key for key in group if _is_near(key, found, _words_around(found, index), index)}
+    return near or {key for key in group if key[0] == found.path}
 
-    def include(self, path: str, slot: Slot) -> bool:
-        function = self._index.files[path].functions[slot.number]
-        node = function.node
-        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        if any(line in lines for line in self._lines.get(path, ())):
-            return True
-        owner = function.owner.name.rpartition(".")[2] if function.owner else ""
-        is_constructor = function.short == "__init__" and owner in self._words
-        return function.short in self._words or is_constructor
+
+def _words_around(found: Diagnostic, index: ProjectIndex) -> set[str]:
+    """Return the words of the innermost function around a diagnostic."""
+    file = index.files.get(found.path)
+    words: set[str] = set()
+    for function in file.functions if file is not None else ():
+        first, last = function.node.lineno, function.node.end_lineno or function.node.lineno
+        if file is not None and first <= found.line <= last:
+            words = set(_WORD.findall("".join(file.source.lines[first - 1 : last])))
+    return words
+
+
+def _is_near(key: Key, found: Diagnostic, words: set[str], index: ProjectIndex) -> bool:
+    path, slot = key
+    function = index.files[path].functions[slot.number]
+    first, last = function.node.lineno, function.node.end_lineno or function.node.lineno
+    if path == found.path and first <= found.line <= last:
+        return True
+    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+    return function.short in words or (function.short == "__init__" and owner in words)

@@ -5,6 +5,7 @@ import io
 import tokenize
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -72,6 +73,30 @@ class SourceText:
     def start_of_line(self, line: int) -> int:
         return self._starts[line - 1]
 
+    @cached_property
+    def functions(self) -> list[tuple[str, FunctionNode, ast.ClassDef | None]]:
+        """The result of `functions_of`."""
+        return list(functions_of(self.tree))
+
+    @cached_property
+    def slots(self) -> "list[Slot]":
+        """The result of `find_slots`."""
+        return find_slots(self)
+
+    @cached_property
+    def tokens(self) -> list[tokenize.TokenInfo]:
+        return list(tokenize.generate_tokens(iter([*self.lines, ""]).__next__))
+
+    @cached_property
+    def ends_of_parameters(self) -> dict[int, int]:
+        """Map the line of each `def` to the offset after the parenthesis that ends its parameters."""
+        return _ends_of_parameters(self)
+
+    @cached_property
+    def starts_of_defaults(self) -> dict[int, int]:
+        """Map the end of each name before an equals sign to the start of what follows the sign."""
+        return _starts_of_defaults(self)
+
 
 def _lines(text: str) -> list[str]:
     return io.StringIO(text, newline="").readlines()
@@ -127,7 +152,7 @@ def find_slots(source: SourceText) -> list[Slot]:
     Functions with type comments have none.
     """
     found = []
-    for number, (name, node, owner) in enumerate(functions_of(source.tree)):
+    for number, (name, node, owner) in enumerate(source.functions):
         if _has_type_comment(source, node):
             continue
         missing = [
@@ -151,18 +176,15 @@ class AnnotationEdits:
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
-        self._functions = [(node, owner) for _, node, owner in functions_of(source.tree)]
-        self._headers = _ends_of_parameters(source)
-        self._tokens = _tokens(source)
 
     def edits(self, annotations: Mapping[Slot, str]) -> list[Edit]:
         """Return the edits for annotations as source text. Slots that cannot be written are left."""
         return [edit for slot, text in annotations.items() if (edit := self._edit(slot, text))]
 
     def _edit(self, slot: Slot, text: str) -> Edit | None:
-        node, owner = self._functions[slot.number]
+        _, node, owner = self._source.functions[slot.number]
         if slot.name == RETURN and slot.kind == "return":
-            end = self._headers.get(node.lineno)
+            end = self._source.ends_of_parameters.get(node.lineno)
             return None if end is None else Edit(end, end, f" -> {text}")
         for arg, _, default in parameters_of(node, owner):
             if arg.arg == slot.name:
@@ -173,7 +195,7 @@ class AnnotationEdits:
         end = self._source.end(arg)
         if not has_default:
             return Edit(end, end, f": {text}")
-        after = self._tokens.get(end)
+        after = self._source.starts_of_defaults.get(end)
         if after is None:
             return None
         return Edit(end, after, f": {text} = ")
@@ -188,14 +210,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[last:]])
 
 
-def _tokenized(source: SourceText) -> list[tokenize.TokenInfo]:
-    return list(tokenize.generate_tokens(iter([*source.lines, ""]).__next__))
-
-
-def _tokens(source: SourceText) -> dict[int, int]:
-    """Map the end of each name before an equals sign to the start of the token after the sign."""
+def _starts_of_defaults(source: SourceText) -> dict[int, int]:
     skipped = (tokenize.NL, tokenize.COMMENT)
-    tokens = [each for each in _tokenized(source) if each.type not in skipped]
+    tokens = [each for each in source.tokens if each.type not in skipped]
     found = {}
     for name, sign, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if sign.string == "=" and name.type == tokenize.NAME and sign.end[0] == value.start[0]:
@@ -205,10 +222,9 @@ def _tokens(source: SourceText) -> dict[int, int]:
 
 
 def _ends_of_parameters(source: SourceText) -> dict[int, int]:
-    """Map the line of each `def` to the offset after the parenthesis that ends its parameters."""
     ends: dict[int, int] = {}
     line, depth, in_header = 0, 0, False
-    for token in _tokenized(source):
+    for token in source.tokens:
         if token.type == tokenize.NAME and token.string == "def":
             line, depth, in_header = token.start[0], 0, True
         if not in_header or token.type != tokenize.OP:
