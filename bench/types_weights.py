@@ -168,6 +168,8 @@ def rows_of(
                     yield key, truth[key], candidates_for(function, name, facts, siblings)
 
 
+THRESHOLDS = {"dense": 0.8, "sparse": 0.75}
+"""Least probability of a candidate, where most annotations are written and elsewhere."""
 SETTINGS = ((0.0, 1), (0.5, 2), (0.9, 3), (0.9, 4))
 """Shares of annotations that are kept, with seeds."""
 
@@ -232,7 +234,7 @@ def main() -> None:
         rows += training_rows(package, tables)
         print(package, len(rows), flush=True)
     bias, weights = fit(rows)
-    write_weights(bias, weights, {"dense": 0.9, "sparse": 0.9})
+    write_weights(bias, weights, THRESHOLDS)
 
 
 if __name__ == "__main__":

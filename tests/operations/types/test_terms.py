@@ -35,6 +35,7 @@ def test_equal_annotations_have_one_form(annotation: str, term: str) -> None:
         ("bound method Order.save() -> None", "Unknown"),
         ("GeneratorType[int, None, None]", "Generator[int, None, None]"),
         ("Literal[Color.RED]", "Color"),
+        ("float* | None", "float | None"),
     ],
 )
 def test_types_of_the_checker_are_widened(shown: str, term: str) -> None:

@@ -30,6 +30,7 @@ _ALIASES = {
 }
 _CLASS = re.compile(r"<class '([\w.]+)'>")
 _SELF = re.compile(r"\bSelf@[\w.<>]+")
+_EXACT = re.compile(r"\b(float|complex)\*")
 _UNPARSABLE = re.compile(r"->|@|\bdef |bound method|Overload\[|<|\bTop\[|\bBottom\[|\*")
 
 
@@ -137,7 +138,8 @@ def from_checker(text: str) -> str:
 
     Literals are widened to their class. Parts that cannot be written are `Unknown`.
     """
-    return union(_member(member) for member in split(text.strip(), " | "))
+    plain = _EXACT.sub(r"\1", text.strip())
+    return union(_member(member) for member in split(plain, " | "))
 
 
 def _member(text: str) -> str:
