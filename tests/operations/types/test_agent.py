@@ -63,10 +63,10 @@ def test_annotations_are_planned_written_verified_and_counted(project: Path) -> 
     assert [job.status for job in done.view.jobs] == ["submitted"]
     (total,) = run_document(done.project, done.view)["totals"]["operations"]
     written = total["annotations"]["written"]
-    assert total["annotations"]["of"] == 11
+    assert total["annotations"]["of"] == 11, "without `first`"
     remora.accept(done.run_id, every=True, root=project)
     text = (project / "shop.py").read_text()
-    assert written == 11 - len(SourceText(text).slots)
+    assert written == 13 - len(SourceText(text).slots)
     assert "def __init__(self, name: str, price: float = 0.0) -> None:" in text
     assert "def label(self) -> str:" in text
     assert "def is_cheap(item: Item, limit" in text
