@@ -11,10 +11,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from types_packages import EVALUATION, Key, package_texts, stripped, true_types
 
+from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking import weights
-from remora.operations.types.terms import same
-from remora.operations.types.type_checker import TypeChecker
+from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.source.terms import same
 
 _FOLDS = 20
 _MINOR = 10

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from remora.operations.types.slots import (
+from remora.operations.types.source.slots import (
     RETURN,
     Edit,
     SourceText,
@@ -17,7 +17,7 @@ from remora.operations.types.slots import (
     functions_of,
     parameters_of,
 )
-from remora.operations.types.terms import canonical
+from remora.operations.types.source.terms import canonical
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "remora-bench" / "types"
 TRAINING = [

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from types_accuracy import Score
 from types_packages import CACHE, EVALUATION, package_texts, stripped, true_types
 
-from remora.operations.types.terms import same
-from remora.operations.types.type_checker import TypeChecker, line_map, new_diagnostics
+from remora.operations.types.checker.type_checker import TypeChecker, line_map, new_diagnostics
+from remora.operations.types.source.terms import same
 
 _TOOLS = ("autotyping", "infer-types", "monkeytype", "pytest")
 _SECONDS = 900

@@ -24,15 +24,15 @@ from types_packages import (
     true_types,
 )
 
-from remora.operations.types.candidates import Candidate, candidates_for
-from remora.operations.types.evidence import key_of
+from remora.operations.types.checker.type_checker import TypeChecker
+from remora.operations.types.facts.evidence import key_of
 from remora.operations.types.inference import collect
-from remora.operations.types.project_index import ProjectIndex
-from remora.operations.types.ranking import WEIGHTS
-from remora.operations.types.siblings import PRIORS, NamePriors, Siblings, name_keys
-from remora.operations.types.slots import RETURN
-from remora.operations.types.terms import members_of, same, union
-from remora.operations.types.type_checker import TypeChecker
+from remora.operations.types.ranking.linear_model import WEIGHTS
+from remora.operations.types.ranking.siblings import PRIORS, NamePriors, Siblings, name_keys
+from remora.operations.types.ranking.type_candidates import Candidate, candidates_for
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.terms import members_of, same, union
 
 _COMMON = frozenset(
     [

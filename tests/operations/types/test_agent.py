@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import remora
-from remora.operations.types.slots import SourceText
+from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
 
 SHOP = """\

@@ -1,9 +1,9 @@
 """Annotations that add diagnostics are found with few runs of the checker."""
 
-from remora.operations.types.judge import Terms, settle
-from remora.operations.types.project_index import ProjectIndex
-from remora.operations.types.slots import find_slots
-from remora.operations.types.type_checker import Diagnostic
+from remora.operations.types.checker.judge import Terms, settle
+from remora.operations.types.checker.type_checker import Diagnostic
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import find_slots
 
 TEXT = "".join(f"def f{n}(a):\n    return a\n" for n in range(32))
 

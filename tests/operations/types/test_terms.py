@@ -2,9 +2,9 @@
 
 import pytest
 
-from remora.operations.types.docstring_types import docstring_types
-from remora.operations.types.signatures import Callee, parse_callee
-from remora.operations.types.terms import canonical, from_checker, same
+from remora.operations.types.facts.docstring_types import docstring_types
+from remora.operations.types.facts.signatures import Callee, parse_callee
+from remora.operations.types.source.terms import canonical, from_checker, same
 
 
 @pytest.mark.parametrize(

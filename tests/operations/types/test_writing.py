@@ -4,10 +4,10 @@ from textwrap import dedent
 
 import pytest
 
-from remora.operations.types.annotated_file import AnnotatedFile
-from remora.operations.types.names import FileNames, ProjectNames
-from remora.operations.types.project_index import ProjectIndex
-from remora.operations.types.slots import find_slots
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import find_slots
+from remora.operations.types.writing.annotated_file import AnnotatedFile
+from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 
 MODELS = "class Order:\n    pass\n"
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from remora.errors import HostError
 from remora.operations.submission import Submission
-from remora.operations.types.project_index import is_type_checking
-from remora.operations.types.session import project_texts, session_for
-from remora.operations.types.slots import RETURN, functions_of, parameters_of
+from remora.operations.types.shared_inference import project_texts, session_for
+from remora.operations.types.source.project_index import is_type_checking
+from remora.operations.types.source.slots import RETURN, functions_of, parameters_of
 from remora.tools.tree import ToolTree
 
 

@@ -7,8 +7,8 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.types.session import project_texts, session_for
-from remora.operations.types.slots import SourceText, find_slots, functions_of
+from remora.operations.types.shared_inference import project_texts, session_for
+from remora.operations.types.source.slots import SourceText, find_slots, functions_of
 from remora.tools.host.ruff.ruff_process import format_text
 from remora.tools.tree import ToolTree
 

@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.operations.types.annotated_file import AnnotatedFile
-from remora.operations.types.candidates import candidates_for
-from remora.operations.types.evidence import Collector, Evidence, Observed, SlotKey, key_of
-from remora.operations.types.judge import Terms, settle
-from remora.operations.types.names import FileNames, ProjectNames
-from remora.operations.types.probes import Instrumented, find_probes
-from remora.operations.types.project_index import ProjectIndex
-from remora.operations.types.ranking import Ranked, Weights, rank
-from remora.operations.types.siblings import Siblings
-from remora.operations.types.slots import Slot
-from remora.operations.types.type_checker import (
+from remora.operations.types.checker.judge import Terms, settle
+from remora.operations.types.checker.type_checker import (
     Diagnostic,
     TypeChecker,
     line_map,
     new_diagnostics,
 )
+from remora.operations.types.facts.evidence import Collector, Evidence, Observed, SlotKey, key_of
+from remora.operations.types.facts.probes import Instrumented, find_probes
+from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
+from remora.operations.types.ranking.siblings import Siblings
+from remora.operations.types.ranking.type_candidates import candidates_for
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import Slot
+from remora.operations.types.writing.annotated_file import AnnotatedFile
+from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from typing import Any
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
-from remora.operations.types.session import project_texts, session_for
-from remora.operations.types.slots import SourceText, functions_of
+from remora.operations.types.shared_inference import project_texts, session_for
+from remora.operations.types.source.slots import SourceText, functions_of
 from remora.tools.tree import ToolTree
 
 

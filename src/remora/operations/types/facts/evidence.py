@@ -5,13 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from remora.operations.types.body_facts import FunctionBody
-from remora.operations.types.docstring_types import docstring_types
-from remora.operations.types.probes import CallSite, FileProbes, Instrumented
-from remora.operations.types.project_index import Class, Function, Parameter, ProjectIndex
-from remora.operations.types.signatures import Callee, parse_callee
-from remora.operations.types.slots import RETURN, is_static
-from remora.operations.types.terms import UNKNOWN, from_checker, is_known, union
+from remora.operations.types.facts.body_facts import FunctionBody
+from remora.operations.types.facts.docstring_types import docstring_types
+from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
+from remora.operations.types.facts.signatures import Callee, parse_callee
+from remora.operations.types.source.project_index import Class, Function, Parameter, ProjectIndex
+from remora.operations.types.source.slots import RETURN, is_static
+from remora.operations.types.source.terms import UNKNOWN, from_checker, is_known, union
 
 SlotKey = tuple[str, str, int, str]
 """Path, qualified name and number of a function, and the name of the parameter or `return`."""

@@ -7,8 +7,8 @@ import ast
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from remora.operations.types.project_index import File, Function
-from remora.operations.types.slots import SourceText
+from remora.operations.types.source.project_index import File, Function
+from remora.operations.types.source.slots import SourceText
 
 _NARROWING = frozenset(
     [

@@ -5,9 +5,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from remora.operations.types.names import Import
-from remora.operations.types.project_index import File, is_type_checking
-from remora.operations.types.slots import Edit, SourceText
+from remora.operations.types.source.project_index import File, is_type_checking
+from remora.operations.types.source.slots import Edit, SourceText
+from remora.operations.types.writing.annotation_names import Import
 
 
 def import_edits(file: File, needed: Iterable[Import]) -> list[Edit]:

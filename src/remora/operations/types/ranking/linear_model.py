@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.operations.types.candidates import Candidate
+from remora.operations.types.ranking.type_candidates import Candidate
 
 WEIGHTS = Path(__file__).with_name("weights.json")
 

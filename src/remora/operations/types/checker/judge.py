@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterable
 
-from remora.operations.types.project_index import ProjectIndex
-from remora.operations.types.slots import Slot
-from remora.operations.types.terms import canonical
-from remora.operations.types.type_checker import Diagnostic
+from remora.operations.types.checker.type_checker import Diagnostic
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import Slot
+from remora.operations.types.source.terms import canonical
 
 _WORD = re.compile(r"\w+")
 _EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")

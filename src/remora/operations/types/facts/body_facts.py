@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from remora.operations.types.project_index import Function, Parameter, ProjectIndex
-from remora.operations.types.slots import FunctionNode
-from remora.operations.types.terms import UNKNOWN, canonical, union
+from remora.operations.types.source.project_index import Function, Parameter, ProjectIndex
+from remora.operations.types.source.slots import FunctionNode
+from remora.operations.types.source.terms import UNKNOWN, canonical, union
 
 _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}

@@ -5,11 +5,11 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from remora.operations.types.evidence import Evidence
-from remora.operations.types.project_index import Function, Parameter
-from remora.operations.types.siblings import Siblings, bucket
-from remora.operations.types.slots import RETURN
-from remora.operations.types.terms import (
+from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.ranking.siblings import Siblings, bucket
+from remora.operations.types.source.project_index import Function, Parameter
+from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.terms import (
     UNKNOWN,
     arguments_of,
     head_of,

@@ -7,12 +7,12 @@ from contextlib import suppress
 from hashlib import sha256
 
 from remora.errors import HostError
+from remora.operations.types.checker.judge import Terms
+from remora.operations.types.checker.project_checker import SETTINGS_FILES, find_checker
+from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.judge import Terms
-from remora.operations.types.project_checker import SETTINGS_FILES, find_checker
-from remora.operations.types.ranking import weights
-from remora.operations.types.slots import Slot
-from remora.operations.types.type_checker import Diagnostic, TypeChecker
+from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.tree import ToolTree

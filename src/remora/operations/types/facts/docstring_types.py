@@ -2,8 +2,8 @@
 
 import re
 
-from remora.operations.types.slots import RETURN
-from remora.operations.types.terms import canonical, union
+from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.terms import canonical, union
 
 _FIELD_TYPE = re.compile(r"^\s*:(?:type|kwtype)\s+\*{0,2}(\w+):\s*(.+)$", re.MULTILINE)
 _FIELD = re.compile(

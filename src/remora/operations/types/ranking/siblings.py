@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from remora.operations.types.evidence import Evidence
-from remora.operations.types.project_index import Function, ProjectIndex
-from remora.operations.types.slots import RETURN
-from remora.operations.types.terms import members_of, union
+from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.source.project_index import Function, ProjectIndex
+from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.terms import members_of, union
 
 PRIORS = Path(__file__).with_name("name_priors.json")
 _MIN_SHARE = 0.05

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.operations.types.slots import (
+from remora.operations.types.source.slots import (
     RETURN,
     FunctionNode,
     Kind,
@@ -15,7 +15,7 @@ from remora.operations.types.slots import (
     functions_of,
     parameters_of,
 )
-from remora.operations.types.terms import canonical
+from remora.operations.types.source.terms import canonical
 
 
 class Parameter(NamedTuple):

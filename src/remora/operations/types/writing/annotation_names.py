@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.operations.types.project_index import File, Function, ProjectIndex
-from remora.operations.types.stdlib_names import OLD_ALIASES, STDLIB_MODULES, STDLIB_NAMES
-from remora.operations.types.terms import arguments_of, head_of, members_of
+from remora.operations.types.source.project_index import File, Function, ProjectIndex
+from remora.operations.types.source.terms import arguments_of, head_of, members_of
+from remora.operations.types.writing.stdlib_names import OLD_ALIASES, STDLIB_MODULES, STDLIB_NAMES
 
 _BUILTIN = frozenset(name for name in dir(builtins) if isinstance(getattr(builtins, name), type))
 _GENERICS_SINCE, _UNION_SINCE, _SELF_SINCE, _LAZY_SINCE = 9, 10, 11, 14

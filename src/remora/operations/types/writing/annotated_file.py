@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from remora.operations.types.imports import import_edits
-from remora.operations.types.names import FileNames, Import
-from remora.operations.types.project_index import File
-from remora.operations.types.slots import AnnotationEdits, Slot, apply_edits
+from remora.operations.types.source.project_index import File
+from remora.operations.types.source.slots import AnnotationEdits, Slot, apply_edits
+from remora.operations.types.writing.annotation_names import FileNames, Import
+from remora.operations.types.writing.import_edits import import_edits
 
 
 class AnnotatedFile:

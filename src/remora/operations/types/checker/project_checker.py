@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.types.type_checker import Diagnostic
+from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import best_level

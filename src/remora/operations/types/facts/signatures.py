@@ -4,7 +4,7 @@ import functools
 import re
 from typing import NamedTuple
 
-from remora.operations.types.terms import from_checker, split
+from remora.operations.types.source.terms import from_checker, split
 
 _NAMED = re.compile(r"(?:def|bound method) ([\w.@<>]+?)\s*(?:\[[^()]*\])?\(")
 _CLASS = re.compile(r"<class '([\w.]+)'>|type\[([\w.]+)(?:@[\w.]+)?\]")
