@@ -28,6 +28,7 @@ BENCHMARKS = (
     "isolation",
     "workspaces",
     "workers",
+    "annotations",
     "accuracy",
 )
 

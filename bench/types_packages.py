@@ -15,6 +15,7 @@ from remora.operations.types.source.slots import (
     SourceText,
     apply_edits,
     functions_of,
+    is_overload,
     parameters_of,
 )
 from remora.operations.types.source.terms import canonical
@@ -41,9 +42,8 @@ TRAINING = [
     "aiohttp",
 ]
 """Packages for the name priors and the weights. None of them is used for evaluation."""
-CALIBRATION = ["pip-tools", "nox", "uvicorn", "websockets", "wsproto", "hatchling"]
-"""Packages for the thresholds. None of them is used for evaluation."""
-EVALUATION = ["anyio", "packaging", "platformdirs", "pluggy", "trio", "poetry-core"]
+EVALUATION = ["packaging", "platformdirs", "pluggy", "h11", "itsdangerous", "build"]
+"""Packages on which the operation is measured."""
 
 _FIELDS = re.compile("dataclass|attr|define|frozen|NamedTuple|TypedDict|Protocol|Model|Struct")
 """Classes whose annotations are fields."""
@@ -78,10 +78,15 @@ def package_texts(name: str) -> dict[str, str]:
 
 
 def true_types(texts: dict[str, str]) -> dict[Key, str]:
-    """Return the canonical types that a package's functions are annotated with."""
+    """Return the canonical types that a package's functions are annotated with.
+
+    Overloads are left out.
+    """
     found = {}
     for path, text in texts.items():
         for number, (_, node, owner) in enumerate(functions_of(ast.parse(text))):
+            if is_overload(node):
+                continue
             every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
             for name, annotation in [*every, (RETURN, node.returns)]:
                 if annotation is not None:

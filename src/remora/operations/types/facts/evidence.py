@@ -73,7 +73,16 @@ class Collector:
             self._add_static(function)
         for key, seen in (observed or {}).items():
             self.evidence[key].append(Evidence("observed", union(map(from_checker, seen))))
-        return self.evidence
+        return {
+            key: [each._replace(term=self._with_aliases(each.term)) for each in found]
+            for key, found in self.evidence.items()
+        }
+
+    def _with_aliases(self, term: str) -> str:
+        """Write generic types as the project's aliases for them."""
+        for expansion, alias in self._index.expansions.items():
+            term = term.replace(expansion, alias) if expansion in term else term
+        return term
 
     def _add(self, function: Function, name: str, evidence: Evidence) -> None:
         if evidence.term:

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ _ABSTRACT = ("Iterable", "Iterator", "Sequence", "Mapping", "Generator", "Mutabl
 _GENERIC = frozenset(
     (*_CONTAINERS, *_ABSTRACT, "type", "Callable", "Awaitable", "Match", "Pattern")
 )
-_SILENT = frozenset({"Any", "object"})
+_SILENT_WORD = re.compile(r"\b(?:Any|object)\b")
 _MAY_BE_SILENT = frozenset(
     {"inherited", "override", "overridden", "same_class", "same_file", "same_project", "attribute"}
 )
@@ -86,7 +87,7 @@ def _is_allowed(term: str, evidence: Iterable[Evidence]) -> bool:
         return False
     if any(head_of(each) in _GENERIC and not arguments_of(each) for each in members):
         return False
-    if not _SILENT.isdisjoint(members) or "Any" in term:
+    if _SILENT_WORD.search(term):
         return any(
             each.source in _MAY_BE_SILENT and same(_bare(each.term), _bare(term))
             for each in evidence

@@ -98,6 +98,8 @@ class ProjectIndex:
         self.functions: dict[str, list[Function]] = defaultdict(list)
         self.subclasses: dict[str, list[Class]] = defaultdict(list)
         self.aliases: dict[str, list[str]] = defaultdict(list)
+        self.expansions: dict[str, str] = {}
+        """Generic types for which the project has an alias, with the name of the alias."""
         for path, text in sorted(texts.items()):
             try:
                 source = SourceText(text)
@@ -115,6 +117,7 @@ class ProjectIndex:
             self.functions[function.short].append(function)
         for name in file.bindings:
             self.aliases[name].append(file.path)
+        self.expansions |= dict(_expansions(file.source.tree.body))
 
     def every_function(self) -> Iterator[Function]:
         for file in self.files.values():
@@ -196,6 +199,18 @@ def is_type_checking(test: ast.expr) -> bool:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name == "TYPE_CHECKING"
     return False
+
+
+def _expansions(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for node in _top_level(body):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Subscript() as value)
+            ):
+                term = canonical(ast.unparse(value))
+                if term.startswith(("tuple[", "dict[", "list[", "Callable[")):
+                    yield term, name
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[str]:

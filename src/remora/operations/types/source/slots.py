@@ -121,9 +121,16 @@ def _functions(
 
 
 def is_static(node: FunctionNode) -> bool:
-    return any(
-        isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list
-    )
+    return "staticmethod" in _decorators(node)
+
+
+def is_overload(node: FunctionNode) -> bool:
+    return "overload" in _decorators(node)
+
+
+def _decorators(node: FunctionNode) -> list[str]:
+    """Return the last name of each decorator that is a name."""
+    return [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
 
 
 def parameters_of(
@@ -149,11 +156,11 @@ def parameters_of(
 def find_slots(source: SourceText) -> list[Slot]:
     """Return the missing annotations of a file, in source order.
 
-    Functions with type comments have none.
+    Overloads and functions with type comments have none.
     """
     found = []
     for number, (name, node, owner) in enumerate(source.functions):
-        if _has_type_comment(source, node):
+        if is_overload(node) or _has_type_comment(source, node):
             continue
         missing = [
             (arg.arg, kind) for arg, kind, _ in parameters_of(node, owner) if arg.annotation is None

@@ -28,6 +28,8 @@ _ALIASES = {
     "EllipsisType": "...",
     "Never": "NoReturn",
 }
+_WITH_DEFAULTS = {"TextIOWrapper[Unknown]": "TextIO", "Message[str, str]": "Message"}
+"""Types whose arguments are their defaults, as people write them."""
 _CLASS = re.compile(r"<class '([\w.]+)'>")
 _SELF = re.compile(r"\bSelf@[\w.<>]+")
 _EXACT = re.compile(r"\b(float|complex)\*")
@@ -178,7 +180,7 @@ def _widened_generic(node: ast.Subscript) -> str:
         return union(_class_of(each) for each in parts)
     arguments = ", ".join(map(_widened, parts)) or "()"
     head = term_of(node.value)
-    return "TextIO" if head == "TextIOWrapper" else f"{head}[{arguments}]"
+    return _WITH_DEFAULTS.get(f"{head}[{arguments}]", f"{head}[{arguments}]")
 
 
 def _class_of(literal: ast.expr) -> str:
