@@ -30,6 +30,7 @@ BENCHMARKS = (
     "isolation",
     "workspaces",
     "workers",
+    "annotations",
     "accuracy",
     "proposed_tests",
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.config.schema import Config
-from remora.errors import HostError, UsageError
+from remora.errors import HostError, RemoraError, UsageError
 from remora.runs.project import Project
 from remora.sandbox.interpreters import ProjectPython, find_interpreter, is_activated
 from remora.sandbox.isolation import best_level, check_consent, check_home
@@ -17,12 +17,19 @@ def python_for(
 ) -> ProjectPython | None:
     """Return the project's interpreter, or None if no agent needs it.
 
-    Raises whatever `interpreter_for` raises.
+    An interpreter whose packages are only read may be missing. Raises whatever `interpreter_for`
+    raises.
     """
     checks = project.operations.checks_run_code
-    if not any(_runs_code(agent, checks) for agent in agents):
+    known = tuple(agents)
+    if any(_runs_code(agent, checks) for agent in known):
+        return interpreter_for(invocation, project.root, project.config)
+    if not any(function.reads_packages for agent in known for function in agent.grants):
         return None
-    return interpreter_for(invocation, project.root, project.config)
+    try:
+        return _found(invocation, project.root, project.config)
+    except RemoraError:
+        return None
 
 
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
@@ -35,6 +42,11 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
     check_consent(best_level(), allowed=allowed)
     home = Path(invocation.environ.get("HOME", "/nonexistent")).resolve()
     check_home(root, home, allowed=allowed)
+    return _found(invocation, root, config)
+
+
+def _found(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
+    allowed = config.workspace.allow_unsandboxed
     active = invocation.environ.get("VIRTUAL_ENV") or invocation.environ.get("CONDA_PREFIX")
     python = find_interpreter(root, config.python, active)
     activated = is_activated(python, root, active)

@@ -25,12 +25,14 @@ class HostFunction:
 
     `function` receives the ToolTree, followed by the arguments from the script. It must not raise
     any exception other than HostError. `seconds` is the time limit for a single call.
-    `runs_project_code` is True if the function starts the project's interpreter.
+    `runs_project_code` is True if the function starts the project's interpreter. `reads_packages`
+    is True if it reads the packages of this interpreter, if there is one, without starting it.
     """
 
     function: Callable[..., Any]
     seconds: float = 10.0
     runs_project_code: bool = False
+    reads_packages: bool = False
 
     @property
     def name(self) -> str:

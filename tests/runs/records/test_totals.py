@@ -38,6 +38,7 @@ def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
         "findings": {"fixed": 2, "of": 3},
         "docstrings": None,
         "tests": None,
+        "annotations": None,
     }
     (told,) = totals_by_operation(jobs, 9, TOTALS)
     assert told.measures["findings"] == {"fixed": 2, "of": 9}, "some jobs not started"

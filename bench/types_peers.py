@@ -1,0 +1,133 @@
+"""Other tools that add annotations, measured like the types operation: autotyping, infer-types, MonkeyType.
+
+Usage: python bench/types_peers.py [PACKAGE...]. Tools, packages and tests are downloaded once.
+"""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from types_accuracy import Score
+from types_packages import CACHE, EVALUATION, package_texts, stripped, true_types
+
+from remora.operations.types.checker.type_checker import TypeChecker, line_map, new_diagnostics
+from remora.operations.types.source.terms import same
+
+_TOOLS = ("autotyping", "infer-types", "monkeytype", "pytest")
+_SECONDS = 900
+
+
+def environment(name: str, packages: tuple[str, ...]) -> Path:
+    """Return the interpreter of an environment with some packages, made once."""
+    folder = CACHE / "environments" / name
+    python = folder / "bin" / "python"
+    if not (folder / "done").exists():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        (folder / "done").touch()
+    return python
+
+
+def _run(python: Path, *words: str, root: Path) -> str:
+    """Run a module of an environment on a tree. A tool that fails leaves files as they are."""
+    command = [str(python), "-m", *words]
+    done = subprocess.run(command, cwd=root, capture_output=True, timeout=_SECONDS, check=False)
+    return done.stdout.decode()
+
+
+def autotyping(root: Path, _package: str) -> None:
+    python = environment("tools", _TOOLS)
+    for option in ("--safe", "--aggressive"):
+        _run(python, "autotyping", option, "--guess-common-names", ".", root=root)
+
+
+def infer_types(root: Path, _package: str) -> None:
+    _run(environment("tools", _TOOLS), "infer_types", ".", root=root)
+
+
+def monkeytype(root: Path, package: str) -> None:
+    """Run the package's own tests on the stripped files, and write the types that were seen."""
+    python = environment(f"tests-{package}", ("monkeytype", "pytest", package))
+    tests = _tests(package)
+    if tests is None:
+        return
+    shutil.copytree(tests, root / "tests", dirs_exist_ok=True)
+    options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "tests")
+    _run(python, "monkeytype", "run", "-m", "pytest", *options, root=root)
+    for module in _run(python, "monkeytype", "list-modules", root=root).split():
+        if not module.startswith("tests"):
+            _run(python, "monkeytype", "apply", module, root=root)
+
+
+def _tests(package: str) -> Path | None:
+    """Return the folder `tests` of a package's source archive, if it has one."""
+    folder = CACHE / "sources" / package
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        words = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
+        subprocess.run([sys.executable, "-m", "pip", *words, package], check=True)
+        for archive in folder.glob("*.tar.gz"):
+            with tarfile.open(archive) as files:
+                files.extractall(folder, filter="data")
+    found = sorted(folder.glob("*/tests"))
+    return found[0] if found else None
+
+
+TOOLS: dict[str, Callable[[Path, str], None]] = {
+    "autotyping": autotyping,
+    "infer-types": infer_types,
+    "monkeytype": monkeytype,
+}
+
+
+def measure(tool: str, package: str) -> Score:
+    """Remove all annotations of a package, let a tool write them, and count."""
+    texts = package_texts(package)
+    truth = true_types(texts)
+    bare = stripped(texts, truth.__contains__)
+    root = CACHE / "trees" / tool / package
+    shutil.rmtree(root, ignore_errors=True)
+    for path, text in bare.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    TOOLS[tool](root, package)
+    after = {path: (root / path).read_text(encoding="utf-8") for path in bare}
+    found = true_types(after)
+    written = [key for key in truth if key in found]
+    right = sum(same(found[key], truth[key]) for key in written)
+    return Score(len(truth), len(written), right, _added(bare, after))
+
+
+def _added(bare: dict[str, str], after: dict[str, str]) -> int:
+    """Return how many diagnostics of ty are new."""
+    with TypeChecker(bare, {}, minor=10) as checker:
+        before = checker.check({}).diagnostics
+        found = checker.check(after).diagnostics
+    lines = {path: line_map(bare[path], text) for path, text in after.items()}
+    moved = [each._replace(line=lines[each.path].get(each.line, 0)) for each in found]
+    return len(new_diagnostics(before, moved))
+
+
+def main(packages: list[str] | None = None) -> None:
+    for tool in TOOLS:
+        total = Score(0, 0, 0, 0)
+        for package in packages or EVALUATION:
+            try:
+                score = measure(tool, package)
+            except subprocess.TimeoutExpired:
+                print(f"{tool:12} {package:16} not finished in {_SECONDS} s", flush=True)
+                continue
+            total += score
+            print(f"{tool:12} {package:16} {score}", flush=True)
+        print(f"{tool:12} {'all':16} {total}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""The types operation: adds missing annotations, judged by a type checker."""

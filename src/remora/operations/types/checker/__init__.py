@@ -1,0 +1,1 @@
+"""Type checkers, and the search for annotations that they accept."""

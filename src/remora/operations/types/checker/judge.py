@@ -1,0 +1,91 @@
+"""Finds the annotations among several that add no diagnostic, with few runs of a type checker."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from remora.operations.types.checker.type_checker import Diagnostic
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import Slot
+from remora.operations.types.source.terms import canonical
+
+_WORD = re.compile(r"\w+")
+_EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")
+
+Key = tuple[str, Slot]
+Terms = dict[Key, str]
+"""The canonical type of each slot, with the path of its file."""
+
+
+def settle(
+    chosen: Terms, base: Terms, index: ProjectIndex, added_by: Callable[[Terms], list[Diagnostic]]
+) -> Terms:
+    """Return the annotations of `chosen` that add no diagnostic together, given those of `base`.
+
+    `added_by` returns the diagnostics that some annotations add. All annotations are tried at once.
+    If they add diagnostics, an annotation that alone can be the cause of one is left out, and those
+    that may be the cause are tried apart from the others.
+    """
+    accepted: Terms = {}
+    waiting = [chosen]
+    while waiting:
+        group = waiting.pop()
+        added = added_by(base | accepted | group) if group else []
+        if not added:
+            accepted |= group
+        elif len(group) > 1:
+            waiting += _parts(group, added, index)
+    return accepted
+
+
+def _parts(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> list[Terms]:
+    """Return the annotations to try again in parts. The last part is free of suspects."""
+    causes = [_suspects(group, each, index) for each in added]
+    certain = {next(iter(keys)) for keys in causes if len(keys) == 1}
+    possible = {key for keys in causes if not keys & certain for key in keys}
+    rest = {key: term for key, term in group.items() if key not in certain | possible}
+    if certain or (possible and rest):
+        return [{key: group[key] for key in group if key in possible}, rest]
+    items = list(group.items())
+    half = len(items) // 2
+    return [dict(items[:half]), dict(items[half:])]
+
+
+def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
+    """Return the annotations that a diagnostic may be due to.
+
+    These are annotations of functions around it or named by it, and of those only the ones that it
+    names, if there are any. Without any, they are those of functions named in the function around
+    it, and then those of the same file.
+    """
+    file = index.files.get(found.path)
+    known = file is not None and 0 < found.line <= len(file.source.lines)
+    line = file.source.lines[found.line - 1] if file is not None and known else ""
+    words = set(_WORD.findall(f"{line} {found.message}"))
+    around = {key for key in group if _is_near(key, found, words, index)}
+    expected = {canonical(text) for text in _EXPECTED.findall(found.message)}
+    named = {key for key in around if key[1].name in words or (expected and group[key] in expected)}
+    if named or around:
+        return named or around
+    near = {key for key in group if _is_near(key, found, _words_around(found, index), index)}
+    return near or {key for key in group if key[0] == found.path}
+
+
+def _words_around(found: Diagnostic, index: ProjectIndex) -> set[str]:
+    """Return the words of the innermost function around a diagnostic."""
+    file = index.files.get(found.path)
+    words: set[str] = set()
+    for function in file.functions if file is not None else ():
+        first, last = function.node.lineno, function.node.end_lineno or function.node.lineno
+        if file is not None and first <= found.line <= last:
+            words = set(_WORD.findall("".join(file.source.lines[first - 1 : last])))
+    return words
+
+
+def _is_near(key: Key, found: Diagnostic, words: set[str], index: ProjectIndex) -> bool:
+    path, slot = key
+    function = index.files[path].functions[slot.number]
+    first, last = function.node.lineno, function.node.end_lineno or function.node.lineno
+    if path == found.path and first <= found.line <= last:
+        return True
+    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+    return function.short in words or (function.short == "__init__" and owner in words)

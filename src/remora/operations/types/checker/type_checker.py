@@ -1,0 +1,223 @@
+"""Runs of ty on a private copy of a project's Python files."""
+
+import functools
+import shutil
+import sys
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from difflib import SequenceMatcher
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import msgspec
+
+from remora.errors import HostError
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.process import run_command
+from remora.sandbox.supervisor_client import Command
+
+SECONDS = 120.0
+_OUTPUT_LIMIT = 256 * 1024 * 1024
+_REVEALED, _UNDEFINED = "revealed-type", "undefined-reveal"
+_OLDEST, _NEWEST = 7, 14
+
+
+class Diagnostic(NamedTuple):
+    """A diagnostic of ty. Lines and columns start at 1, and columns count characters."""
+
+    path: str
+    rule: str
+    line: int
+    column: int
+    message: str
+
+
+class Report(NamedTuple):
+    """Diagnostics of a project, and the types revealed at a path, line and column."""
+
+    diagnostics: list[Diagnostic]
+    revealed: dict[tuple[str, int, int], str]
+
+
+class _Position(msgspec.Struct):
+    line: int
+    column: int
+
+
+class _Positions(msgspec.Struct):
+    begin: _Position
+
+
+class _Location(msgspec.Struct):
+    path: str
+    positions: _Positions
+
+
+class _Item(msgspec.Struct):
+    check_name: str
+    description: str
+    location: _Location
+
+
+class TypeChecker:
+    """A copy of a project's Python files in a private folder, and ty to check it.
+
+    `files` contains the text of each Python file by its path, and `settings` the content of
+    configuration files. `python` is the project's interpreter, whose packages ty reads without
+    running them. The copy is removed by `close`, or with this object.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, str],
+        settings: Mapping[str, bytes],
+        *,
+        python: Path | None = None,
+        minor: int | None = None,
+    ) -> None:
+        root = Path(tempfile.mkdtemp(prefix="remora-types-"))
+        self.close = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
+        self._folder, self._no_packages = root / "project", root / "packages"
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        (self._no_packages / f"lib/python{version}/site-packages").mkdir(parents=True)
+        (self._no_packages / "pyvenv.cfg").write_text(f"home = {sys.base_prefix}/bin\n")
+        self._folder.mkdir()
+        self._files = dict(files)
+        self._changed: set[str] = set()
+        self.python = python
+        self._minor = minor
+        self.runs = 0
+        """How often ty has run."""
+        self.left: Callable[[], float] = lambda: SECONDS
+        """Returns the seconds left, or raises HostError if there are none."""
+        for path, text in files.items():
+            self._write(path, text)
+        for path, content in settings.items():
+            target = self._folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+
+    def __enter__(self) -> "TypeChecker":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def check(self, changed: Mapping[str, str]) -> Report:
+        """Check the project with other texts of some files.
+
+        Raises HostError if ty fails or does not finish within its time limit.
+        """
+        self._change(changed)
+        return self._run()
+
+    def check_with(
+        self, run: Callable[[Path, float], list[Diagnostic]], changed: Mapping[str, str]
+    ) -> list[Diagnostic]:
+        """Check the project with another checker, which is given the folder and the seconds left."""
+        self._change(changed)
+        return run(self._folder, self.left())
+
+    def _change(self, changed: Mapping[str, str]) -> None:
+        for path in self._changed - set(changed):
+            self._write(path, self._files[path])
+        for path, text in changed.items():
+            self._write(path, text)
+        self._changed = set(changed)
+
+    def _write(self, path: str, text: str) -> None:
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+    def _run(self) -> Report:
+        self.runs += 1
+        paths = (
+            interpreter_paths(self.python, trusted=False) if self.python else [self._no_packages]
+        )
+        words = ["check", "--exit-zero", "--output-format", "gitlab", "--no-progress"]
+        words += ["--project", ".", *self._environment()]
+        command = Command(
+            argv=(_binary(), *words),
+            folder=self._folder,
+            seconds=min(SECONDS, self.left()),
+            confinement=Confinement(read=(self._folder, Path(_binary()), *paths)),
+        )
+        finished = run_command(command, output_limit=_OUTPUT_LIMIT)
+        if finished.timed_out or finished.truncated:
+            raise HostError(f"ty did not finish within {SECONDS:g} seconds")
+        if finished.returncode != 0:
+            message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
+            raise HostError(f"ty failed: {message or finished.returncode}")
+        return _report(finished.stdout)
+
+    def _environment(self) -> list[str]:
+        # without an environment, ty would read the packages that are installed beside it
+        words = ["--python", str(self.python or self._no_packages)]
+        return words if self._minor is None else [*words, "--python-version", f"3.{self._clamped}"]
+
+    @property
+    def _clamped(self) -> int:
+        return min(max(self._minor or _OLDEST, _OLDEST), _NEWEST)
+
+
+def new_diagnostics(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the diagnostics of `after` that `before` does not have.
+
+    Diagnostics are compared by path, rule and line. Lines must not have moved.
+    """
+    known = Counter((each.path, each.rule, each.line) for each in before)
+    found = []
+    for each in after:
+        key = (each.path, each.rule, each.line)
+        known[key] -= 1
+        if known[key] < 0:
+            found.append(each)
+    return found
+
+
+def line_map(before: str, after: str) -> dict[int, int]:
+    """Map the lines of a text to the lines of an earlier text that they replace."""
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    found: dict[int, int] = {}
+    for _, start, end, first, last in matcher.get_opcodes():
+        for offset in range(last - first):
+            found[first + offset + 1] = min(start + offset + 1, max(end, start + 1))
+    return found
+
+
+@functools.cache
+def _binary() -> str:
+    """Return the path of ty, which is installed beside this interpreter or on the search path."""
+    beside = Path(sys.executable).parent / "ty"
+    found = str(beside) if beside.is_file() else shutil.which("ty")
+    if found is None:
+        raise HostError("ty is not installed; install `remora[types]`")
+    return found
+
+
+def _report(output: bytes) -> Report:
+    try:
+        items = msgspec.json.decode(output or b"[]", type=list[_Item])
+    except msgspec.DecodeError:
+        raise HostError("ty's output is not valid JSON") from None
+    diagnostics, revealed = [], {}
+    for item in items:
+        begin, path = item.location.positions.begin, item.location.path
+        message = item.description.partition(": ")[2]
+        if item.check_name == _REVEALED:
+            shown = message.partition("`")[2].rpartition("`")[0]
+            revealed[path, begin.line, begin.column] = shown
+        elif item.check_name != _UNDEFINED:
+            diagnostics.append(Diagnostic(path, item.check_name, begin.line, begin.column, message))
+    return Report(diagnostics, revealed)

@@ -1,0 +1,114 @@
+"""Checks that a change set only adds annotations, and that a type checker accepts them."""
+
+import ast
+import io
+import tokenize
+from collections.abc import Mapping
+
+from remora.errors import HostError
+from remora.operations.submission import Submission
+from remora.operations.types.shared_inference import project_texts, session_for
+from remora.operations.types.source.project_index import is_type_checking
+from remora.operations.types.source.slots import RETURN, functions_of, parameters_of
+from remora.tools.tree import ToolTree
+
+
+def annotations_only(submission: Submission) -> str:
+    """Check that the files differ only in added annotations and imports, and in their layout."""
+    for path, (before, after) in submission.files.items():
+        if path != submission.path or before is None or after is None:
+            return f"{path}: not the file of {submission.node_name}"
+        try:
+            problem = _difference(before, after)
+        except (SyntaxError, ValueError) as error:
+            problem = f"does not parse: {error}"
+        if problem:
+            return f"{path}: {problem}"
+    return ""
+
+
+def annotations_added(submission: Submission) -> str:
+    """Check that annotations were added."""
+    before, after = submission.files.get(submission.path, (None, None))
+    if before is None or after is None:
+        return f"{submission.path} was not changed"
+    added = len(_annotations(ast.parse(after))) - len(_annotations(ast.parse(before)))
+    return "" if added > 0 else "no annotation was added"
+
+
+def no_new_diagnostics(submission: Submission) -> str:
+    """Check that the type checker reports nothing in the project that it did not report before."""
+    if submission.in_tree is None:
+        return "the type checker needs the project's files"
+    try:
+        return submission.in_tree(lambda place: _new_diagnostic(place, submission.files))
+    except HostError as error:
+        return error.message
+
+
+def _new_diagnostic(place: ToolTree, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> str:
+    texts = project_texts(place)
+    changed = {path: texts[path] for path in files if path in texts}
+    for path, (before, _) in files.items():
+        texts.pop(path, None)
+        if before is not None:
+            texts[path] = before.decode("utf-8")
+    found = session_for(place, texts).new_diagnostics(changed, place.left)
+    if not found:
+        return ""
+    first = found[0]
+    return f"{first.path}:{first.line}: new diagnostic {first.rule}: {first.message}"
+
+
+def _difference(before: bytes, after: bytes) -> str:
+    trees = ast.parse(before), ast.parse(after)
+    kept, found = map(_annotations, trees)
+    if any(found.get(key) != text for key, text in kept.items()):
+        return "an annotation that was there has changed"
+    names = [set(_imported(tree)) for tree in trees]
+    if not names[0] <= names[1]:
+        return "an import has changed"
+    if _bare(trees[0]) != _bare(trees[1]):
+        return "more than annotations and imports changed"
+    return "" if _comments(before) == _comments(after) else "a comment changed"
+
+
+def _annotations(tree: ast.Module) -> dict[tuple[int, str], str]:
+    found = {}
+    for number, (_, node, owner) in enumerate(functions_of(tree)):
+        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
+        for name, annotation in [*every, (RETURN, node.returns)]:
+            if annotation is not None:
+                found[number, name] = ast.dump(annotation)
+    return found
+
+
+def _imported(tree: ast.Module) -> list[tuple[str, str, str | None]]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = f"{'.' * node.level}{node.module}" if isinstance(node, ast.ImportFrom) else ""
+            found += [(module, alias.name, alias.asname) for alias in node.names]
+    return found
+
+
+def _bare(tree: ast.Module) -> str:
+    """Return the tree without annotations of functions and imports. The tree is changed."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+    tree.body = [each for each in tree.body if not _is_import(each)]
+    return ast.dump(tree)
+
+
+def _is_import(node: ast.stmt) -> bool:
+    if isinstance(node, ast.If) and is_type_checking(node.test) and not node.orelse:
+        return all(isinstance(each, ast.Import | ast.ImportFrom | ast.Pass) for each in node.body)
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _comments(content: bytes) -> list[str]:
+    tokens = tokenize.tokenize(io.BytesIO(content).readline)
+    return [token.string for token in tokens if token.type == tokenize.COMMENT]

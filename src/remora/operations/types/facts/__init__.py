@@ -1,0 +1,1 @@
+"""Facts about missing annotations, from source code and the type checker."""

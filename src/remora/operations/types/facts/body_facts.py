@@ -1,0 +1,201 @@
+"""What a function's own code says about its parameters and its result."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from remora.operations.types.source.project_index import Function, Parameter, ProjectIndex
+from remora.operations.types.source.slots import FunctionNode
+from remora.operations.types.source.terms import UNKNOWN, canonical, union
+
+_BUILTINS = (str, dict, list, set, bytes)
+_MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
+_SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MIN_NAME = 3
+_STUBS = ("NotImplementedError", "NotImplemented")
+
+
+class FunctionBody:
+    """Facts of one function, from its syntax tree."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._node = function.node
+
+    @cached_property
+    def _own(self) -> list[ast.AST]:
+        return list(_own_nodes(self._node))
+
+    @property
+    def falls_through(self) -> bool:
+        """True if the end of the function can be reached."""
+        return not _ends(self._node.body)
+
+    @cached_property
+    def is_generator(self) -> bool:
+        return any(isinstance(each, ast.Yield | ast.YieldFrom) for each in self._own)
+
+    @cached_property
+    def is_stub(self) -> bool:
+        """True if the body does nothing, or only raises NotImplementedError."""
+        body = [each for each in self._node.body if not _is_docstring(each)]
+        return all(isinstance(each, ast.Pass) or _is_stub(each) for each in body)
+
+    def result_facts(self) -> Iterator[tuple[str, str]]:
+        """Yield sources and types for the result."""
+        returns = [each for each in self._own if isinstance(each, ast.Return)]
+        if self.is_generator:
+            return
+        if not any(each.value is not None for each in returns):
+            if self.is_stub:
+                yield "stub", "None"
+            elif self.falls_through or returns:
+                yield "nothing", "None"
+            else:
+                yield "never", "NoReturn"
+        if returns and all(_is_self(each.value) for each in returns):
+            yield "self", "Self"
+            if self._function.owner is not None:
+                yield "self", self._function.owner.name.rpartition(".")[2]
+
+    def parameter_facts(
+        self, parameter: Parameter, index: ProjectIndex
+    ) -> Iterator[tuple[str, str]]:
+        """Yield sources and types for a parameter."""
+        name = parameter.name
+        uses = [each for each in self._own if _is_name(each, name)]
+        if parameter.kind == "parameter":
+            yield from self._checked(name)
+            yield from self._members(name, index)
+            yield from self._stored(name, index)
+            yield from _class_named(self._function.path, name, index)
+        if not uses:
+            yield "unused", UNKNOWN
+
+    def _checked(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield the types that the code tests a parameter for, and literals it compares with."""
+        for each in self._own:
+            match each:
+                case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=tested), kind]):
+                    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+                    term = union(filter(None, (canonical(ast.unparse(one)) for one in kinds)))
+                    if tested == name and term:
+                        yield "isinstance", term
+                case ast.Compare(left=ast.Name(id=left), comparators=[ast.Constant(value=value)]):
+                    if left == name and value is not None and not isinstance(value, bool):
+                        yield "compared", type(value).__name__
+                    elif left == name and value is None:
+                        yield "is_none", "None"
+
+    def _members(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
+        used = {
+            each.attr
+            for each in self._own
+            if isinstance(each, ast.Attribute) and _is_name(each.value, name)
+        }
+        if not used:
+            return
+        for builtin, members in _MEMBERS.items():
+            if used <= members:
+                yield "members", builtin
+                return
+        holders = index.members.get(min(used), ())
+        fitting = {each.name for each, members in holders if used <= members}
+        if len(fitting) == 1:
+            yield "members", fitting.pop().rpartition(".")[2]
+
+    def _stored(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
+        """Yield the annotation of an attribute to which a parameter is assigned."""
+        owner = self._function.owner
+        for each in self._own if owner is not None else ():
+            match each:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id="self"), attr=attribute)],
+                    value=ast.Name(id=value),
+                ) if value == name and owner is not None:
+                    for holder in (owner, *index.ancestors(owner)):
+                        if attribute in holder.attributes:
+                            yield "attribute", holder.attributes[attribute]
+                            break
+
+
+def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
+    """Yield the class of the project, or imported by the file, that has a parameter's name."""
+    words = name.strip("_").lower()
+    if len(words) < _MIN_NAME:
+        return
+    imported = [each for each in index.files[path].imports if each[:1].isupper()]
+    for candidate in (*imported, *index.classes):
+        if _SNAKE.sub("_", candidate).strip("_").lower() == words:
+            yield "class_name", candidate
+            return
+
+
+def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        current = waiting.pop()
+        yield current
+        if not isinstance(
+            current, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+        ):
+            waiting += ast.iter_child_nodes(current)
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_self(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_stub(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Raise) and any(word in ast.unparse(node) for word in _STUBS)
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Return True if the statement after the body cannot be reached from it."""
+    return any(_is_end(each) for each in body)
+
+
+def _is_end(node: ast.stmt) -> bool:
+    match node:
+        case ast.If(body=body, orelse=orelse):
+            return _ends(body) and _ends(orelse)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            return _ends(body)
+        case ast.While(test=ast.Constant(value=value)):
+            return bool(value) and not any(isinstance(e, ast.Break) for e in _in_loop(node.body))
+        case ast.Try():
+            handled = all(_ends(each.body) for each in node.handlers)
+            return _ends(node.finalbody) or (handled and _ends([*node.body, *node.orelse]))
+        case ast.Match():
+            return _is_total(node) and all(_ends(each.body) for each in node.cases)
+    return isinstance(node, ast.Return | ast.Raise) or _exits(node)
+
+
+def _is_total(node: ast.Match) -> bool:
+    last = node.cases[-1]
+    is_any = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+    return is_any and last.guard is None
+
+
+def _exits(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    return ast.unparse(node.value.func) in ("sys.exit", "os._exit", "assert_never")
+
+
+def _in_loop(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.For | ast.While | ast.AsyncFor | FunctionNode | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)

@@ -1,0 +1,240 @@
+"""Inference of missing annotations for a project, judged by a type checker."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from remora.operations.types.checker.judge import Terms, settle
+from remora.operations.types.checker.type_checker import (
+    Diagnostic,
+    TypeChecker,
+    line_map,
+    new_diagnostics,
+)
+from remora.operations.types.facts.evidence import Collector, Evidence, Observed, SlotKey, key_of
+from remora.operations.types.facts.probes import Instrumented, find_probes
+from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
+from remora.operations.types.ranking.siblings import Siblings
+from remora.operations.types.ranking.type_candidates import candidates_for
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import Slot
+from remora.operations.types.writing.annotated_file import AnnotatedFile
+from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """`minor` is the minor version of the oldest Python 3 that the project supports.
+
+    `threshold` replaces the threshold of the weights. `rounds` is how often facts are derived again.
+    """
+
+    minor: int
+    threshold: float | None = None
+    rounds: int = 4
+    observed: Observed | None = None
+
+
+class _Facts(NamedTuple):
+    project: ProjectIndex
+    evidence: dict[SlotKey, list[Evidence]]
+    siblings: Siblings
+
+
+class Inference:
+    """Finds annotations for missing annotations of a project.
+
+    `texts` contains the text of every Python file of the project.
+    """
+
+    def __init__(
+        self, texts: Mapping[str, str], checker: TypeChecker, model: Weights, settings: Settings
+    ) -> None:
+        self._checker = checker
+        self._model = model
+        self._settings = settings
+        self._original = ProjectIndex(texts)
+        self._names = ProjectNames(self._original, settings.minor)
+        self._file_names: dict[str, FileNames] = {}
+        self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
+        self._known: tuple[int, _Facts] | None = None
+        self._refused: set[tuple[str, Slot, str]] = set()
+        self._density = Siblings(self._original).density
+        self.annotations: Terms = {}
+        """All annotations found so far."""
+        self.probability: dict[tuple[str, Slot], float] = {}
+        """How likely the last candidate of each slot is right, from 0 to 1."""
+
+    def slots(self, paths: Iterable[str]) -> list[tuple[str, Slot]]:
+        """Return the missing annotations of some files."""
+        return [
+            (path, slot)
+            for path in sorted(set(paths))
+            if path in self._original.files
+            for slot in self._original.files[path].source.slots
+        ]
+
+    def run(self, slots: Iterable[tuple[str, Slot]]) -> None:
+        """Find annotations for some slots, and add them to `annotations`."""
+        wanted = list(slots)
+        for _ in range(self._settings.rounds):
+            likely = self.likely([each for each in wanted if each not in self.annotations])
+            found = self._judged(likely, self.annotations)
+            if not found:
+                break
+            self.annotations |= found
+
+    def likely(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
+        """Return the slots whose best candidate is likely enough, with this candidate."""
+        limit = self._settings.threshold or self._model.threshold(self._density)
+        best = {key: ranked[0] for key in slots if (ranked := self.ranked(*key))}
+        self.probability |= {key: each.probability for key, each in best.items()}
+        return {key: each.term for key, each in best.items() if each.probability >= limit}
+
+    def forget(self) -> None:
+        """Forget what the type checker said, because it knows more now."""
+        self._known = None
+        self.__dict__.pop("_diagnostics", None)
+
+    def settle(self, terms: Terms) -> Terms:
+        """Return those of some annotations that add no diagnostic without any others."""
+        return self._judged(terms, {})
+
+    def settle_with(self, run: Callable[[Path, float], list[Diagnostic]]) -> None:
+        """Remove annotations that add diagnostics of another checker."""
+        before = self._checker.check_with(run, {})
+
+        def added_by(annotations: Terms) -> list[Diagnostic]:
+            files = self.annotated(annotations)
+            texts = {path: each.text for path, each in files.items()}
+            return new_diagnostics(before, _moved(files, self._checker.check_with(run, texts)))
+
+        kept = settle(self.annotations, {}, self._original, added_by)
+        self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
+        self.annotations = kept
+
+    def ranked(self, path: str, slot: Slot) -> list[Ranked]:
+        """Return the candidates of a slot that were not refused, the most likely first."""
+        facts = self._facts()
+        function = facts.project.files[path].functions[slot.number]
+        known = facts.evidence.get(key_of(function, slot.name), [])
+        candidates = candidates_for(function, slot.name, known, facts.siblings)
+        return [
+            each
+            for each in rank(candidates, self._model)
+            if (path, slot, each.term) not in self._refused
+        ]
+
+    def _facts(self) -> "_Facts":
+        """Return the facts that follow from the annotations found so far."""
+        if self._known is None or self._known[0] != len(self.annotations):
+            index = ProjectIndex(self.texts(self.annotations))
+            evidence = collect(index, self._checker, self._settings.observed)
+            self._known = len(self.annotations), _Facts(index, evidence, Siblings(index))
+        return self._known[1]
+
+    def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
+        """Return the texts of all files, with annotations."""
+        changed = {path: each.text for path, each in self.annotated(annotations).items()}
+        every = {path: file.source.text for path, file in self._original.files.items()}
+        return every | changed
+
+    def annotated(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, AnnotatedFile]:
+        """Return the files that have annotations."""
+        by_path: dict[str, dict[Slot, str]] = defaultdict(dict)
+        for (path, slot), term in annotations.items():
+            by_path[path][slot] = term
+        return {path: self._annotated_file(path, terms) for path, terms in by_path.items()}
+
+    def _annotated_file(self, path: str, terms: dict[Slot, str]) -> AnnotatedFile:
+        last = self._last_written.get(path)
+        if last is not None and last[0] == terms:
+            return last[1]
+        if path not in self._file_names:
+            self._file_names[path] = FileNames(self._original.files[path], self._names)
+        made = AnnotatedFile(self._original.files[path], self._file_names[path], terms)
+        self._last_written[path] = dict(terms), made
+        return made
+
+    def _judged(self, chosen: Terms, base: Terms) -> Terms:
+        """Return the annotations that add no diagnostic anywhere in the project with `base`."""
+        written = {
+            (path, slot) for path, each in self.annotated(chosen).items() for slot in each.written
+        }
+        tried = {key: term for key, term in chosen.items() if key in written}
+        accepted = settle(tried, base, self._original, self._added_by)
+        self._refused |= {(*key, term) for key, term in chosen.items() if key not in accepted}
+        return accepted
+
+    def _added_by(self, annotations: Terms) -> list[Diagnostic]:
+        files = self.annotated(annotations)
+        after = self._checker.check({path: each.text for path, each in files.items()}).diagnostics
+        return new_diagnostics(self._diagnostics, _moved(files, after))
+
+    def added_by_texts(self, texts: Mapping[str, str]) -> list[Diagnostic]:
+        """Return the diagnostics that other texts of some files add."""
+        after = self._checker.check(texts).diagnostics
+        lines = {
+            path: line_map(self._original.files[path].source.text, text)
+            for path, text in texts.items()
+            if path in self._original.files
+        }
+        moved = [
+            each._replace(line=lines[each.path].get(each.line, 0)) if each.path in lines else each
+            for each in after
+        ]
+        return new_diagnostics(self._diagnostics, moved)
+
+    @cached_property
+    def _diagnostics(self) -> list[Diagnostic]:
+        return self._checker.check({}).diagnostics
+
+
+def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics of annotated files with the lines of the original files."""
+    return [
+        each._replace(line=files[each.path].original_line(each.line))
+        if each.path in files
+        else each
+        for each in found
+    ]
+
+
+def collect(
+    index: ProjectIndex, checker: TypeChecker, observed: Observed | None = None
+) -> dict[SlotKey, list[Evidence]]:
+    """Return the evidence for all missing annotations of a project."""
+    callees = _callees(index)
+    bases = {
+        base
+        for file in index.files.values()
+        for each in file.classes.values()
+        for base in each.bases
+        if base not in index.classes
+    }
+    asked = {}
+    for path, file in index.files.items():
+        probes = find_probes(file, callees, bases)
+        asked[path] = probes, Instrumented(file, probes)
+    revealed = checker.check({path: copy.text for path, (_, copy) in asked.items()}).revealed
+    collector = Collector(index)
+    for probes, copy in asked.values():
+        collector.add_probes(probes, copy, revealed)
+    return collector.finish(observed)
+
+
+def _callees(index: ProjectIndex) -> set[str]:
+    """Return the names by which functions with missing annotations are called."""
+    names = set()
+    for function in index.every_function():
+        if all(each.term for each in function.parameters):
+            continue
+        names.add(function.short)
+        if function.owner is not None and function.short in ("__init__", "__new__"):
+            owner = function.owner.name.rpartition(".")[2]
+            names |= {owner, "cls"}
+            names |= {each.name.rpartition(".")[2] for each in index.subclasses.get(owner, ())}
+    return names

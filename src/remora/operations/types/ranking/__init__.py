@@ -1,0 +1,1 @@
+"""Candidate types and their ranking."""

@@ -1,0 +1,52 @@
+"""A linear model that estimates how likely a candidate type is right."""
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from remora.operations.types.ranking.type_candidates import Candidate
+
+WEIGHTS = Path(__file__).with_name("weights.json")
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """Weights by feature, and the least probability at which a candidate is tried.
+
+    `thresholds` has a value for projects whose annotations are mostly written, and for others.
+    """
+
+    packages: list[str]
+    bias: float
+    thresholds: Mapping[str, float]
+    weights: Mapping[str, float]
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        total = self.bias + sum(
+            self.weights.get(name, 0.0) * value for name, value in features.items()
+        )
+        return 1.0 / (1.0 + math.exp(-max(min(total, 30.0), -30.0)))
+
+    def threshold(self, density: float) -> float:
+        return self.thresholds["dense" if density > 0.5 else "sparse"]
+
+
+class Ranked(NamedTuple):
+    """A candidate with the probability that it is right."""
+
+    term: str
+    probability: float
+
+
+@functools.cache
+def weights() -> Weights:
+    return msgspec.json.decode(WEIGHTS.read_bytes(), type=Weights)
+
+
+def rank(candidates: Iterable[Candidate], model: Weights) -> list[Ranked]:
+    """Return the candidates, the most likely first."""
+    ranked = [Ranked(each.term, model.probability(each.features)) for each in candidates]
+    return sorted(ranked, key=lambda each: (-each.probability, each.term))

@@ -1,0 +1,164 @@
+"""Candidate types for a missing annotation, with the features by which they are ranked."""
+
+import ast
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.ranking.siblings import Siblings, bucket
+from remora.operations.types.source.project_index import Function, Parameter
+from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.terms import (
+    UNKNOWN,
+    arguments_of,
+    head_of,
+    is_known,
+    members_of,
+    same,
+    union,
+)
+
+_PLAIN = ("None", "bool", "int", "str", "float", "bytes", "Any", "object", "Self", "NoReturn")
+_CONTAINERS = ("list", "dict", "tuple", "set", "frozenset", "deque", "defaultdict")
+_ABSTRACT = ("Iterable", "Iterator", "Sequence", "Mapping", "Generator", "MutableMapping")
+_GENERIC = frozenset(
+    (*_CONTAINERS, *_ABSTRACT, "type", "Callable", "Awaitable", "Match", "Pattern")
+)
+_SILENT_WORD = re.compile(r"\b(?:Any|object)\b")
+_MAY_BE_SILENT = frozenset(
+    {"inherited", "override", "overridden", "same_class", "same_file", "same_project", "attribute"}
+)
+_MAX_MEMBERS = 4
+_AGREEMENTS = ("same", "optional", "head", "part", "other", "unknown")
+
+
+class Candidate(NamedTuple):
+    """A canonical type with its features, by name."""
+
+    term: str
+    features: Mapping[str, float]
+
+
+def candidates_for(
+    function: Function, name: str, evidence: Sequence[Evidence], siblings: Siblings
+) -> list[Candidate]:
+    """Return all candidates for a slot that some evidence suggests."""
+    parameter = function.parameter(name) if name != RETURN else None
+    every = [
+        *evidence,
+        *siblings.evidence(function, name),
+        *siblings.priors(function, name),
+    ]
+    terms = dict.fromkeys(_terms(every, parameter))
+    for term in siblings.terms(function, name):
+        terms.setdefault(_fitting(term, parameter))
+    return [
+        Candidate(term, _features(term, parameter, every, siblings))
+        for term in terms
+        if _is_allowed(term, every)
+    ]
+
+
+def _terms(evidence: Iterable[Evidence], parameter: Parameter | None) -> Iterable[str]:
+    seen: dict[str, None] = {}
+    for each in evidence:
+        if is_known(each.term) and each.source != "is_none":
+            seen[_fitting(each.term, parameter)] = None
+            if each.source == "isinstance":
+                seen.update(dict.fromkeys(members_of(each.term)))
+    return seen
+
+
+def _fitting(term: str, parameter: Parameter | None) -> str:
+    """Add `None` to a type if the parameter's default is None."""
+    return union([term, "None"]) if parameter and _is_none(parameter.default) else term
+
+
+def _is_none(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and default.value is None
+
+
+def _is_allowed(term: str, evidence: Iterable[Evidence]) -> bool:
+    """Return True if a type says something, and can be written without missing arguments."""
+    members = members_of(term)
+    if len(members) > _MAX_MEMBERS or members == ("...",):
+        return False
+    if any(head_of(each) in _GENERIC and not arguments_of(each) for each in members):
+        return False
+    if _SILENT_WORD.search(term):
+        return any(
+            each.source in _MAY_BE_SILENT and same(_bare(each.term), _bare(term))
+            for each in evidence
+        )
+    return True
+
+
+@functools.lru_cache(maxsize=65536)
+def _bare(term: str) -> str:
+    return union(each for each in members_of(term) if each != "None") or "None"
+
+
+def _features(
+    term: str,
+    parameter: Parameter | None,
+    evidence: Sequence[Evidence],
+    siblings: Siblings,
+) -> dict[str, float]:
+    """Return the features of a candidate: which sources agree with it, and what kind it is."""
+    slot = _slot_kind(parameter)
+    features = {f"{slot}": 1.0, f"{slot}:{_kind(term)}": 1.0}
+    if parameter is not None and parameter.default is not None:
+        features[f"default:{_is_none(parameter.default)}:{'None' in members_of(term)}"] = 1.0
+    agreeing = set()
+    for each in evidence:
+        if each.source == "prior" and not same(_bare(each.term), _bare(term)):
+            continue
+        agreement = _agreement(term, each.term)
+        name = f"{slot}:{each.source}={agreement}"
+        features[name] = 1.0
+        features[f"{name}:{bucket(each.share)}"] = 1.0
+        if each.source in ("call", "name", "forward", "same_project", "same_file"):
+            features[f"{name}:n{min(each.places, 4)}"] = 1.0
+        if agreement in ("same", "optional"):
+            agreeing.add(each.source)
+            features[f"{slot}:{each.source}+{_kind(term)}"] = 1.0
+    features |= {f"{one}&{two}": 1.0 for one in agreeing for two in agreeing if one < two}
+    features[f"{slot}:agree{min(len(agreeing), 5)}"] = 1.0
+    known = {each.source for each in evidence} & {"same_project", "same_file", "same_class"}
+    dense = siblings.density > 0.5
+    features[f"{slot}:dense{dense}:{bool(known)}:{bool(known & agreeing)}"] = 1.0
+    return features
+
+
+def _slot_kind(parameter: Parameter | None) -> str:
+    return RETURN if parameter is None else parameter.kind
+
+
+def _agreement(term: str, other: str) -> str:
+    if not is_known(other):
+        heads = {head_of(each) for each in members_of(other)} - {UNKNOWN, "None"}
+        return "head" if heads & {head_of(each) for each in members_of(term)} else "unknown"
+    if same(term, other):
+        return "same"
+    if same(_bare(term), _bare(other)):
+        return "optional"
+    if set(map(head_of, members_of(_bare(term)))) == set(map(head_of, members_of(_bare(other)))):
+        return "head"
+    common = set(members_of(_bare(term))) & set(members_of(_bare(other)))
+    return "part" if common else "other"
+
+
+def _kind(term: str) -> str:
+    members = members_of(_bare(term))
+    if len(members) > 1:
+        return "union"
+    head = head_of(members[0])
+    if head in _PLAIN:
+        return head
+    if head in _CONTAINERS:
+        return "container"
+    if head in _ABSTRACT:
+        return "abstract"
+    return head if head in ("Callable", "type", "Literal") else "class"

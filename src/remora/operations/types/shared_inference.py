@@ -1,0 +1,129 @@
+"""Inference of a project's annotations, shared by all jobs of a process on the same files."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from hashlib import sha256
+
+from remora.errors import HostError
+from remora.operations.types.checker.judge import Terms
+from remora.operations.types.checker.project_checker import SETTINGS_FILES, find_checker
+from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
+from remora.operations.types.inference import Inference, Settings
+from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.source.slots import Slot
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.tree import ToolTree
+
+_KEPT = 2
+_OLDEST = 9
+_MAX_TOGETHER = 4000
+_sessions: "OrderedDict[str, Session]" = OrderedDict()
+_lock = threading.Lock()
+
+
+class Session:
+    """A state of a project's files, with the annotations found for them.
+
+    Threads wait for each other. `left` returns the seconds left, or raises HostError if there are
+    none.
+    """
+
+    def __init__(self, texts: Mapping[str, str], place: ToolTree) -> None:
+        self.texts = texts
+        minor = oldest_minor(place) or _OLDEST
+        self._settings = _settings(place)
+        self._python: ProjectPython | None = None
+        self._checker = TypeChecker(texts, self._settings, minor=minor)
+        self._inference = Inference(texts, self._checker, weights(), Settings(minor=minor))
+        self._lock = threading.Lock()
+        self._done: set[str] = set()
+        self._selected: set[str] = set()
+
+    def use(self, python: ProjectPython) -> None:
+        """Read the packages of an interpreter. Planning works without them."""
+        with self._lock:
+            if self._checker.python is None:
+                self._python, self._checker.python = python, python.python
+                self._inference.forget()
+
+    def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
+        """Return the slots of some files that have a likely candidate.
+
+        The first call of `annotations` for one of these files finds those of all of them.
+        """
+        with self._lock:
+            self._selected |= set(paths)
+            return list(self._inference.likely(self._inference.slots(paths)))
+
+    def annotations(self, path: str, left: Callable[[], float]) -> Terms:
+        """Return the annotations of a file that add no diagnostic without those of other files."""
+        with self._lock:
+            self._checker.left = left
+            if path not in self._done:
+                together = self._inference.slots({path, *self._selected})
+                if len(together) > _MAX_TOGETHER:
+                    together = self._inference.slots([path])
+                self._inference.run(together)
+                self._ask_project_checker()
+                self._done |= {each for each, _ in together}
+            every = self._inference.annotations
+            return self._inference.settle({key: every[key] for key in every if key[0] == path})
+
+    def _ask_project_checker(self) -> None:
+        """Remove annotations that the project's own type checker refuses, if it can be run."""
+        folders = {path.partition("/")[0] for path in self.texts}
+        checker = find_checker(self._settings, self._python, sorted(folders))
+        if checker is not None and self._inference.annotations:
+            with suppress(HostError):  # it cannot check the project before, either
+                self._inference.settle_with(checker.check)
+
+    def text(self, path: str, terms: Terms) -> str:
+        """Return the text of a file with annotations."""
+        return self._inference.texts(terms)[path]
+
+    def new_diagnostics(
+        self, texts: Mapping[str, str], left: Callable[[], float]
+    ) -> list[Diagnostic]:
+        """Return the diagnostics that other texts of some files add."""
+        with self._lock:
+            self._checker.left = left
+            return self._inference.added_by_texts(texts)
+
+
+def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
+    """Return the session for the current files of a tree. The last ones are kept."""
+    digest = sha256()
+    for path, text in sorted(texts.items()):
+        digest.update(f"{path}\0{len(text)}\0{text}".encode("utf-8", "surrogatepass"))
+    key = digest.hexdigest()
+    with _lock:
+        if key not in _sessions:
+            _sessions[key] = Session(texts, place)
+        _sessions.move_to_end(key)
+        if place.python is not None:
+            _sessions[key].use(place.python)
+        if len(_sessions) > _KEPT:
+            _sessions.popitem(last=False)
+        return _sessions[key]
+
+
+def project_texts(place: ToolTree) -> dict[str, str]:
+    """Return the text of each Python file of a tree that is valid UTF-8."""
+    found = {}
+    for path in (*place.files.glob("**/*.py"), *place.files.glob("**/*.pyi")):
+        try:
+            found[path] = place.read(path).decode("utf-8")
+        except (HostError, UnicodeDecodeError):
+            continue
+    return found
+
+
+def _settings(place: ToolTree) -> dict[str, bytes]:
+    found = {}
+    for name in (*SETTINGS_FILES, "ty.toml"):
+        if place.files.exists(name):
+            found[name] = place.read(name)
+    return found

@@ -1,0 +1,1 @@
+"""Functions, classes, annotations and types in the source of a project."""

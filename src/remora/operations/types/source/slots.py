@@ -1,0 +1,243 @@
+"""Places in a file where an annotation is missing, and the edits that write one."""
+
+import ast
+import io
+import tokenize
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import msgspec
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Kind = Literal["parameter", "args", "kwargs", "return"]
+RETURN = "return"
+
+
+class Slot(msgspec.Struct, frozen=True, kw_only=True):
+    """A missing annotation: of a parameter, or of a function's result.
+
+    `function` is the qualified name of the function, and `number` its position among the functions
+    of the file. `name` is the parameter's name, or `return`.
+    """
+
+    function: str
+    number: int
+    name: str
+    kind: Kind
+
+
+class Edit(NamedTuple):
+    """Replaces the text between two character offsets of a file."""
+
+    start: int
+    end: int
+    text: str
+
+
+class SourceText:
+    """The text of a file with its syntax tree, and offsets for the tree's positions.
+
+    Raises SyntaxError or ValueError if the text does not parse.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tree = ast.parse(text)
+        self.lines = text.splitlines(keepends=True) if "\f" not in text else _lines(text)
+        self._starts = [0]
+        for line in self.lines:
+            self._starts.append(self._starts[-1] + len(line))
+
+    def offset(self, line: int, column: int) -> int:
+        """Return the character offset of a position in the tree, whose column counts bytes."""
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if not text.isascii():
+            column = len(text.encode()[:column].decode())
+        return self._starts[line - 1] + column
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Return the line and the column, both from 1, of a character offset."""
+        line = bisect_left(self._starts, offset + 1)
+        return line, offset - self._starts[line - 1] + 1
+
+    def start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+        return self.offset(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self.offset(node.end_lineno, node.end_col_offset)
+
+    def start_of_line(self, line: int) -> int:
+        return self._starts[line - 1]
+
+    @cached_property
+    def functions(self) -> list[tuple[str, FunctionNode, ast.ClassDef | None]]:
+        """The result of `functions_of`."""
+        return list(functions_of(self.tree))
+
+    @cached_property
+    def slots(self) -> "list[Slot]":
+        """The result of `find_slots`."""
+        return find_slots(self)
+
+    @cached_property
+    def tokens(self) -> list[tokenize.TokenInfo]:
+        return list(tokenize.generate_tokens(iter([*self.lines, ""]).__next__))
+
+    @cached_property
+    def ends_of_parameters(self) -> dict[int, int]:
+        """Map the line of each `def` to the offset after the parenthesis that ends its parameters."""
+        return _ends_of_parameters(self)
+
+    @cached_property
+    def starts_of_defaults(self) -> dict[int, int]:
+        """Map the end of each name before an equals sign to the start of what follows the sign."""
+        return _starts_of_defaults(self)
+
+
+def _lines(text: str) -> list[str]:
+    return io.StringIO(text, newline="").readlines()
+
+
+def functions_of(tree: ast.Module) -> Iterator[tuple[str, FunctionNode, ast.ClassDef | None]]:
+    """Yield each function with its qualified name and the class whose body contains it."""
+    yield from _functions(tree.body, "", None)
+
+
+def _functions(
+    body: Iterable[ast.AST], prefix: str, owner: ast.ClassDef | None
+) -> Iterator[tuple[str, FunctionNode, ast.ClassDef | None]]:
+    for node in body:
+        if isinstance(node, FunctionNode):
+            yield prefix + node.name, node, owner
+            yield from _functions(node.body, f"{prefix}{node.name}.", None)
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, f"{prefix}{node.name}.", node)
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from _functions(ast.iter_child_nodes(node), prefix, owner)
+
+
+def is_static(node: FunctionNode) -> bool:
+    return "staticmethod" in _decorators(node)
+
+
+def is_overload(node: FunctionNode) -> bool:
+    return "overload" in _decorators(node)
+
+
+def _decorators(node: FunctionNode) -> list[str]:
+    """Return the last name of each decorator that is a name."""
+    return [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
+
+
+def parameters_of(
+    node: FunctionNode, owner: ast.ClassDef | None
+) -> list[tuple[ast.arg, Kind, ast.expr | None]]:
+    """Return the parameters with their kind and default, without the receiver of a method."""
+    given = node.args
+    positional = [*given.posonlyargs, *given.args]
+    defaults = [None] * (len(positional) - len(given.defaults)) + list(given.defaults)
+    found: list[tuple[ast.arg, Kind, ast.expr | None]] = [
+        (arg, "parameter", default) for arg, default in zip(positional, defaults, strict=True)
+    ]
+    if owner is not None and not is_static(node):
+        found = found[1:]
+    found += [(given.vararg, "args", None)] if given.vararg else []
+    found += [
+        (arg, "parameter", default)
+        for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    ]
+    return found + ([(given.kwarg, "kwargs", None)] if given.kwarg else [])
+
+
+def find_slots(source: SourceText) -> list[Slot]:
+    """Return the missing annotations of a file, in source order.
+
+    Overloads and functions with type comments have none.
+    """
+    found = []
+    for number, (name, node, owner) in enumerate(source.functions):
+        if is_overload(node) or _has_type_comment(source, node):
+            continue
+        missing = [
+            (arg.arg, kind) for arg, kind, _ in parameters_of(node, owner) if arg.annotation is None
+        ]
+        results: list[tuple[str, Kind]] = [(RETURN, "return")] if node.returns is None else []
+        found += [
+            Slot(function=name, number=number, name=slot, kind=kind)
+            for slot, kind in [*missing, *results]
+        ]
+    return found
+
+
+def _has_type_comment(source: SourceText, node: FunctionNode) -> bool:
+    header = source.lines[node.lineno - 1 : node.body[0].lineno]
+    return any("# type:" in line and "# type: ignore" not in line for line in header)
+
+
+class AnnotationEdits:
+    """Makes the edits that write annotations into a file."""
+
+    def __init__(self, source: SourceText) -> None:
+        self._source = source
+
+    def edits(self, annotations: Mapping[Slot, str]) -> list[Edit]:
+        """Return the edits for annotations as source text. Slots that cannot be written are left."""
+        return [edit for slot, text in annotations.items() if (edit := self._edit(slot, text))]
+
+    def _edit(self, slot: Slot, text: str) -> Edit | None:
+        _, node, owner = self._source.functions[slot.number]
+        if slot.name == RETURN and slot.kind == "return":
+            end = self._source.ends_of_parameters.get(node.lineno)
+            return None if end is None else Edit(end, end, f" -> {text}")
+        for arg, _, default in parameters_of(node, owner):
+            if arg.arg == slot.name:
+                return self._parameter(arg, text, has_default=default is not None)
+        return None
+
+    def _parameter(self, arg: ast.arg, text: str, *, has_default: bool) -> Edit | None:
+        end = self._source.end(arg)
+        if not has_default:
+            return Edit(end, end, f": {text}")
+        after = self._source.starts_of_defaults.get(end)
+        if after is None:
+            return None
+        return Edit(end, after, f": {text} = ")
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with edits that do not overlap. Edits at one offset keep their order."""
+    parts, last = [], 0
+    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
+        parts += [text[last : edit.start], edit.text]
+        last = edit.end
+    return "".join([*parts, text[last:]])
+
+
+def _starts_of_defaults(source: SourceText) -> dict[int, int]:
+    skipped = (tokenize.NL, tokenize.COMMENT)
+    tokens = [each for each in source.tokens if each.type not in skipped]
+    found = {}
+    for name, sign, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if sign.string == "=" and name.type == tokenize.NAME and sign.end[0] == value.start[0]:
+            end = source.start_of_line(name.end[0]) + name.end[1]
+            found[end] = source.start_of_line(value.start[0]) + value.start[1]
+    return found
+
+
+def _ends_of_parameters(source: SourceText) -> dict[int, int]:
+    ends: dict[int, int] = {}
+    line, depth, in_header = 0, 0, False
+    for token in source.tokens:
+        if token.type == tokenize.NAME and token.string == "def":
+            line, depth, in_header = token.start[0], 0, True
+        if not in_header or token.type != tokenize.OP:
+            continue
+        depth += (token.string in "([{") - (token.string in ")]}")
+        if depth == 0 and token.string == ")":
+            ends[line] = source.start_of_line(token.end[0]) + token.end[1]
+            in_header = False
+    return ends

@@ -1,0 +1,1 @@
+"""Annotations in source text."""

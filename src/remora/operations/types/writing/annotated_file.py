@@ -1,0 +1,43 @@
+"""A file with annotations written into it."""
+
+from collections.abc import Mapping
+
+from remora.operations.types.source.project_index import File
+from remora.operations.types.source.slots import AnnotationEdits, Slot, apply_edits
+from remora.operations.types.writing.annotation_names import FileNames, Import
+from remora.operations.types.writing.import_edits import import_edits
+
+
+class AnnotatedFile:
+    """The text of a file with annotations, and the lines of the file from which its lines come.
+
+    `written` contains the annotations as source text. Types whose names the file cannot refer to
+    are left out.
+    """
+
+    def __init__(self, file: File, names: FileNames, terms: Mapping[Slot, str]) -> None:
+        self.written: dict[Slot, str] = {}
+        imports: set[Import] = set()
+        for slot, term in terms.items():
+            annotation = names.write(term, file.functions[slot.number])
+            if annotation is not None:
+                self.written[slot] = annotation.text
+                imports |= annotation.imports
+        edits = AnnotationEdits(file.source).edits(self.written) + import_edits(file, imports)
+        self.text = apply_edits(file.source.text, edits)
+        added = [edit for edit in edits if "\n" in edit.text]
+        self._added = sorted(
+            (file.source.place(edit.start)[0], edit.text.count("\n")) for edit in added
+        )
+
+    def original_line(self, line: int) -> int:
+        """Return the line of the original file for a line of the text."""
+        shift = 0
+        for start, count in self._added:
+            if line >= start + shift + count:
+                shift += count
+            elif line >= start + shift:
+                return start
+            else:
+                break
+        return line - shift

@@ -1,0 +1,261 @@
+"""Names of types in a file: how an annotation refers to them, and what it must import."""
+
+import builtins
+import sys
+from collections import Counter, defaultdict
+from functools import cached_property
+from typing import NamedTuple
+
+from remora.operations.types.source.project_index import File, Function, ProjectIndex
+from remora.operations.types.source.terms import arguments_of, head_of, members_of
+from remora.operations.types.writing.stdlib_names import OLD_ALIASES, STDLIB_MODULES, STDLIB_NAMES
+
+_BUILTIN = frozenset(name for name in dir(builtins) if isinstance(getattr(builtins, name), type))
+_GENERICS_SINCE, _UNION_SINCE, _SELF_SINCE, _LAZY_SINCE = 9, 10, 11, 14
+
+
+class Import(NamedTuple):
+    """A name to import. `lazy` is True if it is needed only by type checkers."""
+
+    module: str
+    name: str
+    lazy: bool
+
+
+class Written(NamedTuple):
+    """An annotation as source text, with the imports that it needs."""
+
+    text: str
+    imports: frozenset[Import]
+
+
+class ProjectNames:
+    """Names that the files of a project define and import, and how its annotations look."""
+
+    def __init__(self, index: ProjectIndex, minor: int) -> None:
+        self.index = index
+        self.minor = minor
+        self._imported: dict[str, Counter[str]] = defaultdict(Counter)
+        for file in index.files.values():
+            for local, (module, name) in file.imports.items():
+                if name == local and not module.startswith("."):
+                    self._imported[name][module] += 1
+
+    def usual_module(self, name: str) -> str:
+        """Return the module from which the project imports a name, or an empty string."""
+        usual = self._imported.get(name)
+        return usual.most_common(1)[0][0] if usual else ""
+
+    @cached_property
+    def uses_extensions(self) -> bool:
+        return any(
+            module == "typing_extensions"
+            for file in self.index.files.values()
+            for module, _ in file.imports.values()
+        )
+
+
+class FileNames:
+    """Writes types as annotations of one file."""
+
+    def __init__(self, file: File, project: ProjectNames) -> None:
+        self._file = file
+        self._project = project
+        text = file.source.text
+        self._lazy = ("__future__", "annotations") in file.imports.values()
+        self._lazy = self._lazy or project.minor >= _LAZY_SINCE
+        self._by_original = {
+            (name or module): local for local, (module, name) in file.imports.items()
+        }
+        can_join = self._lazy or project.minor >= _UNION_SINCE
+        prefers_optional = "Optional[" in text and "| None" not in text
+        self._joins = can_join and not prefers_optional
+
+    def write(self, term: str, function: Function) -> Written | None:
+        """Return the annotation for a type, or None if a name in it is not known or ambiguous."""
+        writer = _Writer(self, function)
+        text = writer.union(term)
+        if text is None:
+            return None
+        if writer.quoted and not self._lazy:
+            text = f'"{text.replace(chr(34), chr(39))}"'
+        return Written(text, frozenset(writer.imports))
+
+    @property
+    def joins(self) -> bool:
+        """True if unions are written with `|`."""
+        return self._joins
+
+    def local_name(self, name: str, function: Function) -> "_Local | None":
+        """Return how the file refers to a type by its name."""
+        if self._is_hidden(name, function):
+            return None
+        found = self._bound(name, function)
+        if found is not None:
+            return found
+        if name in _BUILTIN:
+            return self._builtin(name)
+        return self._of_module(name) or self._imported(name)
+
+    def _is_hidden(self, name: str, function: Function) -> bool:
+        """Return True if the class of the method has a member with the type's name."""
+        return function.owner is not None and name in function.owner.members
+
+    def _bound(self, name: str, function: Function) -> "_Local | None":
+        """Return a name that the module already binds."""
+        owner = self._file.classes.get(name)
+        if owner is not None:
+            is_later = (
+                owner.node.end_lineno is None or owner.node.end_lineno >= function.node.lineno
+            )
+            return _Local(name, None, is_later)
+        if self._file.imports.get(name, ("", ""))[1] == name:
+            return _Local(name, None, name in self._file.lazy_imports)
+        local = self._by_original.get(name)
+        if local is not None and self._file.imports[local][1] == name:
+            return _Local(local, None, local in self._file.lazy_imports)
+        if name in self._file.bindings:
+            return _Local(name, None, False) if name not in _BUILTIN else None
+        return None
+
+    def _builtin(self, name: str) -> "_Local":
+        if name in OLD_ALIASES and self._project.minor < _GENERICS_SINCE and not self._lazy:
+            return _Local(name, None, False, OLD_ALIASES[name])
+        return _Local(name, None, False)
+
+    def _of_module(self, name: str) -> "_Local | None":
+        """Return a name of the only module of the standard library that the file imports for it."""
+        if name in self._project.index.classes:
+            return None
+        found = [
+            (local, module)
+            for local, (module, original) in self._file.imports.items()
+            if not original and name in STDLIB_MODULES.get(module, ())
+        ]
+        if len(found) != 1:
+            return None
+        local = found[0][0]
+        return _Local(f"{local}.{name}", None, local in self._file.lazy_imports)
+
+    def _imported(self, name: str) -> "_Local | None":
+        """Return a name that must be imported, or that an imported module has."""
+        if name == "Self":
+            return self._self()
+        index = self._project.index
+        own = [each.path for each in index.classes.get(name, []) if "." not in each.name]
+        own = own or index.aliases.get(name, [])
+        module = self._project.usual_module(name) or STDLIB_NAMES.get(name, "")
+        if len(own) + bool(module and not own) != 1:
+            return None
+        if own:
+            source = module_of(own[0], self._file)
+            return None if source is None else _Local(name, Import(source, name, True), True)
+        if module == "collections.abc" and self._project.minor < _GENERICS_SINCE and not self._lazy:
+            module = "typing"
+        if self._file.imports.get(name, (name, name))[1] != name:
+            return None  # the file uses the name for something else
+        is_standard = module.partition(".")[0] in sys.stdlib_module_names
+        is_lazy = module in self._file.lazy_modules or not is_standard
+        return _Local(name, Import(module, name, is_lazy), is_lazy)
+
+    def _self(self) -> "_Local | None":
+        if self._project.minor >= _SELF_SINCE:
+            return _Local("Self", Import("typing", "Self", False), False)
+        if self._project.uses_extensions:
+            return _Local("Self", Import("typing_extensions", "Self", False), False)
+        return None
+
+
+class _Local(NamedTuple):
+    """A name in a file. `quoted` is True if it does not exist when the function is defined.
+
+    `generic` is the name to import from `typing` if the type has arguments.
+    """
+
+    text: str
+    needs: Import | None
+    quoted: bool
+    generic: str = ""
+
+
+class _Writer:
+    """Writes one annotation, and collects its imports."""
+
+    def __init__(self, names: FileNames, function: Function) -> None:
+        self._names = names
+        self._function = function
+        self.imports: set[Import] = set()
+        self.quoted = False
+
+    def union(self, term: str) -> str | None:
+        written = [self._member(each) for each in members_of(term)]
+        parts = [each for each in written if each is not None]
+        if len(parts) != len(written):
+            return None
+        if len(parts) == 1 or self._names.joins:
+            return " | ".join(parts)
+        others = [each for each in parts if each != "None"]
+        optional = len(others) < len(parts)
+        inner = others[0]
+        if len(others) > 1:
+            head = self._name("Union")
+            inner = f"{head}[{', '.join(others)}]"
+        return f"{self._name('Optional')}[{inner}]" if optional else inner
+
+    def _member(self, term: str) -> str | None:
+        if term in ("None", "...", "()"):
+            return term
+        if term.startswith("["):
+            return self._arguments(term[1:-1])
+        head, arguments = head_of(term), arguments_of(term)
+        name = self._name(head, generic=bool(arguments))
+        if name is None or not arguments:
+            return name
+        if head == "Literal":
+            return f"{name}{term[len(head) :]}"
+        written = [self.union(each) for each in arguments]
+        parts = [each for each in written if each is not None]
+        return f"{name}[{', '.join(parts)}]" if len(parts) == len(written) else None
+
+    def _arguments(self, inner: str) -> str | None:
+        parts = [self.union(each) for each in arguments_of(f"x[{inner}]")] if inner else []
+        known = [each for each in parts if each is not None]
+        return f"[{', '.join(known)}]" if len(known) == len(parts) else None
+
+    def _name(self, name: str, *, generic: bool = False) -> str | None:
+        found = self._names.local_name(name, self._function)
+        if found is None:
+            return None
+        if generic and found.generic:
+            return self._name(found.generic)
+        if found.needs is not None:
+            self.imports.add(found.needs)
+        self.quoted = self.quoted or found.quoted
+        return found.text
+
+
+def module_of(path: str, importer: File) -> str | None:
+    """Return the module of a project's file, as another file would import it.
+
+    The module is relative if the importing file has relative imports. Returns None if the files
+    have no package in common.
+    """
+    target, own = _parts(path), _parts(importer.path)
+    if not target or target[0] != own[0]:
+        return None
+    relative = any(module.startswith(".") for module, _ in importer.imports.values())
+    if not relative:
+        return ".".join(target)
+    package = own if importer.path.endswith("/__init__.py") else own[:-1]
+    common = 0
+    while common < min(len(package), len(target)) and package[common] == target[common]:
+        common += 1
+    return "." * (len(package) - common + 1) + ".".join(target[common:])
+
+
+def _parts(path: str) -> list[str]:
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    for root in ("src", "lib", "python"):
+        if root in parts[:-1]:
+            return parts[parts.index(root) + 1 :]
+    return parts

@@ -1,0 +1,80 @@
+"""Annotations of a small project, from planning to the files of the user."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import remora
+from remora.operations.types.source.slots import SourceText
+from remora.runs.records.results import run_document
+
+SHOP = """\
+class Item:
+    def __init__(self, name, price=0.0):
+        self.name = name
+        self.price = price
+
+    def __eq__(self, other):
+        return isinstance(other, Item) and self.name == other.name
+
+    def label(self):
+        return f"{self.name}: {self.price:.2f}"
+
+
+def is_cheap(item, limit=10.0):
+    return item.price < limit
+
+
+def clear(items):
+    items.clear()
+
+
+def first(data):
+    return data[0]
+"""
+USE = """\
+from shop import Item, clear, is_cheap
+
+items: list[Item] = [Item("tea", 2.5)]
+print(is_cheap(items[0]), items[0].label())
+clear(items)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "VIRTUAL_ENV"):
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "shop.py").write_text(SHOP)
+    (root / "use.py").write_text(USE)
+    (root / "pyproject.toml").write_text('[project]\nname = "shop"\nrequires-python = ">=3.10"\n')
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    return root
+
+
+def test_annotations_are_planned_written_verified_and_counted(project: Path) -> None:
+    planned = remora.plan(root=project, operations=["types"])
+    assert [job.path for job in planned.jobs] == ["shop.py"], "nothing is missing in use.py"
+    done = remora.analyze(root=project, operations=["types"])
+    assert [job.status for job in done.view.jobs] == ["submitted"]
+    (total,) = run_document(done.project, done.view)["totals"]["operations"]
+    written = total["annotations"]["written"]
+    assert total["annotations"]["of"] == 11, "without `first`"
+    remora.accept(done.run_id, every=True, root=project)
+    text = (project / "shop.py").read_text()
+    assert written == 13 - len(SourceText(text).slots)
+    assert "def __init__(self, name: str, price: float = 0.0) -> None:" in text
+    assert "def label(self) -> str:" in text
+    assert "def is_cheap(item: Item, limit" in text
+    assert "def first(data):" in text, "nothing says what it is"
+
+
+def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None:
+    (project / "use.py").write_text(USE + "Item(7)\n")
+    done = remora.analyze(root=project, operations=["types"])
+    remora.accept(done.run_id, every=True, root=project)
+    assert "name: str," not in (project / "shop.py").read_text()

@@ -1,0 +1,50 @@
+"""What a change set of the types operation may change."""
+
+import pytest
+
+from remora.ids import NodeKey
+from remora.operations.submission import Submission
+from remora.operations.types.checks import annotations_added, annotations_only
+
+BEFORE = "import os\n\ndef f(a, b: int = 1):  # why\n    return os.sep * a\n"
+
+
+def submitted(after: str) -> Submission:
+    return Submission(
+        path="a.py",
+        node_id=NodeKey("node:a.py:f"),
+        node_name="f",
+        qualname="f",
+        files={"a.py": (BEFORE.encode(), after.encode())},
+        findings_before=lambda _path: [],
+        findings_after=lambda _path: [],
+    )
+
+
+def test_annotations_and_imports_may_be_added_and_lines_broken() -> None:
+    after = (
+        "import os\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from x import A\n\n"
+        'def f(\n    a: "A", b: int = 1\n) -> str:  # why\n    return os.sep * a\n'
+    )
+    assert annotations_only(submitted(after)) == ""
+    assert annotations_added(submitted(after)) == ""
+
+
+@pytest.mark.parametrize(
+    ("after", "problem"),
+    [
+        (BEFORE.replace("sep * a", "sep + a"), "more than annotations"),
+        (BEFORE.replace("b: int", "b: str"), "an annotation that was there"),
+        (BEFORE.replace("b: int = 1", "b = 1"), "an annotation that was there"),
+        (BEFORE.replace("# why", "# what"), "a comment"),
+        (BEFORE.replace("import os", "import sys as os"), "an import"),
+        (BEFORE.replace("= 1", "= 2"), "more than annotations"),
+        (BEFORE + "x: int = 1\n", "more than annotations"),
+    ],
+)
+def test_nothing_else_may_change(after: str, problem: str) -> None:
+    assert problem in annotations_only(submitted(after))
+
+
+def test_a_change_without_annotations_is_refused() -> None:
+    assert annotations_added(submitted(BEFORE + "\n")) == "no annotation was added"

@@ -1,0 +1,129 @@
+"""Annotations in source text: where they go, and what they import."""
+
+from textwrap import dedent
+
+import pytest
+
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import find_slots
+from remora.operations.types.writing.annotated_file import AnnotatedFile
+from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
+
+MODELS = "class Order:\n    pass\n"
+
+
+def written(text: str, terms: dict[str, str], minor: int = 12) -> str:
+    """Write types, by the name of their parameter or `return`, into a module of a package."""
+    index = ProjectIndex({"shop/cart.py": dedent(text), "shop/models.py": MODELS})
+    file = index.files["shop/cart.py"]
+    chosen = {slot: terms[slot.name] for slot in find_slots(file.source) if slot.name in terms}
+    return AnnotatedFile(file, FileNames(file, ProjectNames(index, minor)), chosen).text
+
+
+@pytest.mark.parametrize(
+    ("before", "terms", "after"),
+    [
+        ("def f(a, b=1): ...", {"a": "str", "b": "int"}, "def f(a: str, b: int = 1): ..."),
+        (
+            "def f(é='é', *, b): ...",
+            {"é": "str", "b": "int"},
+            "def f(é: str = 'é', *, b: int): ...",
+        ),
+        ("def f(*a, **k): ...", {"a": "int", "k": "str"}, "def f(*a: int, **k: str): ..."),
+        ("async def f(): ...", {"return": "None"}, "async def f() -> None: ..."),
+        (
+            "def f(\n    a,  # the first\n    b=(1, 2),\n): ...",
+            {"b": "tuple[int, int]", "return": "None"},
+            "def f(\n    a,  # the first\n    b: tuple[int, int] = (1, 2),\n) -> None: ...",
+        ),
+        ("def f(a = 1): ...", {"a": "int | None"}, "def f(a: int | None = 1): ..."),
+    ],
+)
+def test_annotation_is_the_only_change(before: str, terms: dict[str, str], after: str) -> None:
+    assert written(before, terms) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "term", "minor", "after"),
+    [
+        # the oldest Python decides, and the file's own habit
+        (
+            "from typing import Any\ndef f(a): ...\n",
+            "list[int] | None",
+            8,
+            "from typing import Any, List, Optional\ndef f(a: Optional[List[int]]): ...\n",
+        ),
+        (
+            "from __future__ import annotations\ndef f(a): ...\n",
+            "list[int] | None",
+            8,
+            "from __future__ import annotations\ndef f(a: list[int] | None): ...\n",
+        ),
+        # names of an imported module are used through it
+        (
+            "import datetime\ndef f(a): ...\n",
+            "date",
+            12,
+            "import datetime\ndef f(a: datetime.date): ...\n",
+        ),
+        # a standard import joins its group
+        (
+            "import os\n\nimport click\n\ndef f(a): ...\n",
+            "Iterator[str]",
+            12,
+            "import os\nfrom collections.abc import Iterator\n\nimport click\n\ndef f(a: Iterator[str]): ...\n",
+        ),
+        # a class of the project is imported for type checkers only, and quoted
+        (
+            "import os\n\ndef f(a): ...\n",
+            "Order",
+            12,
+            "import os\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n"
+            '    from shop.models import Order\n\ndef f(a: "Order"): ...\n',
+        ),
+        (
+            "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING\n\n"
+            "if TYPE_CHECKING:\n    from .other import Other\n\ndef f(a): ...\n",
+            "Order",
+            12,
+            "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING\n\n"
+            "if TYPE_CHECKING:\n    from .other import Other\n    from .models import Order\n\n"
+            "def f(a: Order): ...\n",
+        ),
+        # a class that is defined later is quoted
+        ("def f(a): ...\nclass B: ...\n", "B", 12, 'def f(a: "B"): ...\nclass B: ...\n'),
+    ],
+)
+def test_names_are_written_as_the_file_can_use_them(
+    before: str, term: str, minor: int, after: str
+) -> None:
+    assert written(before, {"a": term}, minor) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("class C:\n    def list(self): ...\n    def f(self, a): ...\n", "list[int]"),
+        ("def f(a): ...\n", "Event"),  # of asyncio or threading?
+        ("def f(a): ...\n", "NoSuchName"),
+        ("Path = str\ndef f(a): ...\n", "Path"),
+    ],
+)
+def test_ambiguous_and_unknown_names_are_left(text: str, term: str) -> None:
+    if term == "Path":
+        assert "a: Path" in written(text, {"a": term})  # the file's own alias
+    else:
+        assert written(text, {"a": term}) == text
+
+
+def test_original_lines_are_known() -> None:
+    text = "import os\n\nfrom shop import (\n    a,\n)\n\ndef f(a): ...\nx = 1\n"
+    index = ProjectIndex({"shop/cart.py": text, "shop/models.py": MODELS})
+    file = index.files["shop/cart.py"]
+    names = FileNames(file, ProjectNames(index, 12))
+    changed = AnnotatedFile(file, names, {find_slots(file.source)[0]: "Order | Iterator[int]"})
+    after = changed.text.splitlines()
+    before = text.splitlines()
+    for number, line in enumerate(after, 1):
+        if line in before and line:
+            assert before[changed.original_line(number) - 1] == line
