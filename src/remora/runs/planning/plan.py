@@ -54,7 +54,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     `skipped` is the number of node-operation pairs without a job. `left` counts those that need
     work for which no proposal can be made, by operation and reason. `findings` is the number of
-    lint findings on the nodes of lint jobs.
+    lint findings on the nodes of lint jobs. `amounts` has the amount of work of each job, by agent
+    ID, in the unit of its need.
     """
 
     jobs: tuple[Job, ...] = ()
@@ -63,6 +64,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int = 0
     left: Mapping[str, Mapping[str, int]] = {}
     findings: int = 0
+    amounts: Mapping[str, int] = {}
     unreadable: tuple[dict[str, Any], ...] = ()
 
 
@@ -135,22 +137,42 @@ def make_plan(
         nodes=len(nodes),
         skipped=sum(part.skipped for part in parts),
         left=_left(parts),
-        findings=sum(part.findings for part in parts),
+        findings=sum(
+            each.amount
+            for part in parts
+            for each in part.work
+            if each.agent.definition.operation in counting
+        ),
+        amounts={name: amount for part in parts for name, amount in part.amounts.items()},
         unreadable=tuple(unreadable),
     )
 
 
-class _Part(NamedTuple):
-    """The part of a plan for one file. `nodes` is the number of nodes with jobs.
+class _Work(NamedTuple):
+    """The work of one agent on one node."""
 
-    `left` counts pairs of an operation and the reason why it has no job.
+    agent: Agent
+    node: Node
+    amount: int
+
+
+class _Part(NamedTuple):
+    """The part of a plan for one file. `work` includes each node that a job works on.
+
+    `amounts` is keyed by agent ID. `left` counts pairs of an operation and the reason why it has no
+    job.
     """
 
     jobs: list[Job]
-    nodes: int
+    work: list[_Work]
+    amounts: Mapping[str, int]
     skipped: int
-    findings: int
     left: Counter[tuple[str, str]]
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes with jobs."""
+        return len({each.node.key for each in self.work})
 
 
 def _left(parts: Iterable[_Part]) -> dict[str, dict[str, int]]:
@@ -182,11 +204,10 @@ class _FilePlanner:
         `room` is the maximum number of nodes with jobs, or None if there is no limit.
         """
         scripts = NeedScripts(self.tree, module)
-        jobs: list[Job] = []
-        together: dict[str, list[Node]] = {}
+        work: list[_Work] = []
         chosen: set[NodeKey] = set()
         full = False
-        skipped = found = 0
+        skipped = 0
         left: Counter[tuple[str, str]] = Counter()
         for node in (node for node in module.nodes if node.key in self.wanted):
             for agent in self.agents:
@@ -199,17 +220,27 @@ class _FilePlanner:
                     skipped += 1
                     continue
                 chosen.add(node.key)
-                found += amount if agent.definition.operation in self.counting else 0
-                if agent.definition.unit == "file":
-                    together.setdefault(agent.definition.operation, []).append(node)
-                else:
-                    jobs.append(_job(self.run_id, agent, node))
-        files = [
-            self._file_job(agent, module, together[agent.definition.operation], full=full)
-            for agent in self.agents
-            if agent.definition.operation in together
+                work.append(_Work(agent, node, amount))
+        jobs = self._jobs(module, work, full=full)
+        amounts = {job.agent_id: amount for job, amount in jobs}
+        return _Part([job for job, _ in jobs], work, amounts, skipped, left)
+
+    def _jobs(self, module: Module, work: list[_Work], *, full: bool) -> list[tuple[Job, int]]:
+        """Return the jobs for a file's work with their amounts, jobs on several nodes first."""
+        together: list[tuple[Job, int]] = []
+        for agent in self.agents:
+            if agent.definition.unit != "file":
+                continue
+            here = [each for each in work if each.agent is agent]
+            if here:
+                job = self._file_job(agent, module, [each.node for each in here], full=full)
+                together.append((job, sum(each.amount for each in here)))
+        alone = [
+            (_job(self.run_id, agent, node), amount)
+            for agent, node, amount in work
+            if agent.definition.unit == "node"
         ]
-        return _Part([*files, *jobs], len(chosen), skipped, found, left)
+        return [*together, *alone]
 
     def _file_job(self, agent: Agent, module: Module, nodes: list[Node], *, full: bool) -> Job:
         """Return one job for several nodes of a file.
