@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Ran, Remora, command, tree, write
+from tests.cli.conftest import SETTINGS, Ran, Remora, command, step_agent, tree, write
 
 AGENT = """\
 name: own
@@ -300,18 +300,18 @@ def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
 @pytest.mark.parametrize(
     ("setting", "estimate"),
     [
-        ({}, "with rules only"),
-        ({"REMORA_MODEL__NAME": "none"}, "with rules only"),
-        ({"REMORA_MODEL__PROVIDER": "embedded"}, "with the embedded model"),
+        ({}, "about 40 seconds"),
+        ({"REMORA_MODEL__NAME": "none"}, "about 40 seconds"),
+        ({"REMORA_MODEL__PROVIDER": "embedded"}, "about 3 minutes"),
         ({"REMORA_MODEL__BASE_URL": "http://127.0.0.1:9/v1"}, "depends on the model server"),
     ],
 )
-def test_the_estimate_names_who_decides(
+def test_the_estimate_depends_on_who_decides(
     poor: Remora, tmp_path: Path, setting: dict[str, str], estimate: str
 ) -> None:
-    files = {f"many/m{i}.py": "import os\n" for i in range(201)}
-    many = write(tmp_path / "many", {**files, "pyproject.toml": SETTINGS})
-    done = replace(poor, environ=setting)("analyze", "-o", "lint", "--json", cwd=many)
+    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(201))
+    many = write(tmp_path / "many", {**step_agent(), "many.py": source, "pyproject.toml": SETTINGS})
+    done = replace(poor, environ=setting)("analyze", "-o", "steps", "--json", cwd=many)
     assert done.code == 2
     assert estimate in done.error["message"]
 
@@ -341,7 +341,7 @@ def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
     done = poor(*lint, "--json", cwd=many)
     assert done.code == 2
     assert "201 jobs" in done.error["message"]
-    assert "about 40 seconds with rules only" in done.error["message"]
+    assert "about 2 minutes" in done.error["message"]
     assert "--yes" in done.error["hint"]
     assert len(poor(*lint, "--dry-run", "--json", cwd=many).document["jobs"]) == 201
     # with --yes it gets as far as the model, which this user does not have

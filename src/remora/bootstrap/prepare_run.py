@@ -22,6 +22,7 @@ from remora.models.provider import used_provider
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
+from remora.runs.planning.duration import job_seconds
 from remora.runs.planning.plan import (
     MAX_JOBS,
     AgentWithOptions,
@@ -66,8 +67,9 @@ def prepare(
         # files that could not be copied are included, so that they are reported
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
         source, selection = select_source(invocation, request, project, base.folder, looked_for)
+        provider = used_provider(config.model, cache=invocation.folders.cache)
         shared = {
-            "open": used_provider(config.model, cache=invocation.folders.cache) == "openai",
+            "open": provider == "openai",
             "reached_by_tests": nodes_reached_by_tests(invocation, project),
         }
         work = [
@@ -77,6 +79,7 @@ def prepare(
             for agent in agents
         ]
         plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
+        plan = replace(plan, seconds=job_seconds(plan, project.operations, provider))
     except BaseException:
         try_remove_tree(base.folder)
         raise

@@ -146,6 +146,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     first use, so that read-only commands do not import agent code. `settings` returns the schema of
     the operation's settings. Without it, the only setting is `max_turns`. `checks_run_code`
     contains the names of the checks that start the project's interpreter.
+
+    A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
+    cores with two jobs at a time. `asks_writers` is true if jobs ask models that can write.
     """
 
     name: str
@@ -155,6 +158,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals | None = None
     settings: "Callable[[], type[OperationConfig]] | None" = None
     checks_run_code: frozenset[str] = frozenset()
+    job_seconds: float = 0.2
+    unit_seconds: float = 0.0
+    asks_writers: bool = False
 
 
 class Operations:

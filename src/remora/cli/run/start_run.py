@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.api import execute
-from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.run_limits import planned_within
@@ -25,7 +24,6 @@ from remora.cli.views.progress import run_progress
 from remora.errors import UsageError
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
-from remora.models.provider import used_provider
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.run_request import RunRequest
@@ -54,12 +52,12 @@ def start_run(
     try:
         if dry_run or not prepared.plan.jobs:
             return _print_plan(options, prepared, model)
-        _refuse_too_many(options, invocation, prepared)
+        _refuse_too_many(options, prepared)
         done = execute(
             invocation,
             prepared,
             watching=lambda: run_progress(options),
-            connected=lambda model: _announce(options, invocation, prepared, model),
+            connected=lambda model: _announce(options, prepared, model),
             max_time=max_time,
         )
     finally:
@@ -75,24 +73,22 @@ def _refuse_other_files(paths: Iterable[Path]) -> None:
             )
 
 
-def _refuse_too_many(options: Options, invocation: Invocation, prepared: PreparedRun) -> None:
+def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
     """Raise UsageError if the plan has more jobs than may run without confirmation."""
     if not too_many(prepared.plan, prepared.request):
         return
     for line in jobs_by_file(prepared.plan):
         note(options, line)
-    size, estimate = plan_size(prepared.plan), _estimate(invocation, prepared)
+    size, estimate = plan_size(prepared.plan), time_estimate(prepared.plan)
     raise UsageError(
         f"{size}, {estimate}: exceeds the limit of {MAX_JOBS} jobs",
         hint="use --max-nodes N for the first N nodes, or --yes for all; --dry-run lists them",
     )
 
 
-def _announce(
-    options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
-) -> None:
+def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
     """Print the size of the plan, and the name and the model of the run."""
-    note(options, f"{plan_size(prepared.plan)}: {_estimate(invocation, prepared)}")
+    note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
     for line in left_lines(prepared.plan):
         note(options, line)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
@@ -104,11 +100,6 @@ def _announce(
             f"no git repository found: using {root} as the project, with records in .agentfs/",
         )
     print_isolation(options)
-
-
-def _estimate(invocation: Invocation, prepared: PreparedRun) -> str:
-    provider = used_provider(prepared.project.config.model, cache=invocation.folders.cache)
-    return time_estimate(prepared.plan, provider)
 
 
 def _print_plan(options: Options, prepared: PreparedRun, model: str | None) -> int:

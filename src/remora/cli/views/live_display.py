@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
+from remora.cli.views.plan_view import about
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
 from remora.runs.planning.plan import Plan
@@ -40,6 +41,8 @@ class LiveDisplay(RunCounts):
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {count(self.written, 'other change')}" if self.written else ""
+        left = self.seconds_left()
+        counts += f" · {about(left)} left" if left is not None else ""
         names = [display_name(job.node_id) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         return Group(self._bar, _one_line(counts), *nodes)

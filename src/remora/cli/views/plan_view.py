@@ -16,12 +16,6 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line
 
-_SECONDS_A_JOB = {"embedded": 1.0, "none": 0.2}
-"""Seconds per job by provider, measured with lint and docstring jobs on two cores.
-
-A server's speed is unknown.
-"""
-_DECIDERS = {"embedded": "the embedded model", "none": "rules only"}
 _FILES = 10
 _PLURALS = {NEEDS_WRITER: "need a writer"}
 
@@ -72,14 +66,19 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
         yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
 
 
-def time_estimate(plan: Plan, provider: str) -> str:
-    """Return an estimate of how long the plan takes with a model provider."""
-    if provider not in _SECONDS_A_JOB:
+def time_estimate(plan: Plan) -> str:
+    """Return an estimate of how long the plan takes on two idle cores."""
+    if plan.seconds is None:
         return "duration depends on the model server"
-    seconds = len(plan.jobs) * _SECONDS_A_JOB[provider]
-    minutes, tens = round(seconds / 60), max(1, round(seconds / 10))
-    about = count(minutes, "minute") if minutes > 1 else f"{tens * 10} seconds"
-    return f"about {about} with {_DECIDERS[provider]} on two cores"
+    return about(sum(plan.seconds.values()))
+
+
+def about(seconds: float) -> str:
+    """Return a rounded duration, such as `about 40 seconds` or `about 3 minutes`."""
+    minutes, tens = round(seconds / 60), round(seconds / 10)
+    if minutes > 1:
+        return f"about {count(minutes, 'minute')}"
+    return f"about {tens * 10} seconds" if tens else "less than 10 seconds"
 
 
 def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:

@@ -1,5 +1,7 @@
 """Counts the jobs, turns, tokens and findings of a run in progress."""
 
+import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from remora.agents.job import AgentResult, Job
@@ -24,9 +26,14 @@ class RunCounts:
         self.written = 0
         self.working: dict[str, Job] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
+        self._seconds: Mapping[str, float] = {}
+        self._started = time.monotonic()
+        self._expected_done = 0.0
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
         self.jobs = len(plan.jobs)
+        self._seconds = plan.seconds or dict.fromkeys((job.agent_id for job in plan.jobs), 1.0)
+        self._started = time.monotonic()
 
     def began(self, job: Job) -> None:
         self.working[job.agent_id] = job
@@ -45,10 +52,21 @@ class RunCounts:
     def ended(self, job: Job, result: AgentResult) -> None:
         """Count a finished job. Findings count as fixed only if the changes are verified."""
         self.done += 1
+        self._expected_done += self._seconds.get(job.agent_id, 0.0)
         self.working.pop(job.agent_id, None)
         for code, number in self.fixed_by(job, result)[0].items():
             self.fixed += number if is_lint_code(code) else 0
             self.written += 0 if is_lint_code(code) else number
+
+    def seconds_left(self) -> float | None:
+        """Return the expected seconds until the run ends, at the speed of the jobs so far.
+
+        Returns None before the first job has ended.
+        """
+        if not self._expected_done:
+            return None
+        speed = (time.monotonic() - self._started) / self._expected_done
+        return speed * (sum(self._seconds.values()) - self._expected_done)
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.

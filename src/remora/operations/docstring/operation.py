@@ -76,6 +76,8 @@ def _settings() -> "type[OperationConfig]":
 DOCSTRING = Operation(
     name="docstring",
     folder=Path(__file__).parent,
+    job_seconds=0.2,
+    asks_writers=True,
     by_default=True,
     load=_load,
     totals=Totals(key="docstrings", measure=_measure, phrase=_phrase),

@@ -55,7 +55,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `skipped` is the number of node-operation pairs without a job. `left` counts those that need
     work for which no proposal can be made, by operation and reason. `findings` is the number of
     lint findings on the nodes of lint jobs. `amounts` has the amount of work of each job, by agent
-    ID, in the unit of its need.
+    ID, in the unit of its need. `seconds` has the expected seconds of each job, or is None if they
+    are unknown; their sum is the expected duration of the run.
     """
 
     jobs: tuple[Job, ...] = ()
@@ -65,6 +66,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     left: Mapping[str, Mapping[str, int]] = {}
     findings: int = 0
     amounts: Mapping[str, int] = {}
+    seconds: Mapping[str, float] | None = None
     unreadable: tuple[dict[str, Any], ...] = ()
 
 

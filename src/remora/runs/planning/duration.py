@@ -1,0 +1,38 @@
+"""Expected durations of planned jobs."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from remora.operations.base import Operation, Operations
+
+if TYPE_CHECKING:
+    from remora.runs.planning.plan import Plan
+
+_BY_RULES = 0.2
+_BY_EMBEDDED_MODEL = 1.0
+"""Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
+
+
+def job_seconds(plan: "Plan", operations: Operations, provider: str) -> Mapping[str, float] | None:
+    """Return the expected seconds of each job, keyed by agent ID.
+
+    Two jobs run at a time, so the sum is the duration of the run. Returns None if jobs depend on
+    the speed of a model server. `provider` is `embedded`, `openai` or `none`.
+    """
+    known = {each.name: each for each in operations.all}
+    of_a_server = {name for name, each in known.items() if each.asks_writers}
+    if provider == "openai" and any(
+        job.operation in of_a_server or job.operation not in known for job in plan.jobs
+    ):
+        return None
+    own = _BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES
+    return {
+        job.agent_id: _seconds(known.get(job.operation), plan.amounts[job.agent_id], own)
+        for job in plan.jobs
+    }
+
+
+def _seconds(operation: Operation | None, amount: int, own: float) -> float:
+    if operation is None:
+        return own
+    return operation.job_seconds + operation.unit_seconds * amount

@@ -1,0 +1,45 @@
+"""How long a plan is expected to take."""
+
+import pytest
+
+from remora.agents.job import Job
+from remora.bootstrap.operations import BUILT_IN
+from remora.operations.base import Operation, Operations
+from remora.runs.planning.duration import job_seconds
+from remora.runs.planning.plan import Plan
+
+OPERATIONS = Operations(
+    [
+        Operation(name="fixing", folder=each.folder, job_seconds=2.0, unit_seconds=0.5)
+        if each.name == "lint"
+        else each
+        for each in BUILT_IN.all
+    ]
+)
+
+
+def plan(operation: str, amount: int) -> Plan:
+    job = Job(
+        run_id="run-1", agent_id="a-1", operation=operation, node_id="node:a.py:f",
+        node_type="function", node_name="f", node_summary="", path="a.py", qualname="f",
+    )  # fmt: skip
+    return Plan(jobs=(job,), amounts={"a-1": amount})
+
+
+def test_an_operation_takes_time_for_each_job_and_for_each_unit_of_work() -> None:
+    assert job_seconds(plan("fixing", 10), OPERATIONS, "none") == {"a-1": 7.0}
+
+
+@pytest.mark.parametrize(
+    ("provider", "expected"), [("none", 0.2), ("embedded", 1.0), ("openai", None)]
+)
+def test_the_time_of_a_projects_own_agent_depends_on_the_model(
+    provider: str, expected: float | None
+) -> None:
+    found = job_seconds(plan("own", 1), OPERATIONS, provider)
+    assert found == (None if expected is None else {"a-1": expected})
+
+
+def test_a_server_only_matters_for_operations_that_ask_it() -> None:
+    assert job_seconds(plan("fixing", 0), OPERATIONS, "openai") == {"a-1": 2.0}
+    assert job_seconds(plan("docstring", 1), OPERATIONS, "openai") is None
