@@ -78,9 +78,11 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
     if finding["code"] not in _DOCSTRING_TEXT:
         return False
     lines = body.splitlines()[finding["line"] - 1 : finding["line"] + 1]
-    text = next(filter(None, (line.strip(_QUOTES) for line in lines)), "")
-    own = body.count(text) > 1 and "__doc__" in body
-    return len(text) >= _LEAST_TEXT and (own or text in expected)
+    text = next(filter(None, (line.strip(_QUOTES).rstrip(".") for line in lines)), "")
+    if len(text) < _LEAST_TEXT:
+        return False
+    alone = rf"(?<![\"'])[\"']{re.escape(text)}[\"'](?![\"'])"
+    return text in expected or ("__doc__" in body and re.search(alone, body) is not None)
 
 
 def _uses_flake8(place: ToolTree) -> bool:
