@@ -104,8 +104,8 @@ class Package:
         normal = any(not case["raises"] for case in plan["cases"])
         show(self.tree / written["path"], written["name"], f"{self.name} {path}:{qualname}")
         if self.strengthen:
-            problem = self.host["run_tests"]([written["id"]])["problem"]
-            return Measured(not problem, normal, plan["killed"], plan["mutants"], seconds)
+            passes = self._proved(path, qualname, written["id"], Measured()).passes
+            return Measured(passes, normal, plan["killed"], plan["mutants"], seconds)
         return self._proved(path, qualname, written["id"], Measured(normal=normal, seconds=seconds))
 
     def ghost(self, path: str, qualname: str) -> Measured | None:

@@ -363,7 +363,7 @@ class TestNeedsTest:
     """Public functions that no test calls, whatever lies between them."""
 
     CODE = (
-        "import functools\n\n\ndef lone(a):\n    return a\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
+        "import functools\n\n\ndef lone(a: int):\n    return a\n\n\ndef unknown(a):\n    return a\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
         "    return 1\n\n\ndef called():\n    return inner()\n\n\ndef inner():\n    def nested():\n        return 1\n\n"
         "    return nested()\n\n\nclass A:\n    def method(self):\n        return 1\n\n    @property\n"
         "    def size(self):\n        return 1\n\n    @functools.cached_property\n    def far(self):\n"
@@ -376,3 +376,4 @@ class TestNeedsTest:
         desk.write({"a.py": self.CODE, "tests/test_a.py": tests, "docs/conf.py": CLEAN})
         plan = desk.plan(RunRequest(operations=("own",)))
         assert nodes(plan) == ["a.py:lone", "a.py:A.method"]
+        assert plan.left == {"own": {"without known arguments, which need a writer": 1}}

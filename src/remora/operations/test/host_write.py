@@ -15,10 +15,10 @@ from remora.operations.test.cases.test_source import Draft, case_drafts, propert
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft
-from remora.operations.test.insert.test_blocks import tests_of
-from remora.operations.test.insert.test_imports import Imported, imported_names
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.target_function import TargetFunction
+from remora.operations.test.test_blocks import tests_of
+from remora.operations.test.test_imports import Imported, imported_names
 from remora.operations.test.test_location import InsertLocation
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports

@@ -17,8 +17,8 @@ from remora.operations.test.insert.added_tests import (
     with_tests,
 )
 from remora.operations.test.insert.removed_tests import remove_added_tests
-from remora.operations.test.insert.test_imports import Imported
 from remora.operations.test.target_function import TargetFunction, find_target
+from remora.operations.test.test_imports import Imported
 from remora.operations.test.test_location import InsertLocation, locate_test
 
 NEIGHBOUR = (

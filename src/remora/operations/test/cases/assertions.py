@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
-from remora.operations.test.insert.test_imports import Imported
+from remora.operations.test.test_imports import Imported
 
 _DIGITS = 6
 _SHORT = 16

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.operations.test.insert.test_imports import Imported, imported_names
+from remora.operations.test.test_imports import Imported, imported_names
 
 Source = Literal["docstring", "documentation", "call", "observed", "test", "fixture", "value"]
 SOURCES: tuple[Source, ...] = (

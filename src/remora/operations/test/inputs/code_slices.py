@@ -15,7 +15,7 @@ from remora.operations.test.inputs.call_input import (
     import_statements,
     importable_names,
 )
-from remora.operations.test.insert.test_imports import Imported
+from remora.operations.test.test_imports import Imported
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400

@@ -17,9 +17,9 @@ from remora.operations.test.inputs.call_input import (
 )
 from remora.operations.test.inputs.code_blocks import code_in
 from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
-from remora.operations.test.insert.test_blocks import tests_of
-from remora.operations.test.insert.test_imports import Imported
 from remora.operations.test.target_function import TargetFunction, import_name
+from remora.operations.test.test_blocks import tests_of
+from remora.operations.test.test_imports import Imported
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24

@@ -9,14 +9,14 @@ import msgspec
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.test_source import Draft
-from remora.operations.test.insert.test_blocks import (
+from remora.operations.test.test_blocks import (
     class_of,
     first_line,
     tests_of,
     with_block,
     without_tests,
 )
-from remora.operations.test.insert.test_imports import (
+from remora.operations.test.test_imports import (
     Imported,
     imported_names,
     top_level_names,

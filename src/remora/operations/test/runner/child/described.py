@@ -112,7 +112,7 @@ def _named(kind: type) -> Described | None:
     if kind.__module__ == "builtins":
         return Described(kind.__name__, {}) if hasattr(builtins, kind.__name__) else None
     module = public_module(kind)
-    if not module or kind.__qualname__ != kind.__name__:
+    if not module or kind.__qualname__ != kind.__name__ or kind.__name__.startswith("_"):
         return None
     return Described(kind.__name__, {f"from {module} import {kind.__name__}": None})
 
