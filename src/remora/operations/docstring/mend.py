@@ -10,7 +10,7 @@ from remora.operations.docstring.drift.finding import DocumentedCode, DriftFindi
 from remora.operations.docstring.drift.parameters import are_similar, unlisted_parameters
 from remora.operations.docstring.parts import DocstringTexts, Item
 
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[a-z]+|[0-9]+")
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
 _ENDS_AFTER = re.compile(r"\s*(?:[.)\]]|$)")
 
@@ -112,7 +112,7 @@ def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozen
 
 
 def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
-    """Return True if the names are alike, or the description has a word of the new name."""
+    """Return True if the names are alike, or the description has a new word of the name."""
     if (
         finding.new.endswith(f"_{finding.old}")
         and f":param {finding.new.replace('_', ' ')}" in (code.parsed.lines[finding.line])
@@ -122,8 +122,8 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
         return True
     item = _item(code, finding)
     text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower() if item else ""
-    words = {*_WORD.findall(finding.new.lower().replace("_", " "))}
-    return bool(words & {*_WORD.findall(text)})
+    words = {*_WORD.findall(finding.new.lower())} - {*_WORD.findall(finding.old.lower())}
+    return bool(words & {*_WORD.findall(text.replace(finding.old, " "))})
 
 
 def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
