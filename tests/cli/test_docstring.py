@@ -20,7 +20,7 @@ class Shelf:
             raise ValueError("nothing to take")
         self.books.remove(title)
 
-    def place(self, book, where=0):
+    def place(self, book, where=1):
         """Put a book on the shelf.
 
         Args:
@@ -29,7 +29,7 @@ class Shelf:
         """
         self.books.append(book)
 
-    def __init__(self, books, where=0):
+    def __init__(self, books, where=1):
         """Take the books.
 
         Args:
@@ -71,7 +71,7 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
     assert remora("accept", "last", "--all", cwd=shelf).code == 0
     assert remora("trace", "verify", "--all", cwd=shelf).code == 0
     after = (shelf / "src/books.py").read_text()
-    assert after.count("where: Between which others. Defaults to 0.") == 1
+    assert after.count("where: Between which others. Defaults to 1.") == 1
     subprocess.run([sys.executable, "-c", "import books"], cwd=shelf / "src", check=True)
 
 
@@ -84,9 +84,9 @@ def test_contradictions_are_reported_without_a_run(remora: Remora, shelf: Path) 
         "src/books.py:17: renamed-parameter Shelf.place: parameter `book_title` is documented but "
         "does not exist; the signature has `book`",
         "src/books.py:18: wrong-default Shelf.place: the default of `where` is documented as 3, "
-        "but it is 0",
+        "but it is 1",
         "src/books.py:27: wrong-default Shelf.__init__: the default of `where` is documented as 3, "
-        "but it is 0",
+        "but it is 1",
         "3 findings in 9 nodes: wrong-default 2, renamed-parameter 1",
     ]
     assert tree(shelf) == before

@@ -58,7 +58,7 @@ CONDITIONS = {
     "name": "",
     "unknown(count)": "",
     "local > 1": "",
-    "self._count > 1": "",
+    "self.count > 1": "",
     "count > 1 and mode == 'r' and name is None": "",
 }
 

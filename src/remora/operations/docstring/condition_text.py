@@ -41,6 +41,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotIn: ast.In,
 }
 _UNSAYABLE = (ast.Set, ast.List, ast.Tuple, ast.Dict, ast.Compare, ast.BoolOp, ast.IfExp)
+_RECEIVERS = ("self", "cls")
 _PREDICATES = {
     "startswith": ("starts with", "does not start with"),
     "endswith": ("ends with", "does not end with"),
@@ -66,8 +67,9 @@ def condition_text(test: ast.expr, names: Collection[str], *, negated: bool = Fa
 
     The text may use only `names`, the names that are meaningful to callers.
     """
-    text = _condition(test, names, negated=negated)
-    return "" if "`self`" in text or "(self" in text else text
+    if any(isinstance(each, ast.Name) and each.id in _RECEIVERS for each in ast.walk(test)):
+        return ""  # the state of an object has better words than its attributes
+    return _condition(test, names, negated=negated)
 
 
 def _condition(test: ast.expr, names: Collection[str], *, negated: bool) -> str:

@@ -41,8 +41,11 @@ def updated_lines(
             edits += _thinned(read, section, mend.removed, keep=section in homes)
     edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
     for what, section, at in added:
-        typed = what.annotation or mend.types.get(what.name)
-        entry = replace(what, annotation=typed), mend.parameters[what.name]
+        if not what.annotation and what.name in mend.types:  # with "optional", if it is
+            typed = replace(what, annotation=mend.types[what.name], default=None)
+        else:
+            typed = what
+        entry = typed, mend.parameters[what.name]
         edits.append((at, at, _like(read, section, "parameters", entry, manner)))
     edits += _added_raises(read, made_of, mend.raises, manner, margin)
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))

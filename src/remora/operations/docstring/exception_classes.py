@@ -30,8 +30,8 @@ _STANDARD = {
 class ExceptionClasses:
     """The known base classes of classes, by unqualified name.
 
-    `read` returns the contents of the project's Python files. It is called on first use. A name
-    that stands for several classes has the bases of all of them.
+    `read` returns the contents of the project's Python files. It is called on first use. If
+    several classes have the same name, it has the bases of all of them.
     """
 
     def __init__(self, read: Callable[[], Iterable[bytes]] = tuple) -> None:

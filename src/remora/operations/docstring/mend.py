@@ -7,10 +7,14 @@ import msgspec
 
 from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.drift.parameters import are_similar, unlisted_parameters
+from remora.operations.docstring.drift.parameters import (
+    are_similar,
+    documented_parameters,
+    unlisted_parameters,
+)
 from remora.operations.docstring.parts import DocstringTexts, Item
 
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[a-z]+|[0-9]+")
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
 _ENDS_AFTER = re.compile(r"\s*(?:[.)\]]|$)")
 
@@ -105,14 +109,25 @@ def certain_renames(code: DocumentedCode, findings: Sequence[DriftFinding]) -> d
 def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozenset[str]:
     """Return the documented parameters that do not exist.
 
-    Nothing is removed from a method that a subclass may override.
+    Nothing is removed from a method that a subclass may override, or if the docstring mentions the
+    parameter elsewhere.
     """
-    unknown = frozenset(each.name for each in findings if each.code in _UNKNOWN)
-    return frozenset() if code.is_overridable else unknown
+    if code.is_overridable:
+        return frozenset()
+    items = documented_parameters(code)
+    unknown = [each.name for each in findings if each.code in _UNKNOWN]
+    return frozenset(name for name in unknown if not _is_mentioned(code, name, items[name]))
+
+
+def _is_mentioned(code: DocumentedCode, name: str, entry: Item) -> bool:
+    """Return True if the docstring mentions a name in backticks outside its entry."""
+    lines = code.parsed.lines
+    others = "\n".join((*lines[: entry.first], *lines[entry.last + 1 :]))
+    return f"`{name}`" in others
 
 
 def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
-    """Return True if the names are alike, or the description has a word of the new name."""
+    """Return True if the names are alike, or the description has a new word of the name."""
     if (
         finding.new.endswith(f"_{finding.old}")
         and f":param {finding.new.replace('_', ' ')}" in (code.parsed.lines[finding.line])
@@ -122,8 +137,8 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
         return True
     item = _item(code, finding)
     text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower() if item else ""
-    words = {*_WORD.findall(finding.new.lower().replace("_", " "))}
-    return bool(words & {*_WORD.findall(text)})
+    words = {*_WORD.findall(finding.new.lower())} - {*_WORD.findall(finding.old.lower())}
+    return bool(words & {*_WORD.findall(text.replace(finding.old, " "))})
 
 
 def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:

@@ -7,8 +7,10 @@ from remora.code.syntax.docstring_sections import UNDERLINE
 from remora.operations.docstring.layout import Entry, section_lines
 from remora.operations.docstring.parts import DocstringFormat, Kind, ParsedDocstring, Section
 
-_OTHER_BLOCK = re.compile(r"\s*(?:>>>|\.\. |[A-Z][A-Za-z ]+:\s*$|-{3,}\s*$|:\w+[^:]*:)|.*::\s*$")
-_NEXT_BLOCK = re.compile(r"\s*(?:\.\. |[A-Z][A-Za-z ]+:\s*$|:\w+[^:]*:)")
+_OTHER_BLOCK = re.compile(
+    r"\s*(?:>>>|\.\. |[A-Z][A-Za-z ]+:\s*$|-{3,}\s*$|:\w+[^:]*:(?:\s|$))|.*::\s*$"
+)
+_NEXT_BLOCK = re.compile(r"\s*(?:\.\. |[A-Z][A-Za-z ]+:\s*$|:\w+[^:]*:(?:\s|$))")
 
 
 def has_room(read: ParsedDocstring, kind: Kind) -> bool:

@@ -48,7 +48,7 @@ def _compare(
     if _agree(text, value) or text.strip("`*") == name:
         return
     is_on_line = text in code.parsed.lines[line]
-    message = f"the default of `{name}` is documented as {text}, but it is {ast.unparse(default)}"
+    message = f"the default of `{name}` is documented as {text}, but it is {_source(default)}"
     yield DriftFinding(
         code="wrong-default",
         line=line,
@@ -91,7 +91,7 @@ def _agree(text: str, value: Any) -> bool:
 
 def _spelled(text: str, default: ast.expr, value: Any) -> str:
     """Return the value's source, with the markup of the documented value."""
-    source = ast.unparse(default)
+    source = _source(default)
     for mark in ("``", "`", "**", "*"):
         if text.startswith(mark):
             inner = text.strip("`*")
@@ -100,6 +100,19 @@ def _spelled(text: str, default: ast.expr, value: Any) -> str:
     if isinstance(value, str) and text[:1] == '"':
         return f'"{value}"'
     return source
+
+
+def _source(default: ast.expr) -> str:
+    """Return the source of a default, with `1e-8` for `1e-08`."""
+    return (
+        re.sub(r"e([-+])0+(?=\d)", r"e\1", ast.unparse(default))
+        if _is_float(default)
+        else (ast.unparse(default))
+    )
+
+
+def _is_float(default: ast.expr) -> bool:
+    return isinstance(default, ast.Constant) and isinstance(default.value, float)
 
 
 def _literal(text: str) -> Any:

@@ -61,9 +61,13 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
 
 
 def are_similar(old: str, new: str) -> bool:
-    """Return True if the names share a word, are nearly equal, or one abbreviates the other."""
+    """Return True if one name has all words of the other or abbreviates it, or they are nearly equal."""
     first, second = _WORD.findall(old.lower()), _WORD.findall(new.lower())
-    if {*first} & {*second} or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY:
+    if (
+        {*first} <= {*second}
+        or {*second} <= {*first}
+        or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY
+    ):
         return True
     short, long = sorted(("".join(first), "".join(second)), key=len)
     if len(short) < 2 or short[:1] != long[:1]:
