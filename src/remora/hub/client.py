@@ -126,6 +126,9 @@ class HubClient:
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
         """Return `{node, tests, fresh, generation}`, or None if no source answers.
 
+        If the search was stopped because it took too long, the result contains the tests found so
+        far and `"complete": False`.
+
         Raises NotFound if the node does not exist.
         """
         return await self._document(Tests(node=key, depth=depth))
