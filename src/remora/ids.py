@@ -46,6 +46,11 @@ def split_node_key(key: str) -> tuple[str, str]:
     return path, qualname
 
 
+def display_name(key: str) -> str:
+    """Return the name of a node for people: `path:qualname`, or the path alone for a module."""
+    return key.removeprefix("node:").removesuffix(f":{MODULE}")
+
+
 def escape_path(path: str) -> str:
     """Escape a root-relative POSIX path for use in a node key.
 

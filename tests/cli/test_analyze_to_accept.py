@@ -62,7 +62,7 @@ def test_show_prints_the_document_of_analyze(ran: Ran) -> None:
 def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
     text = ran("show", "last").out
     run_id = ran.analyzed.document["run_id"]
-    assert "  verified  read        fixed E722" in text
+    assert "  verified  read    fixed E722" in text
     assert "3 of 3 findings fixed" in text
     assert f"remora diff {run_id}" in text
     assert f"remora accept {run_id} --all" in text
@@ -145,9 +145,9 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(remora: Remora, proje
     # people are told where, and what to type next
     told = remora("show", "last", cwd=project).out
     assert conflict["detail"] in told
-    assert "remora analyze -o steps --node src/settings.py:__module__" in told
+    assert "remora analyze -o steps --node src/settings.py" in told
     again = remora("accept", "last", "--all", cwd=project)
-    assert "next: remora analyze -o steps --node src/settings.py:__module__" in again.out
+    assert "next: remora analyze -o steps --node src/settings.py" in again.out
     (_, listed) = remora("runs", cwd=project).out.splitlines()
     assert listed.split()[-3:] == ["0", "0", "1"]
 

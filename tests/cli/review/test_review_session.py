@@ -153,7 +153,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     with desk.review() as terminal:
         seen = terminal.sees(ASK)
         assert "── a.py ──" in seen
-        assert "[1/4] steps a.py:__module__" in seen
+        assert "[1/4] steps a.py" in seen
         assert 'apply_fix(code="safe") by rule' in seen
         assert "-import os" in seen
         terminal.press("a")

@@ -1,6 +1,7 @@
 """A verdict on some of what waits: by the rules that are mended, by what else was changed."""
 
 import hashlib
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
@@ -50,6 +51,18 @@ def test_a_rule_that_nothing_corrects_takes_nothing(shop: Desk) -> None:
     assert (said.accepted, said.conflicts, shop.tree()) == ([], [], before)
 
 
+def test_the_beginning_of_a_code_selects_its_rules(shop: Desk) -> None:
+    said = accept(shop.project, shop.newest, ["b.py:load"], narrow=parse_filter(["F"], []))
+    assert said.accepted == ["node:b.py:load"]
+
+
+@pytest.mark.parametrize("act", [accept, reject])
+def test_a_mistyped_rule_is_wrong_usage(shop: Desk, act: Callable[..., object]) -> None:
+    with pytest.raises(UsageError, match="no rule FO41") as caught:
+        act(shop.project, shop.newest, [], every=True, narrow=parse_filter(["F401", "FO41"], []))
+    assert "did you mean F401 or F541?" in caught.value.hint
+
+
 def test_reject_is_narrowed_too(shop: Desk) -> None:
     said = reject(
         shop.project, shop.newest, [], narrow=parse_filter(["F401", "F541"], ["verified"])
@@ -74,9 +87,10 @@ def test_docstring_only_is_what_leaves_the_code_as_it_was(shop: Desk) -> None:
     names = [hashlib.sha256(content).hexdigest() for content in (before, after)]
     documented = replace(job, change_set=(replace(change, before=names[0], after=names[1]),))
     only = parse_filter([], ["verified, docstring-only"])
-    kept, left = apply_filter(shop.project, [documented, job], only)
+    view = shop.view(shop.newest)
+    kept, left = apply_filter(shop.project, view, [documented, job], only)
     assert kept == [documented]
-    assert left == ["a.py:__module__: skipped because it is not docstring-only"]
+    assert left == ["a.py: skipped because it is not docstring-only"]
 
 
 @pytest.mark.parametrize(("rules", "conditions"), [(["F401; rm"], []), ([], ["tested"])])

@@ -7,7 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from remora.cli.app.options import options_of
-from remora.ids import LAST
+from remora.ids import LAST, display_name
 
 if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
@@ -63,7 +63,7 @@ def _nodes(ctx: click.Context, _typed: str) -> Iterable[str]:
     for event in read_events(folder.existing_run(run)):
         data = typed_payload(event) if event.type == JobStart.type else None
         if isinstance(data, JobStart):
-            yield data.node_id.removeprefix("node:")
+            yield display_name(data.node_id)
 
 
 def _agents(ctx: click.Context, _typed: str) -> Iterable[str]:

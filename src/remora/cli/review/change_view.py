@@ -17,6 +17,7 @@ from remora.cli.app.output import (
 from remora.cli.views.event_summary import summarize_event
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
+from remora.ids import display_name
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import job_diff
@@ -39,7 +40,7 @@ def change_set_lines(
 
     `place` is the position of the change set, such as `3/9`.
     """
-    name = escape_line(job.node_id.removeprefix("node:"))
+    name = escape_line(display_name(job.node_id))
     yield click.style(fit_line(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
     known = fixed_and_left(document)

@@ -13,7 +13,7 @@ _rules = click.option(
     "rules",
     multiple=True,
     metavar="CODE",
-    help="Select change sets that fix only the given rules; repeatable.",
+    help="Select change sets that fix only these rules, e.g. F401 or UP; repeatable.",
 )
 _conditions = click.option(
     "--if",

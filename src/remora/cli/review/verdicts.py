@@ -19,6 +19,7 @@ from remora.cli.app.project_context import next_command, project_of
 from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
+from remora.ids import display_name
 from remora.runs.project import Project
 from remora.runs.records.results import jobs_named
 from remora.runs.review.conflicts import conflicting_nodes
@@ -129,7 +130,7 @@ def _accepted(
 
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
     """Yield the location and cause of a conflict, and a command to redo the change."""
-    yield escape_line(f"  {node.removeprefix('node:')}")
+    yield escape_line(f"  {display_name(node)}")
     for found in done.conflicts:
         if found["node_id"] == node:
             yield from _indented(f"{found['path']}: {found['detail']}")
@@ -138,11 +139,11 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
         if job.review == "conflict":
             with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_nodes(project, view, job):
-                    name = other.removeprefix("node:")
+                    name = display_name(other)
                     yield from _indented(f"it conflicts with the accepted change set for {name}")
             yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == "stale":
-            words = "retry", done.run_id, escape_line(node.removeprefix("node:"))
+            words = "retry", done.run_id, escape_line(display_name(node))
             yield f"    next: {next_command(options, project.root, *words)}"
 
 
@@ -159,7 +160,7 @@ def _reverted(done: Reverted) -> Iterator[str]:
         number = count(len(done.conflicts), "conflict")
         yield click.style(f"{number}, not reverted:", fg="yellow")
     for found in done.conflicts:
-        yield escape_line(f"  {found['node_id'].removeprefix('node:')}")
+        yield escape_line(f"  {display_name(found['node_id'])}")
         yield from _indented(f"{found['path']}: {found['detail']}")
     if done.conflicts:
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
@@ -179,13 +180,10 @@ def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
     if nodes:
         yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=colour)
     for node in nodes:
-        yield escape_line(f"  {node.removeprefix('node:')}")
+        yield escape_line(f"  {display_name(node)}")
 
 
 def _head(done: Verdicts | Reverted) -> Iterator[str]:
-    """Yield the head of the run, which can later prove that no line was removed."""
-    told = f"recorded as line {done.head.count} of run {done.run_id}"
-    yield from wrap_text(
-        f"{told}; keep the hash to prove later that no line was removed:", terminal_width()
-    )
-    yield f"head {done.head.count} {done.head.hash}"
+    """Yield the line number and the hash of the verdict in the run's record."""
+    yield click.style(f"recorded in run {done.run_id}", dim=True)
+    yield click.style(f"head {done.head.count} {done.head.hash}", dim=True)

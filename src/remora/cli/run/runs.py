@@ -13,7 +13,7 @@ from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import color_word, diff_lines, emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project
-from remora.ids import LAST
+from remora.ids import LAST, display_name
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     asked = select_jobs(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
     for job in damaged:
-        note(options, f"{job.node_id.removeprefix('node:')}: {job.error}")
+        note(options, f"{display_name(job.node_id)}: {job.error}")
     return 1 if damaged else 0
 
 
@@ -138,7 +138,7 @@ def _age(run: "RunLine", now: datetime) -> str:
 
 def _print_diff(entry: dict[str, Any]) -> None:
     """Print a diff to stdout and its heading to stderr, so that piped output is a valid patch."""
-    node = escape_line(entry["node_id"].removeprefix("node:"))
+    node = escape_line(display_name(entry["node_id"]))
     state = entry["review"] or f"{entry['status']}, not verified"
     click.echo(f"{click.style(node, bold=True)}  {color_word(state)}", err=True)
     is_terminal = sys.stdout.isatty()

@@ -16,6 +16,7 @@ from remora.cli.app.output import (
 )
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import queries_of
+from remora.ids import display_name
 from remora.text import count
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _turns(found: "Sequence[StreamMatch]", *, verbose: bool) -> Iterator[str]:
         for turn in one.turns:
             what = [one.stream.agent_id, turn.turn, turn.tool, turn.outcome, turn.decided_by]
             numbers = ["" if n is None else n for n in (turn.prompt_tokens, turn.ms)]
-            where = (turn.key or "") if verbose else one.stream.node_id.removeprefix("node:")
+            where = (turn.key or "") if verbose else display_name(one.stream.node_id)
             rows.append([*what, *numbers, where])
     if not rows:
         yield "no matching turns"
@@ -151,7 +152,7 @@ def _streams(
         words = {
             "status": status_word(stream["status"]),
             "run_id": stream["run_id"] if verbose else stream["run_id"][:_RUN_WIDTH],
-            "node_id": stream["node_id"].removeprefix("node:"),
+            "node_id": display_name(stream["node_id"]),
         }
         rows.append([{**stream, **words}[name] for name in names])
     heads = [name.removesuffix("_id").upper() for name in names]

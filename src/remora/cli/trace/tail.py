@@ -14,7 +14,7 @@ from remora.cli.app.output import fit_line, note
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import path_of
 from remora.errors import NotFound, StreamDamaged
-from remora.ids import LAST
+from remora.ids import LAST, display_name
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -126,9 +126,7 @@ class _Printer:
         from remora.trace.trace_folder import stream_id
 
         if path != self._last:
-            heading = escape_line(
-                f"{stream_id(path)}  {event.node_id.removeprefix('node:')}".rstrip()
-            )
+            heading = escape_line(f"{stream_id(path)}  {display_name(event.node_id)}".rstrip())
             click.echo(click.style(fit_line(heading), fg="cyan"))
             self._last = path
         click.echo(self._columns.line(event))

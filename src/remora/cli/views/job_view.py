@@ -9,7 +9,7 @@ from remora.cli.app.output import (
     color_word,
     wrap_text,
 )
-from remora.ids import split_node_key
+from remora.ids import MODULE, split_node_key
 from remora.operations.base import Codes
 from remora.runs.records.findings import (
     counts_as_done,
@@ -104,10 +104,10 @@ def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) 
 
 
 def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[str]:
-    if _is_unchanged(job) and job["why"]:
+    if job["why"] and (_is_unchanged(job) or job["status"] == "failed"):
+        why = job["why"] if _is_unchanged(job) else f"last step: {job['why']}"
         yield from (
-            indent + line
-            for line in wrap_text(escape_line(job["why"]), _remaining_width(width, indent))
+            indent + line for line in wrap_text(escape_line(why), _remaining_width(width, indent))
         )
     yield f"{indent}{job['agent_id']}, {turns_text(job)}"
 
@@ -177,8 +177,16 @@ def _deciders(decided_by: Mapping[str, int]) -> str:
 
 
 def _names(jobs: Sequence[Document]) -> list[str]:
-    """Return the name of each node, preceded by the operation if there are several operations."""
-    names = [escape_line(split_node_key(job["node_id"])[1]) for job in jobs]
+    """Return the name of each job in its file, preceded by the operation if there are several."""
+    names = [escape_line(_name(job)) for job in jobs]
     if len({job["operation"] for job in jobs}) < 2:
         return names
     return [f"{job['operation']} {name}" for job, name in zip(jobs, names, strict=True)]
+
+
+def _name(job: Document) -> str:
+    """Return the qualname of a job's node, or what part of the file the job works on."""
+    nodes, name = job.get("nodes"), split_node_key(job["node_id"])[1]
+    if nodes:
+        return name if name != MODULE else f"{len(nodes)} parts of the file"
+    return "whole file" if nodes == [] else "module" if name == MODULE else name

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
 from remora.cli.views.run_counts import RunCounts
+from remora.ids import display_name
 from remora.runs.planning.plan import Plan
 from remora.runs.review.review import ReadyChange, TrackProgress
 from remora.text import count, escape_line
@@ -39,7 +40,7 @@ class LiveDisplay(RunCounts):
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {count(self.written, 'other change')}" if self.written else ""
-        names = [job.node_id.removeprefix("node:") for job in self.working.values()]
+        names = [display_name(job.node_id) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         return Group(self._bar, _one_line(counts), *nodes)
 

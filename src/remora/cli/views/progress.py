@@ -11,6 +11,7 @@ from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
 from remora.cli.views.job_view import done_text, status_word
 from remora.cli.views.run_counts import RunCounts
+from remora.ids import display_name
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class LineProgress(RunCounts):
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
         width = len(str(self.jobs))
-        node = job.node_id.removeprefix("node:")
+        node = display_name(job.node_id)
         work = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
         parts = [work, result.error] if result.error else [work]
         state = status_word(result.status)

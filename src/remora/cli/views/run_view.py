@@ -12,6 +12,7 @@ from remora.cli.app.output import (
 )
 from remora.cli.app.project_context import next_command
 from remora.cli.views.job_view import Document, job_lines, review_counts
+from remora.ids import display_name, split_node_key
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import list_run_lines
@@ -36,7 +37,7 @@ def run_lines(
     yield ""
     yield totals_line(document)
     yield from skipped_lines(document["totals"])
-    if not options.verbose and any(job["why"] for job in jobs):
+    if not options.verbose and any(job["why"] and job["status"] == "no_change" for job in jobs):
         why = next_command(options, project.root, "show", view.run_id, "-v")
         yield from wrap_text(f"to see why some nodes are unchanged, run `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
@@ -53,7 +54,7 @@ def attempt_lines(
 ) -> Iterator[str]:
     """Yield the results of the given jobs, and the commands to run next."""
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
-    nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
+    nodes = [display_name(job["node_id"]) for job in jobs if job["review"] == "pending"]
     if nodes:
         commands = [(command, view.run_id, *nodes) for command in ("diff", "accept")]
         yield from _commands(
@@ -112,7 +113,7 @@ def _wrong(
     options: Options, project: Project, view: RunView, jobs: list[Document]
 ) -> Iterator[str]:
     unread = {job.agent_id for job in view.damaged}
-    stale = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "stale"]
+    stale = [display_name(job["node_id"]) for job in jobs if job["review"] == "stale"]
     wrong = [job for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread]
     for title, commands in (
         (
@@ -145,7 +146,11 @@ def redo_command(options: Options, project: Project, view: RunView, job: tuple[s
 
 
 def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
-    words = ["analyze", "-o", operation, "--node", escape_line(node_id.removeprefix("node:"))]
+    named = (job for job in view.jobs if (job.operation, job.node_id) == (operation, node_id))
+    on_file = any(job.nodes is not None for job in named)
+    path, _ = split_node_key(node_id)
+    name = f"{path}:*" if on_file else display_name(node_id)
+    words = ["analyze", "-o", operation, "--node", escape_line(name)]
     return words + (["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else [])
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from remora.ids import NodeKey, split_node_key
+from remora.ids import NodeKey, display_name, split_node_key
 
 _MIN_SIMILARITY = 0.5
 
@@ -14,7 +14,7 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
     """Return the keys that match `pattern`, in the order of `keys`.
 
     A pattern is a name or a case-sensitive glob. It is compared with `path:qualname` and with the
-    qualname. A leading `node:` is ignored. If the pattern is the exact name of a node, it is not
+    qualname. A module is also named by its path alone. A leading `node:` is ignored. If the pattern is the exact name of a node, it is not
     used as a glob, because paths may contain brackets.
     """
     name = pattern.removeprefix("node:")
@@ -36,8 +36,8 @@ def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:
     return tuple(candidate for _, candidate in near[:n])
 
 
-def _names(key: NodeKey) -> tuple[str, str]:
-    return key.removeprefix("node:"), split_node_key(key)[1]
+def _names(key: NodeKey) -> set[str]:
+    return {key.removeprefix("node:"), split_node_key(key)[1], display_name(key)}
 
 
 def _similarity(matcher: SequenceMatcher[str], candidate: str) -> float:

@@ -13,7 +13,7 @@ from remora.agents.job import Job
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, node_summary
 from remora.errors import Conflict, HostError, NotFound, StreamDamaged
-from remora.ids import escape_path, is_id, unescape_path
+from remora.ids import display_name, escape_path, is_id, unescape_path
 from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
 from remora.runs.execution.run import BaseFiles
@@ -148,5 +148,5 @@ def _content(root: Path, job: Job) -> bytes:
 
 
 def _gone_conflict(job: Job, why: str) -> Conflict:
-    name = job.node_id.removeprefix("node:")
+    name = display_name(job.node_id)
     return Conflict(f"{name} can no longer be found: {why}")

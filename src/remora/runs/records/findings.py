@@ -4,14 +4,21 @@ The fixes of `missing THING` and `outdated THING` are displayed as `THING added`
 updated`.
 """
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
-from remora.memory.events import Event
+import msgspec
+
+from remora.memory.events import ContextUpdate, Event, ToolResulted
 from remora.operations.base import Codes, is_lint_code
+from remora.trace.read.reader import decode_part
 
 _SHOWN_CODES = 7
+_TEXT = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
+"""Format of the built-in lint agent's diagnostics."""
 _VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 
 
@@ -37,6 +44,48 @@ def _known_counts(event: Event, key: str) -> dict[str, int] | None:
     if not isinstance(counts, dict) or not all(isinstance(n, int) for n in counts.values()):
         return None
     return counts
+
+
+class ListedFinding(msgspec.Struct, frozen=True):
+    """A finding that a tool listed. `line` counts from 1, or is null if it is unknown."""
+
+    code: str
+    message: str
+    line: int | None = None
+
+
+class _Listing(msgspec.Struct):
+    findings: tuple[ListedFinding, ...]
+
+
+class _Output(msgspec.Struct):
+    parsed_output: msgspec.Raw = msgspec.Raw(b"null")
+    value: msgspec.Raw = msgspec.Raw(b"null")
+    source: str = ""
+
+
+def listed_findings(event: Event) -> tuple[ListedFinding, ...] | None:
+    """Return all findings that the result of a tool or of a context script lists.
+
+    These are the entries of its `findings`. Returns None for other results and events.
+    """
+    if event.type not in (ToolResulted.type, ContextUpdate.type):
+        return None
+    output = decode_part(event, _Output)
+    listing = bytes(output.value if output.source == "context" else output.parsed_output)
+    if b'"findings":' in listing:
+        with suppress(msgspec.ValidationError):
+            return msgspec.json.decode(listing, type=_Listing).findings
+    return None
+
+
+def findings_in_texts(texts: Iterable[Any]) -> tuple[ListedFinding, ...]:
+    """Return the findings in diagnostics such as `F401 line 3: ...`. Other texts have no code."""
+    shapes = [(str(text), _TEXT.fullmatch(str(text))) for text in texts]
+    return tuple(
+        ListedFinding(shape[1], shape[3], int(shape[2])) if shape else ListedFinding("", text)
+        for text, shape in shapes
+    )
 
 
 def fixed(before: Codes, after: Codes) -> dict[str, int]:

@@ -9,7 +9,6 @@ import msgspec
 from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS, TurnCounts
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
-from remora.memory.delta import PacketDelta
 from remora.memory.events import (
     AgentEnd,
     AgentStart,
@@ -23,7 +22,13 @@ from remora.memory.events import (
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.runs.records.findings import known_findings, known_measurements
+from remora.runs.records.findings import (
+    ListedFinding,
+    findings_in_texts,
+    known_findings,
+    known_measurements,
+    listed_findings,
+)
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
@@ -42,6 +47,8 @@ from remora.trace.trace_folder import TraceFolder
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of a job.
 
+    `nodes` has the same meaning as in `Job`. It is null if the plan was not read.
+
     `status` is `planned` in a plan.
 
     `review` is the last verdict, or `pending` for a verified change set without a verdict. It is
@@ -50,14 +57,15 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
     `before` and `after` are the first and last findings reported by tools, keyed by code. They are
     null if tools reported no findings. `measurements` contains other numbers reported by the
-    operation's tools. `why` is the reason for `no_change`.
+    operation's tools. `why` is the reason for `no_change`,
+    or the last step of a failed job.
 
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
     `{node_id, path, detail}`.
 
-    `first_diagnostics` and `last_diagnostics` are the packet's diagnostics when they were first and
-    last recorded.
+    `first_findings` and `last_findings` are the findings that tools listed first and last. If no
+    tool listed any, they are those of the packet's first and last diagnostics.
 
     `head` is the stream's head according to the run's record. `sound` is the head computed from the
     stream, if all its lines match their hashes.
@@ -71,6 +79,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     operation: str
     node_id: str
+    nodes: list[str] | None = None
     attempt: int = 1
     status: str | None = None
     stop_reason: str | None = None
@@ -97,8 +106,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     measurements: dict[str, int] | None = None
     why: str | None = None
     same: bool = False
-    first_diagnostics: tuple[str, ...] = ()
-    last_diagnostics: tuple[str, ...] = ()
+    first_findings: tuple[ListedFinding, ...] = ()
+    last_findings: tuple[ListedFinding, ...] = ()
 
 
 def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
@@ -109,7 +118,8 @@ def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
     counting = CurrentAttempts()
     for event in record.events:
         counting.add(typed_payload(event))
-    return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
+    view = read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
+    return msgspec.structs.replace(view, nodes=None if job.nodes is None else list(job.nodes))
 
 
 def read_job(
@@ -188,7 +198,8 @@ class _JobFold:
         self._measurements: dict[str, int] | None = None
         self._reason = NoChangeReason()
         self._parent = ""
-        self._diagnostics: list[tuple[str, ...]] = []
+        self._listed: list[tuple[ListedFinding, ...]] = []
+        self._diagnostics: list[tuple[Any, ...]] = []
         self._sound: Head | None = None
         self._model: str | None = None
         self._observed: dict[str, Any] = {}
@@ -211,11 +222,11 @@ class _JobFold:
             self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
             self._model = data.model.get("name")
             if data.packet.diagnostics:
-                self._diagnostics.append(tuple(map(str, data.packet.diagnostics)))
+                self._diagnostics.append(data.packet.diagnostics)
         elif isinstance(data, AgentEnd):
             self._end = data
         else:
-            self._see_diagnostics(event.packet_delta)
+            self._see_findings(event)
             self._see_submission(event)
 
     def _learn(self, events: Iterable[Event]) -> None:
@@ -231,9 +242,13 @@ class _JobFold:
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
 
-    def _see_diagnostics(self, delta: PacketDelta | None) -> None:
+    def _see_findings(self, event: Event) -> None:
+        listed = listed_findings(event)
+        if listed is not None:
+            self._listed = [*self._listed[:1], listed]
+        delta = event.packet_delta
         if delta is not None and isinstance(delta.diagnostics, tuple):
-            self._diagnostics = [*self._diagnostics[:1], tuple(map(str, delta.diagnostics))]
+            self._diagnostics = [*self._diagnostics[:1], delta.diagnostics]
 
     def _see_submission(self, event: Event) -> None:
         if event.type == SubmitResult.type:
@@ -251,6 +266,7 @@ class _JobFold:
 
     def in_view(self, view: JobView) -> JobView:
         tally, end = self._tally, self._end
+        listed = self._listed or [findings_in_texts(texts) for texts in self._diagnostics]
         view = msgspec.structs.replace(
             view,
             turns=tally.turns,
@@ -263,8 +279,8 @@ class _JobFold:
             after=self._after,
             measurements=self._measurements,
             changed_by_user=self._changed_by_user,
-            first_diagnostics=self._diagnostics[0] if self._diagnostics else (),
-            last_diagnostics=self._diagnostics[-1] if self._diagnostics else (),
+            first_findings=listed[0] if listed else (),
+            last_findings=listed[-1] if listed else (),
             sound=self._sound,
             model=self._model,
             observed=self._observed,
@@ -278,5 +294,10 @@ class _JobFold:
             change_set_sha256=end.change_set_sha256,
             error=end.error,
             same=self._is_parents(end),
-            why=self._reason.text(self._after) if end.status == "no_change" else None,
+            why=self._why(end.status),
         )
+
+    def _why(self, status: str) -> str | None:
+        if status == "failed":
+            return self._reason.last_step()
+        return self._reason.text(self._after) if status == "no_change" else None

@@ -23,7 +23,13 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
     It has the structure of a run's document, with jobs whose status is `planned`.
     """
     jobs = [
-        JobView(agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, status=PLANNED)
+        JobView(
+            agent_id=job.agent_id,
+            operation=job.operation,
+            node_id=job.node_id,
+            nodes=None if job.nodes is None else list(job.nodes),
+            status=PLANNED,
+        )
         for job in plan.jobs
     ]
     return {

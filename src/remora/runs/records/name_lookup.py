@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
-from remora.ids import LAST, NodeKey
+from remora.ids import LAST, NodeKey, display_name
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -81,11 +81,7 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
     matched = match_nodes(map(NodeKey, nodes), name)
     agents = [agent_id for key in matched for agent_id in nodes[key]]
     if len(agents) > 1:
-        names = [
-            f"{agent_id} ({key.removeprefix('node:')})"
-            for key in matched
-            for agent_id in nodes[key]
-        ]
+        names = [f"{agent_id} ({display_name(key)})" for key in matched for agent_id in nodes[key]]
         raise UsageError(f"{name!r} matches more than one agent", hint=_some(names))
     return agents[0] if agents else None
 
@@ -108,7 +104,7 @@ def _missing(folder: TraceFolder, nodes: dict[str, list[str]], name: str) -> str
     try:
         return stream_id(folder.existing_agent(name))
     except NotFound as error:
-        near = [key.removeprefix("node:") for key in nearest(name, nodes)]
+        near = [display_name(key) for key in nearest(name, nodes)]
         if not near:
             raise
         hint = f"{error.hint}\nnearest nodes of the newest run: {', '.join(near)}".lstrip()

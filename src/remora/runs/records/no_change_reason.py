@@ -1,4 +1,4 @@
-"""The reason for a `no_change` result, as stated by the agent's scripts."""
+"""The reason why an agent proposes nothing, as stated by its scripts and tools."""
 
 from typing import Any
 
@@ -18,6 +18,7 @@ class NoChangeReason:
         self._offered = ""
         self._state = ""
         self._found = ""
+        self._step = ""
         self._needs_model = False
 
     def add(self, event: Event) -> None:
@@ -34,6 +35,11 @@ class NoChangeReason:
             self._state = delta.state_summary
         if delta.add_action is not UNSET and delta.add_action.tool != SUBMIT:
             self._found = delta.add_action.summary
+            self._step = f"{delta.add_action.tool}: {delta.add_action.summary}"
+
+    def last_step(self) -> str | None:
+        """Return the last tool and its summary, or None if no tool was called."""
+        return self._step or None
 
     def text(self, left: Codes | None) -> str | None:
         """Return the reason, or None if there is none.

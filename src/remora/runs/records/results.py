@@ -8,7 +8,7 @@ import msgspec
 from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
-from remora.ids import NodeKey
+from remora.ids import NodeKey, display_name
 from remora.memory.events import Head, RunStart
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
@@ -80,12 +80,19 @@ def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = 
     counting = CurrentAttempts()
     for event in events:
         counting.add(typed_payload(event))
+    nodes = {
+        (job.get("operation"), job.get("node_id")): job.get("nodes")
+        for job in start.plan.get("jobs", [])
+    }
     return RunView(
         run_id=run_id,
         started=events[0].timestamp,
         status=run_status(is_written=record.is_written, ended=counting.ended),
         start=start,
-        jobs=tuple(_jobs(project.trace, counting, known, hashed=record.verified)),
+        jobs=tuple(
+            msgspec.structs.replace(job, nodes=nodes.get((job.operation, job.node_id)))
+            for job in _jobs(project.trace, counting, known, hashed=record.verified)
+        ),
         record=record,
     )
 
@@ -101,7 +108,7 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
     keys = [NodeKey(job.node_id) for job in view.jobs]
     matched = set(match_nodes(keys, name))
     if not matched:
-        near = ", ".join(key.removeprefix("node:") for key in nearest(name, keys))
+        near = ", ".join(display_name(key) for key in nearest(name, keys))
         raise NotFound(
             f"the run {view.run_id} has no node {name!r}",
             hint=f"nearest: {near}" if near else f"`remora show {view.run_id}` lists its nodes",
@@ -147,6 +154,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "agent_id": job.agent_id,
         "operation": job.operation,
         "node_id": job.node_id,
+        "nodes": job.nodes,
         "attempt": job.attempt,
         "status": job.status,
         "stop_reason": job.stop_reason,

@@ -1,6 +1,5 @@
-"""Remaining findings of a job, taken from the diagnostics in its agent's packets."""
+"""Remaining findings of a job, taken from the results of its tools."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -9,8 +8,6 @@ from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
 
-_SHAPE = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
-"""Format of the built-in lint agent's diagnostics."""
 KEPT_STATES = (*UNDECIDED, "accepted")
 """Review states of change sets whose fixes count."""
 
@@ -25,14 +22,13 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
         return ()
     missing = Counter(after)
     found = []
-    first, last = job.first_diagnostics, job.last_diagnostics
-    left = Counter(_text(line) for line in (last if job.review in KEPT_STATES else first))
-    for line in first:
-        finding = _finding(line)
-        if left[_text(line)] and missing[finding.code]:
-            left[_text(line)] -= 1
-            missing[finding.code] -= 1
-            found.append(finding)
+    last = job.last_findings if job.review in KEPT_STATES else job.first_findings
+    left = Counter((each.code, each.message) for each in last)
+    for each in job.first_findings:
+        if left[each.code, each.message] and missing[each.code]:
+            left[each.code, each.message] -= 1  # its line may have moved
+            missing[each.code] -= 1
+            found.append(Finding(code=each.code, message=each.message, line=each.line))
     return (*found, *_unnamed(missing))
 
 
@@ -41,16 +37,3 @@ def _unnamed(missing: Counter[str]) -> Iterator[Finding]:
         for _ in range(number):
             where = "the location was not recorded" if is_lint_code(code) else ""
             yield Finding(code=code, message=where)
-
-
-def _finding(line: str) -> Finding:
-    shape = _SHAPE.fullmatch(line)
-    if shape is None:
-        return Finding(code="", message=line)
-    return Finding(code=shape[1], message=shape[3], line=int(shape[2]))
-
-
-def _text(line: str) -> str:
-    """Return a diagnostic without its line number, which changes if lines above are edited."""
-    finding = _finding(line)
-    return f"{finding.code} {finding.message}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from remora.ids import display_name
 from remora.operations.base import is_lint_code
 from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.totals import asked_text, phrases_of
@@ -114,7 +115,7 @@ def _decisions(report: Report) -> str:
 def _job(job: JobReport) -> JobRow:
     return JobRow(
         job=job,
-        name=f"{job.path}:{job.name}",
+        name=display_name(job.node_id),
         state=_STATES.get(job.state, job.state),
         fixed=fixes_of(job),
         left=left_codes(job.left),
@@ -125,7 +126,7 @@ def _job(job: JobReport) -> JobRow:
 
 
 def _finding(job: JobReport, finding: Finding) -> FindingRow:
-    place = f"{job.path}:{finding.line or job.name}"
+    place = f"{job.path}:{finding.line}" if finding.line else display_name(job.node_id)
     if finding.code and not is_lint_code(finding.code):
         return FindingRow(place, "", finding.code)
     return FindingRow(place, finding.code, finding.message)

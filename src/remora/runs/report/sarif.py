@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from remora.ids import unescape_path
+from remora.ids import MODULE, display_name, unescape_path
 from remora.operations.base import is_lint_code
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.report.report_layout import fixes_of, left_codes, reasons
@@ -49,7 +49,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     notifications = [
         {
             "level": "error" if job.status == "error" else "warning",
-            "message": {"text": _message(f"{job.operation} {job.path}:{job.name}: {text}")},
+            "message": {"text": _message(f"{job.operation} {display_name(job.node_id)}: {text}")},
         }
         for job in report.jobs
         if job.status in _BAD
@@ -70,7 +70,7 @@ def _results(job: JobReport) -> Iterator[dict[str, Any]]:
 
 
 def _proposed(job: JobReport) -> dict[str, Any]:
-    text = f"{job.operation}: a verified change to {job.name}"
+    text = f"{job.operation}: a verified change to {display_name(job.node_id) if job.name == MODULE else job.name}"
     text += f": {fixes_of(job)}" if job.fixed else ""
     text += f"; {left_codes(job.left)} remaining" if job.left else ""
     changes = [_artifact_change(file) for file in job.files if file.edits is not None]

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from remora.ids import display_name
 from remora.runs.project import Project
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
@@ -163,7 +164,7 @@ def _message(job: JobView) -> str:
 
     Unprintable characters in names are replaced.
     """
-    subject = f"{job.operation}: {job.node_id.removeprefix('node:')}"
+    subject = f"{job.operation}: {display_name(job.node_id)}"
     codes = sorted(fixed(job.before or {}, job.after or {}).items())
     told = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)
     lines = [subject, "", f"Fixes {told}."] if told else [subject]

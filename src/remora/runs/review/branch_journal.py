@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import DiskError, OutsideError
-from remora.ids import split_node_key, unescape_path
+from remora.ids import display_name, split_node_key, unescape_path
 from remora.memory.events import Head
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import CONFLICT
@@ -114,7 +114,7 @@ def complete_branch(project: Project) -> str:
             if found:
                 told = (
                     f"{_what(pending)} and the branch has moved; nothing was committed, and "
-                    f"{pending.note['node_id'].removeprefix('node:')} has a conflict; accept again"
+                    f"{display_name(pending.note['node_id'])} has a conflict; accept again"
                 )
                 conflict = msgspec.structs.replace(
                     last[0],

@@ -5,12 +5,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from remora.code.syntax.docstring_change import only_docstrings_changed
+from remora.code.syntax.node_patterns import nearest
 from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.ids import display_name
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.current_attempt import PENDING
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView
+from remora.tools.host.ruff.rule_codes import rule_codes
 
 _CODE = re.compile(r"[A-Z]+[0-9]*")
 
@@ -19,7 +23,8 @@ _CODE = re.compile(r"[A-Z]+[0-9]*")
 class ReviewFilter:
     """A filter for change sets.
 
-    If `rules` is not empty, a change set must fix findings of these rules and of no other rules.
+    If `rules` is not empty, a change set must fix findings of these rules and of no other rules. A
+    rule is a code, or the beginning of codes, such as `UP0`.
     `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
     """
 
@@ -52,30 +57,55 @@ def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilte
 
 
 def apply_filter(
-    project: Project, jobs: Iterable[JobView], narrow: ReviewFilter
+    project: Project, view: RunView, jobs: Iterable[JobView], narrow: ReviewFilter
 ) -> tuple[list[JobView], list[str]]:
-    """Return the jobs that pass the filter, and messages about the jobs that do not.
+    """Return the jobs of a run that pass the filter, and messages about the jobs that do not.
 
-    Each message contains the reason that a job was skipped.
+    Each message contains the reason that a job was skipped. Raises UsageError for a rule that does
+    not exist.
     """
+    _require_rules(view.jobs, narrow.rules)
     kept: list[JobView] = []
     left: list[str] = []
     for job in jobs:
         why = _objection(project, job, narrow)
         if why:
-            left.append(f"{job.node_id.removeprefix('node:')}: skipped because {why}")
+            left.append(f"{display_name(job.node_id)}: skipped because {why}")
         else:
             kept.append(job)
     return kept, left
+
+
+def _require_rules(jobs: Iterable[JobView], rules: frozenset[str]) -> None:
+    """Raise UsageError for the first rule that is neither in the run nor one of ruff's."""
+    met = {code for job in jobs for code in {**(job.before or {}), **(job.after or {})}}
+    for rule in sorted(rules):
+        if any(_covers(rule, code) for code in met):
+            continue
+        known = rule_codes()
+        if known and not any(_covers(rule, code) for code in known):
+            near = nearest(rule, sorted(met), 2) or nearest(rule, sorted(known), 2)
+            meant = f"did you mean {' or '.join(near)}? " if near else ""
+            raise UsageError(
+                f"no rule {rule}", hint=f"{meant}`remora show RUN` lists the rules of a run"
+            )
+
+
+def _covers(rule: str, code: str) -> bool:
+    """Return True if `code` is `rule`, or begins with it as in ruff's configuration."""
+    letters, digits = rule.rstrip("0123456789"), rule.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    same = code.rstrip("0123456789") == letters
+    return same and code.removeprefix(letters).startswith(digits)
 
 
 def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
     codes = set(fixed(job.before or {}, job.after or {}))
     if narrow.rules and not codes:
         return "it does not fix any findings"
-    if narrow.rules and not codes <= narrow.rules:
-        others = ", ".join(sorted(codes - narrow.rules))
-        return f"it fixes {others}{' too' if codes & narrow.rules else ''}"
+    others = sorted(code for code in codes if not any(_covers(r, code) for r in narrow.rules))
+    if narrow.rules and others:
+        too = " too" if len(others) < len(codes) else ""
+        return f"it fixes {', '.join(others)}{too}"
     for name in sorted(narrow.conditions):
         if not CONDITIONS[name](project, job):
             return f"it is not {name}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from remora.errors import NotFound, UsageError
+from remora.ids import display_name
 from remora.memory.events import Head
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches
@@ -91,7 +92,7 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
         )
     if not found:
         states = ", ".join(sorted({job.review or str(job.status) for job in meant}))
-        known = ", ".join(job.node_id.removeprefix("node:") for job in there)
+        known = ", ".join(display_name(job.node_id) for job in there)
         raise NotFound(
             f"{name} has no accepted change set ({states})",
             hint=f"accepted: {known}" if known else "no change set of this run has been accepted",

@@ -109,7 +109,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
-        jobs, left = apply_filter(project, jobs, narrow)
+        jobs, left = apply_filter(project, view, jobs, narrow)
         for job in jobs:
             stream.append(review_event(job, "rejected", feedback=told))
         return Verdicts(
@@ -142,7 +142,7 @@ def select_changes(
     """
     everything = every or bool(narrow and not nodes)
     jobs = choose_pending(view, nodes, every=everything, verb="accept")
-    jobs, left = apply_filter(project, jobs, narrow)
+    jobs, left = apply_filter(project, view, jobs, narrow)
     usable, broken = split_damaged(project, jobs)
     if broken and not usable:
         raise broken[0]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.ids import display_name
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
@@ -33,7 +34,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
 
 
 def _waiting(jobs: Iterable[JobView]) -> str:
-    names = [job.node_id.removeprefix("node:") for job in jobs]
+    names = [display_name(job.node_id) for job in jobs]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return "pending: " + ", ".join(names[:_NAMED]) + more if names else ""
 
