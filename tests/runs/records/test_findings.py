@@ -1,11 +1,15 @@
 """What is said of findings: which went, which stayed, and in which words."""
 
+import json
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
+from msgspec.structs import replace
 
-from remora.runs.records.findings import fixed, fixed_and_left, fixes_text
+from remora.memory.events import Event
+from remora.runs.records.findings import fixed, fixed_and_left, fixes_text, listed_findings
 
 CODES = st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 5))
 
@@ -38,3 +42,18 @@ def test_each_kind_of_work_is_reported_in_its_own_words() -> None:
     would = "would fix F401 x2, would add a docstring, would update a docstring, would add a test"
     assert fixes_text(gone, done=False) == would
     assert fixes_text({}) == ""
+
+
+def test_all_findings_of_a_result_are_read_with_their_places() -> None:
+    listed = [{"code": "E741", "line": n, "message": "m", "fix_kind": "none"} for n in range(12)]
+    for kind, key in (("tool_result", "parsed_output"), ("context_update", "value")):
+        data = {key: {"findings": listed}, "source": "context" if key == "value" else ""}
+        event = Event(
+            v=1, seq=0, timestamp="", run_id="r", agent_id="a", operation="o", node_id="n",
+            turn=1, type=kind, data=Raw(json.dumps(data).encode()), packet_delta=None,
+        )  # fmt: skip
+        found = listed_findings(event)
+        assert found is not None
+        assert [each.line for each in found] == list(range(12))
+        other = replace(event, data=Raw(b'{"parsed_output": {"findings": 3}, "value": null}'))
+        assert listed_findings(other) is None

@@ -42,3 +42,8 @@ def test_an_older_reason_does_not_outlive_a_list_without_it() -> None:
     other = PacketDelta(candidate_actions=(Candidate(tool="fix", reason="fix it"),))
     assert reason(OFFERED, other).text(None) is None
     assert reason().text(None) is None
+
+
+def test_the_last_step_is_that_of_the_last_tool() -> None:
+    assert reason(LOOKED, OFFERED, SUBMITTED).last_step() == "look: 1 finding: E741"
+    assert reason().last_step() is None
