@@ -103,26 +103,34 @@ def fold_extensions(packet: Json, new: Json) -> None:
 # the trim list
 
 
-def trimmed(packet: Json, steps: int) -> Json:
-    """A copy of `packet` after the first `steps` steps of trim/1."""
+def trimmed(packet: Json, steps: int, version: str = "trim/2") -> Json:
+    """A copy of `packet` after the first `steps` steps of the list of that version."""
     packet = copy.deepcopy(packet)
-    trim = trim_steps(packet)
+    trim = trim_steps(packet, version)
     for _ in range(steps):
         if next(trim, None) is None:
             break
     return packet
 
 
-def trim_steps(packet: Json) -> Iterator[str]:
+def trim_steps(packet: Json, version: str = "trim/2") -> Iterator[str]:
     """Takes one step at each `next`, and yields the name of what went."""
-    for what, count in single_steps(packet):
+    for what, count in single_steps(packet, version):
         packet["omitted"][what] = packet["omitted"].get(what, 0) + count
         yield what
 
 
-def single_steps(packet: Json) -> Iterator[tuple[str, int]]:
+def single_steps(packet: Json, version: str) -> Iterator[tuple[str, int]]:
     target = packet["node_id"]
-    yield from shorten(packet, "candidate_actions", "candidates", keep=2, place=-1)
+    while len(packet["candidate_actions"]) > 2:
+        # from the second version on, the option to stop stays
+        going = [
+            place
+            for place, one in enumerate(packet["candidate_actions"])
+            if version == "trim/1" or one["tool"] != "submit_result"
+        ]
+        packet["candidate_actions"].pop(going[-1] if going else -1)
+        yield "candidates", 1
     yield from excerpt_steps(packet)
     yield from node_steps(packet, target)
     yield from shorten(packet, "recent_actions", "actions", keep=1, place=0)
@@ -223,18 +231,18 @@ class Stream:
 
     def check_packets(self) -> int:
         """Compare every packet that an event names; how many there were."""
-        packet, compared = None, 0
+        packet, compared, version = None, 0, ""
         for number, record in enumerate(self.records, 1):
             data = record["data"]
             if packet is None and record["type"] == "agent_start":
                 rules = data.get("fold", "fold/1"), data.get("trim", "trim/1")
-                if rules != ("fold/1", "trim/1"):
+                if rules[0] != "fold/1" or rules[1] not in ("trim/1", "trim/2"):
                     self.differ(number, f"the rules {rules} are not known here")
                     return compared
-                packet = data["packet"]
+                packet, version = data["packet"], rules[1]
             named = isinstance(data, dict) and data.get("packet_sha256")
             if packet is not None and named:
-                found = sha256(canonical(trimmed(packet, data.get("trim") or 0)))
+                found = sha256(canonical(trimmed(packet, data.get("trim") or 0, version)))
                 if found != named:
                     self.differ(number, f"the packet is {found}, not {named}")
                 compared += 1

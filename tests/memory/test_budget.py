@@ -88,6 +88,17 @@ def test_the_first_n_steps_are_those_of_the_list(n: int) -> None:
     assert trimmed.omitted == omitted
 
 
+@pytest.mark.parametrize(
+    ("version", "kept"), [("trim/1", ["a", "b"]), ("trim/2", ["a", "submit_result"])]
+)
+def test_the_option_to_stop_is_kept_since_the_second_version(version: str, kept: list[str]) -> None:
+    tools = ["a", "b", "c", "submit_result"]
+    packet = DecisionPacket(candidate_actions=tuple(Candidate(tool=tool) for tool in tools))
+    trimmed = trim(packet, 99, version)
+    assert [one.tool for one in trimmed.candidate_actions] == kept
+    assert trimmed.omitted == {"candidates": 2}
+
+
 def test_after_the_last_step_nothing_more_goes() -> None:
     assert len(list(trim_steps(RICH))) == len(STEPS)
     last = trim(RICH, len(STEPS))

@@ -9,12 +9,13 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.errors import DiskError, HostError, NotFound, StreamDamaged
 from remora.memory.events import Event, ToolResulted
+from remora.memory.packet import SUBMIT_TOOL
 from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT, read_text_lines, resolve
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part
 
 RECALL = "recall"
-SUBMIT = "submit_result"
+SUBMIT = SUBMIT_TOOL
 NEEDS_MODEL = "rules alone cannot decide the next step, and there is no model to ask"
 """Summary of a submission that is made because no candidate has all its arguments."""
 BUILTIN = frozenset({RECALL, SUBMIT})

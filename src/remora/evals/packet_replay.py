@@ -47,6 +47,7 @@ class PacketReplay:
         """
         self.packet = first_packet(first)
         self._history: list[Event] = []
+        self._trim = start.trim
         self._renderer = setting.renderer or start.renderer
         self._tools = start.tools
         self._strategy = _strategy(start, self._renderer)
@@ -68,7 +69,7 @@ class PacketReplay:
         recorded setting does not reproduce the recorded packet.
         """
         if self._as_recorded:
-            shown = trim(self.packet, call.trim)
+            shown = trim(self.packet, call.trim, self._trim)
             if call.packet_sha256 and canonical_sha256(shown) != call.packet_sha256:
                 raise StreamDamaged(
                     f"the packet of turn {self.packet.turn} differs from the recorded one",
@@ -79,7 +80,8 @@ class PacketReplay:
                 packet=shown, trim=call.trim, tokens=tokens, fits=tokens <= self._limit
             )
         limited = call.decided_by != "rule" or self._fits_rules
-        return fit(self.packet, self._limit if limited else _NO_LIMIT, self._measure)
+        limit = self._limit if limited else _NO_LIMIT
+        return fit(self.packet, limit, self._measure, self._trim)
 
     def apply_event(self, event: Event, payload: Payload | None) -> None:
         """Apply an event's delta to the packet.

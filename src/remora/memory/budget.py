@@ -1,20 +1,24 @@
-"""Trimming of packets to a token budget, step by step (`trim/1`).
+"""Trimming of packets to a token budget, step by step.
 
-The least valuable parts are removed first.
+The least valuable parts are removed first. A stream records the version of these rules, so that
+old streams are trimmed as they were: `trim/2` never removes the candidate that submits.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 
 import msgspec
 from msgspec.structs import replace
 
-from remora.memory.packet import PINNED, DecisionPacket, Excerpt
+from remora.memory.packet import PINNED, SUBMIT_TOOL, Candidate, DecisionPacket, Excerpt
 
 KEEP_CANDIDATES = 2
 KEEP_LINES = 5
 KEEP_ACTIONS = 1
 KEEP_DIAGNOSTICS = 1
+CURRENT_TRIM = "trim/2"
+"""Version of the rules for new streams."""
 
 
 class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,18 +30,21 @@ class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
     fits: bool
 
 
-def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
-    """Return the packet after the first `n` steps of `trim/1`.
+def trim(packet: DecisionPacket, n: int, version: str = CURRENT_TRIM) -> DecisionPacket:
+    """Return the packet after the first `n` trim steps.
 
     If there are fewer steps, all of them are applied.
     """
-    for step in islice(trim_steps(packet), n):
+    for step in islice(trim_steps(packet, version), n):
         packet = step
     return packet
 
 
 def fit(
-    packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]
+    packet: DecisionPacket,
+    limit: int,
+    measure: Callable[[DecisionPacket], int],
+    version: str = CURRENT_TRIM,
 ) -> FittedPacket:
     """Trim a packet until its request has at most `limit` tokens. Use as few steps as possible.
 
@@ -45,17 +52,17 @@ def fit(
     packet exceeds the limit, and the request must not be sent.
     """
     steps, tokens = 0, measure(packet)
-    for step in trim_steps(packet):
+    for step in trim_steps(packet, version):
         if tokens <= limit:
             break
         packet, steps, tokens = step, steps + 1, measure(step)
     return FittedPacket(packet=packet, trim=steps, tokens=tokens, fits=tokens <= limit)
 
 
-def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+def trim_steps(packet: DecisionPacket, version: str = CURRENT_TRIM) -> Iterator[DecisionPacket]:
     """Yield the packet after each trim step, until nothing more can be removed."""
     for kind in (
-        _candidates,
+        _CANDIDATES[version],
         _excerpt_lines,
         _other_nodes,
         _actions,
@@ -73,14 +80,28 @@ def _omit(packet: DecisionPacket, what: str, count: int = 1) -> dict[str, int]:
     return {**packet.omitted, what: packet.omitted.get(what, 0) + count}
 
 
-def _candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+def _last_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     while len(packet.candidate_actions) > KEEP_CANDIDATES:
-        packet = replace(
-            packet,
-            candidate_actions=packet.candidate_actions[:-1],
-            omitted=_omit(packet, "candidates"),
-        )
-        yield packet
+        yield (packet := _with_candidates(packet, packet.candidate_actions[:-1]))
+
+
+def _last_other_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    while len(packet.candidate_actions) > KEEP_CANDIDATES:
+        others = list(packet.candidate_actions)
+        places = [n for n, one in enumerate(others) if one.tool != SUBMIT_TOOL]
+        del others[places[-1] if places else -1]
+        yield (packet := _with_candidates(packet, tuple(others)))
+
+
+def _with_candidates(packet: DecisionPacket, kept: tuple[Candidate, ...]) -> DecisionPacket:
+    return replace(packet, candidate_actions=kept, omitted=_omit(packet, "candidates"))
+
+
+_CANDIDATES: Mapping[str, Callable[[DecisionPacket], Iterator[DecisionPacket]]] = MappingProxyType(
+    {"trim/1": _last_candidates, CURRENT_TRIM: _last_other_candidates}
+)
+TRIMS = frozenset(_CANDIDATES)
+"""Versions of the rules that streams may name."""
 
 
 def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:

@@ -18,6 +18,8 @@ MAX_KNOWLEDGE_BYTES = 16 * 1024
 MAX_HUB_NODES = 5
 PINNED = frozenset({"feedback"})
 """Knowledge keys that are never evicted or trimmed."""
+SUBMIT_TOOL = "submit_result"
+"""The tool that ends an agent's work. A candidate that calls it is the option to stop."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from remora.memory.budget import TRIMS
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
 from remora.memory.event_validation import check_event
@@ -169,7 +170,6 @@ def _merge_extensions(extensions: dict[str, Any], new: dict[str, Any]) -> dict[s
 
 
 FOLDS = frozenset({"fold/1"})
-TRIMS = frozenset({"trim/1"})
 
 
 def version_problem(fold: str, trim: str) -> str | None:

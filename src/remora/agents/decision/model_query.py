@@ -39,7 +39,7 @@ async def query_model(
         way = settings.renderer, settings.strategy
         return request_tokens(model.counter, shown, tools, way, history)
 
-    fitted = await asyncio.to_thread(fit, packet, settings.limit, measure)
+    fitted = await asyncio.to_thread(fit, packet, settings.limit, measure, settings.trim)
     shown = fitted.packet
     if not fitted.fits:
         return AgentError(

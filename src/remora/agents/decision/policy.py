@@ -81,7 +81,7 @@ def decide_by_answer(
             "tokens: its context is smaller than it reports"
         )
         return _error("context_truncated", message, request)
-    candidates = trim(packet, request.trim).candidate_actions
+    candidates = trim(packet, request.trim, settings.trim).candidate_actions
     try:
         chosen = settings.decision.read(response, candidates, tools, settings.margin)
     except BadCall as bad:

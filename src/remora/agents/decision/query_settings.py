@@ -6,6 +6,7 @@ import msgspec
 
 from remora.agents.decision.strategies import STRATEGIES, WITHOUT_MODEL, DecisionStrategy
 from remora.errors import ConfigError, ModelError
+from remora.memory.budget import CURRENT_TRIM
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model, Strategy
@@ -23,7 +24,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
     between the scores of the two best candidates. If the difference is smaller, the first candidate
-    is used.
+    is used. `trim` is the version of the trim rules.
     """
 
     renderer: str
@@ -32,6 +33,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     margin: float = 1.0
     seed: int | None = None
     exact: bool = False
+    trim: str = CURRENT_TRIM
 
     @property
     def decision(self) -> DecisionStrategy:
@@ -48,7 +50,9 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:
     """Return the description of the model and its query settings, as recorded in `agent_start`."""
-    return {**model.describe(), **msgspec.to_builtins(settings)}
+    used = msgspec.to_builtins(settings)
+    del used["trim"]  # `agent_start` has a field for it
+    return {**model.describe(), **used}
 
 
 def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> Strategy:

@@ -222,7 +222,9 @@ class AgentRunner:
 
         If an answer is already recorded, the model is not asked again.
         """
-        packet, settings = self.context.packet, self.dependencies.settings
+        packet, start = self.context.packet, self._state.start
+        assert start is not None  # every agent begins with it
+        settings = msgspec.structs.replace(self.dependencies.settings, trim=start.trim)
         ruled = decide_by_rule(packet, self._schemas)
         if ruled is not None:
             return ruled

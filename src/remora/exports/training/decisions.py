@@ -8,7 +8,7 @@ import msgspec
 from remora.chat import AnswerForm, answer_form
 from remora.errors import StreamDamaged
 from remora.exports.stream_summary import HINT
-from remora.memory.budget import trim
+from remora.memory.budget import CURRENT_TRIM, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentError,
@@ -42,12 +42,13 @@ class Result(msgspec.Struct, frozen=True):
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A model request, its event, and the packet at that point.
 
-    The other fields are None if the model did not answer or its answer did not lead to a call.
+    `trim` is the version of the trim rules. The other fields are None if the model did not answer or its answer did not lead to a call.
     """
 
     event: Event
     request: ModelRequest
     packet: DecisionPacket
+    trim: str = CURRENT_TRIM
     answer: ModelResponse | None = None
     call: ToolCalled | None = None
     result: Result | None = None
@@ -68,7 +69,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises StreamDamaged if the packet's hash differs from the recorded hash.
         """
-        packet = trim(self.packet, self.request.trim)
+        packet = trim(self.packet, self.request.trim, self.trim)
         if canonical_sha256(packet) != self.request.packet_sha256:
             raise StreamDamaged(
                 f"{self.event.agent_id}: the packet of event {self.event.seq} "
@@ -84,7 +85,7 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
     If a turn was interrupted and repeated, two decisions are yielded for the turn. Only one turn is
     held in memory. Raises StreamDamaged if the stream cannot be read.
     """
-    packet = DecisionPacket()
+    packet, version = DecisionPacket(), CURRENT_TRIM
     current: ModelDecision | None = None
     for event in events:
         if event.type == TurnStart.type and current is not None:
@@ -94,11 +95,11 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
         if isinstance(payload, ModelRequest):
             if current is not None:
                 yield current
-            current = ModelDecision(event=event, request=payload, packet=packet)
+            current = ModelDecision(event=event, request=payload, packet=packet, trim=version)
         elif current is not None:
             current = _with(current, event, payload)
         if isinstance(payload, AgentStart):
-            packet = payload.packet
+            packet, version = payload.packet, payload.trim
         packet = apply(packet, event.packet_delta)
     if current is not None:
         yield current

@@ -6,7 +6,8 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged, StreamError
-from remora.memory.budget import trim
+from remora.memory.budget import TRIMS, trim
+from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -26,16 +27,24 @@ class DecisionState(NamedTuple):
     """The untrimmed packet used for a turn's decision, and how it was trimmed.
 
     `trim` is the number of trim steps. `sha256` is the recorded hash of the trimmed packet, or None
-    if the turn has no decision.
+    if the turn has no decision. `version` is that of the trim rules, or None if the start of the
+    stream was not read.
     """
 
     packet: DecisionPacket
     trim: int
     sha256: str | None
+    version: str | None
 
     def shown(self) -> DecisionPacket:
-        """Return the trimmed packet, as shown to the decider."""
-        return trim(self.packet, self.trim)
+        """Return the trimmed packet, as shown to the decider.
+
+        If the version of the rules is unknown, it is the one that gives the recorded hash.
+        """
+        if self.version is not None:
+            return trim(self.packet, self.trim, self.version)
+        made = [trim(self.packet, self.trim, version) for version in sorted(TRIMS)]
+        return next((one for one in made if canonical_sha256(one) == self.sha256), made[-1])
 
 
 def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
@@ -61,6 +70,7 @@ def decision_at(
     event must start a turn. Raises whatever `packet_at` raises.
     """
     decided: DecisionState | None = None
+    version: str | None = None
     stream, first, seen = iter(events), 0, 0
     for event in stream:
         if packet is not None and event.turn > turn >= 0:
@@ -69,10 +79,10 @@ def decision_at(
             break
         first, seen = first or event.turn, max(seen, event.turn)
         if packet is None:
-            packet = start_packet(event)
+            packet, version = start_packet(event), trim_version(event)
             seen = max(seen, _first_turn(packet, turn))
         elif event.turn == turn and (named := _decision(event)) is not None:
-            decided = DecisionState(packet, *named)
+            decided = DecisionState(packet, *named, version)
         packet = packet and _applied(packet, event)
     if packet is None:
         raise StreamDamaged(
@@ -80,7 +90,7 @@ def decision_at(
         )
     if turn < 0 or seen < turn:
         raise turn_not_found(turn, [first, seen])
-    return decided or DecisionState(packet, 0, None)
+    return decided or DecisionState(packet, 0, None, version)
 
 
 def turn_not_found(turn: int, turns: list[int]) -> NotFound:
@@ -125,6 +135,11 @@ def start_packet(event: Event) -> DecisionPacket | None:
             "use that version to read it",
         )
     return start.packet
+
+
+def trim_version(event: Event) -> str | None:
+    """Return the trim version of an `agent_start` event, or None for any other event."""
+    return decode_part(event, _Started).trim if event.type == AgentStart.type else None
 
 
 def _applied(packet: DecisionPacket, event: Event) -> DecisionPacket:
