@@ -20,6 +20,8 @@ Your own settings for all projects are in `$XDG_CONFIG_HOME/remora/config.yaml` 
 An environment variable overrides a key: `REMORA_RUNNER__MAX_TURNS=20` sets `runner.max_turns`.
 Command-line options override everything.
 
+`model: none` is short for `model.provider: none`.
+
 A project's file cannot set addresses outside this machine, keys, or consent to run code without isolation.
 
 `remora init` writes a commented file with all keys; `remora schema config` prints a JSON Schema.
@@ -96,7 +98,8 @@ def events_and_packets() -> Iterator[str]:
 def keys(schema: Schema, parts: Schema, prefix: str = "") -> Iterator[tuple[str, Schema]]:
     """Yield each key of the configuration by its dotted name."""
     for name, field in schema["properties"].items():
-        target = parts.get(field.get("$ref", "").rpartition("/")[2])
+        refs = (choice.get("$ref", "") for choice in field.get("anyOf", [field]))
+        target = parts.get(next(filter(None, refs), "").rpartition("/")[2])
         if target is not None and "properties" in target:
             yield from keys(target, parts, f"{prefix}{name}.")
         else:

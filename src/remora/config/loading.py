@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from remora.config.forbidden_settings import check_escalation, check_project_file
 from remora.config.known_operations import OperationModels, default_config
 from remora.config.messages import describe_errors
-from remora.config.schema import Config
+from remora.config.schema import NO_MODEL, Config
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
 
@@ -155,6 +155,7 @@ def _key_in(user_file: Path | None) -> str | None:
 
 
 def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels) -> _Layers:
+    layer = _without_model(layer)
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
@@ -195,6 +196,14 @@ def _without_api_key(layer: ParsedYaml) -> ParsedYaml:
         return layer
     model = {key: value for key, value in layer.value["model"].items() if key != "api_key"}
     return layer._replace(value={**layer.value, "model": model})
+
+
+def _without_model(layer: ParsedYaml) -> ParsedYaml:
+    """Replace `model: none` by `model: {provider: none}`."""
+    if not isinstance(layer.value, dict) or layer.value.get("model") != NO_MODEL:
+        return layer
+    places = {**layer.places, ("model", "provider"): layer.places[("model",)]}
+    return layer._replace(value={**layer.value, "model": {"provider": NO_MODEL}}, places=places)
 
 
 def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:

@@ -1,7 +1,7 @@
 """Configuration schema, which consists of frozen models with a description under each key."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -120,6 +120,15 @@ class RunnerConfig(Section):
     """Maximum number of turns per agent."""
     memory: MemoryConfig = MemoryConfig()
     """The decision packet and its event stream."""
+
+
+NO_MODEL = "none"
+"""The value of `model` or of `model.provider` that uses no model."""
+
+
+def _or_none(schema: dict[str, Any]) -> None:
+    """Accept `model: none` in editors."""
+    schema["anyOf"] = [{"$ref": schema.pop("$ref")}, {"const": NO_MODEL}]
 
 
 class ModelConfig(Section):
@@ -274,8 +283,8 @@ class Config(Section):
 
     runner: RunnerConfig = RunnerConfig()
     """Settings for the turns of an agent."""
-    model: ModelConfig = ModelConfig()
-    """The model that makes decisions. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and
+    model: Annotated[ModelConfig, Field(json_schema_extra=_or_none)] = ModelConfig()
+    """The model that makes decisions; `none` uses rules only. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and
     is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
     """A larger model for undecided turns (not available in this version)."""

@@ -98,7 +98,7 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
     }
     if without:
-        problem = ModelError("no model is configured: using rules only", hint=_TO_ADD)
+        problem = ModelError("no model is configured: rules only", hint=_TO_ADD)
         return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
         if base_url is None:

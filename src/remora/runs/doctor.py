@@ -98,7 +98,7 @@ def check_model(status: ModelStatus) -> list[DoctorCheck]:
 def _model_detail(status: ModelStatus) -> str:
     if status.problem is None:
         return f"{status.document['name']} is available"
-    return "none: using rules only" if status.is_optional else status.problem.message
+    return "none: rules only" if status.is_optional else status.problem.message
 
 
 def check_ruff_settings(root: Path) -> DoctorCheck:

@@ -1,6 +1,7 @@
 """Validation of candidate actions, and the tools and arguments that they allow."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -36,16 +37,17 @@ def valid_candidates(
     """Return the valid candidates, and the error message for the first invalid one.
 
     A candidate is valid if its tool is granted and accepts its arguments. If `complete` is true,
-    all required arguments must also be present.
+    all required arguments must also be present. Of candidates for the same call only the first is
+    returned, because a choice between them changes nothing.
     """
-    valid: list[Candidate] = []
+    valid: dict[tuple[str, bytes], Candidate] = {}
     problem = ""
     for one in candidates[:_MOST_LOOKED_AT]:
         wrong = _candidate_error(one, tools, whole=complete)
         problem = problem or wrong
         if not wrong:
-            valid.append(one)
-    return tuple(valid[: len(LABELS)]), problem
+            valid.setdefault((one.tool, canonical(one.args)), one)
+    return tuple(islice(valid.values(), len(LABELS))), problem
 
 
 def _candidate_error(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:

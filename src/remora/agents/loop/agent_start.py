@@ -1,11 +1,14 @@
 """Creates an agent's first packet and its `agent_start` event."""
 
+from collections.abc import Callable
+
 from remora.agents.decision.query_settings import model_record
 from remora.agents.definition.agent import definition_record
 from remora.agents.job import Job
 from remora.agents.loop.dependencies import AgentDependencies
-from remora.memory.context import ContextManager
+from remora.memory.context import ContextManager, estimate_tokens
 from remora.memory.events import AgentStart
+from remora.models.protocol import Model
 
 
 def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
@@ -31,11 +34,21 @@ def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
             "constraints": {"max_turns": dependencies.max_turns, "safety": definition.verify},
         },
         packet_size_limit=dependencies.settings.limit,
-        token_counter=dependencies.model.counter.count_text,
+        token_counter=_excerpt_counter(dependencies.model),
     )
     for tool, summarizer in dependencies.agent.summarizers.items():
         context.register_summarizer(tool, summarizer)
     return context
+
+
+def _excerpt_counter(model: Model) -> Callable[[str], int]:
+    """Return the counter for excerpts.
+
+    The embedded server starts with the first question and not to count an excerpt, so its tokens
+    are estimated. The whole request is always counted.
+    """
+    embedded = model.describe().get("provider") == "embedded"
+    return estimate_tokens if embedded else model.counter.count_text
 
 
 def first_event(job: Job, dependencies: AgentDependencies, context: ContextManager) -> AgentStart:

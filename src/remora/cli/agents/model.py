@@ -66,7 +66,7 @@ model = group(
 def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
     document: dict[str, Any] = found.document
     if found.is_optional:
-        yield click.style("no model: using rules only", bold=True)
+        yield click.style("no model: rules only", bold=True)
     else:
         yield from _model_lines(document, no_key)
     files = document["weights"]

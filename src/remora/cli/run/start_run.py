@@ -87,10 +87,8 @@ def _announce(
 ) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {_estimate(invocation, prepared)}")
-    note(options, f"run {prepared.run_id}, model {model.name}")
-    if isinstance(model, NoModel):
-        why = f"no model is installed: using rules only; {model.hint}"
-        note(options, why if model.hint else "no model is configured: using rules only")
+    used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
+    note(options, f"run {prepared.run_id}, {used}")
     root = prepared.project.root
     if outside_git(root):
         note(

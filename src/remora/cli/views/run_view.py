@@ -20,6 +20,7 @@ from remora.runs.records.totals import asked_text, phrases_of, totals_by_operati
 from remora.text import count, escape_line
 
 _WRONG = ("failed", "error")
+_NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 
 
 def run_lines(
@@ -45,6 +46,7 @@ def run_lines(
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
+    yield from _unwritten(document, width)
     for line in _next(options, project, view, document):
         yield from wrap_text(line, None if line.startswith("  ") else width)
 
@@ -91,6 +93,21 @@ def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
     differed = sum(job["differed"] for job in jobs)
     if asked:
         yield from wrap_text(asked_text(asked, differed), width)
+
+
+def _unwritten(document: Document, width: int | None) -> Iterator[str]:
+    """Yield how many jobs found work that rules cannot do, if there was no model."""
+    left = [
+        job
+        for job in document["jobs"]
+        if job["status"] == "no_change" and job["findings"] and job["findings"]["after"]
+    ]
+    if left and document["model"] == _NO_MODEL:
+        needed = "job needs" if len(left) == 1 else "jobs need"
+        text = (
+            f"{len(left):,} {needed} a writer: a person, or a model that can write (`--model URL`)"
+        )
+        yield from wrap_text(text, width)
 
 
 def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:
