@@ -1,8 +1,9 @@
-# Remora with the embedded model's weights inside.
+# Remora, which needs no model.
 #
 #   docker build -t remora .
 #   docker run --rm -v "$PWD:/project" remora analyze
 #
+# With the embedded model and its weights inside: docker build --build-arg MODEL=embedded …
 # A registry of your own: docker build --secret id=pip,src=pip.conf -t remora .
 FROM python:3.11-slim-bookworm
 
@@ -14,16 +15,19 @@ RUN apt-get update \
 
 WORKDIR /opt/remora
 COPY pyproject.toml README.md LICENSE ./
-COPY requirements/embedded.txt requirements/
+COPY requirements/core.txt requirements/embedded.txt requirements/
 COPY src src
 
+# core or embedded
+ARG MODEL=core
+
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf,mode=0444 \
-    pip install --no-cache-dir --require-hashes -r requirements/embedded.txt \
+    pip install --no-cache-dir --require-hashes -r requirements/$MODEL.txt \
     && pip install --no-cache-dir --no-deps .
 
 USER remora
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf,mode=0444 \
-    remora model pull --quiet
+    if [ "$MODEL" = embedded ]; then remora model pull --quiet; fi
 
 WORKDIR /project
 ENTRYPOINT ["remora"]

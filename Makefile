@@ -60,7 +60,7 @@ $(RECEIVER):
 weights: setup ## fetch the embedded model's weights into the user's cache, once
 	@$(BIN)/remora model pull --quiet
 
-demo: weights ## run all three agents on a copy of the example project
+demo: setup ## run all three agents on a copy of the example project
 	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
 test: check weights $(INSPECT) ## fast tests and all static checks

@@ -1,4 +1,4 @@
-"""Demo: three agents in one run on a copy of the example shop, with the embedded model."""
+"""Demo: three agents in one run on a copy of the example shop, by rules alone."""
 
 import argparse
 import json
@@ -34,10 +34,10 @@ def main() -> None:
     tell_plan(shop, selection)
 
     title("2. One run, three agents: each node that needs work gets an agent of its own")
-    run_remora(shop, "analyze", *selection, *OPERATIONS, "--unsafe-fixes", "--seed", "7")
+    run_remora(shop, "analyze", *selection, *OPERATIONS, "--unsafe-fixes", "--model", "none")
     report = document(shop, "show", "last")
 
-    title("3. What the model saw of a job, and what it stands for")
+    title("3. What an agent knows of its job: the packet, in place of all raw output")
     show_packet(shop, report)
 
     title("4. Who decided")
@@ -85,12 +85,12 @@ def tell(what: str, found: list[dict[str, Any]]) -> None:
 
 
 def tell_plan(shop: Path, selection: tuple[str, ...]) -> None:
-    planned = document(shop, "analyze", *selection, *OPERATIONS, "--dry-run")
+    planned = document(shop, "analyze", *selection, *OPERATIONS, "--unsafe-fixes", "--dry-run")
     jobs = Counter(job["operation"] for job in planned["jobs"])
     told = (
-        f"of the nodes looked at, {jobs['lint']} have findings, {jobs['docstring']} a missing or "
+        f"{jobs['lint']} files have findings that can be fixed, {jobs['docstring']} functions or "
     )
-    told += f"outdated docstring, {jobs['test']} no test"
+    told += f"classes a missing or outdated docstring, {jobs['test']} functions no test"
     print(told, flush=True)
 
 
@@ -177,60 +177,24 @@ def document(shop: Path, *words: str) -> Any:
 
 
 def show_packet(shop: Path, report: dict[str, Any]) -> None:
-    """Print the request that summarizes most raw output, and the tokens of that output."""
-    asked = [job for job in report["jobs"] if job["asked"]]
-    if not asked:
-        print("no decision had a choice: no model was asked")
-        return
-    job = max(asked, key=lambda job: job["raw_bytes"])
-    stream = shop / ".agentfs" / "traces" / f"{job['agent_id']}.jsonl"
-    events = [json.loads(line) for line in stream.read_bytes().splitlines()]
-    request = next(event for event in events if event["type"] == "model_request")
-    results = [
-        event
-        for event in events
-        if event["type"] == "tool_result" and event["seq"] < request["seq"]
-    ]
-    raw = "\n".join(json.dumps(event["data"]["raw_output"]) for event in results)
-    hosts = "\n".join(json.dumps(event["data"]["host_calls"]) for event in results)
-    shown = "\n".join(message["content"] for message in request["data"]["messages"])
-    print(f"{job['operation']} {job['node_id']}, turn {request['turn']}: the whole request\n")
-    for line in shown.splitlines():
-        print(textwrap.indent(wrapped(line, WIDTH - 4), "    "))
-    raw_tokens, all_tokens = tokens(raw, raw + hosts)
-    sent = request["data"]["prompt_tokens"]
-    told = f"{sent} tokens, for {raw_tokens} tokens of raw tool output ({all_tokens} with what "
-    told += "the host functions returned); all of it is in the stream."
-    print("\n" + wrapped(told))
-
-
-def tokens(*texts: str) -> list[int]:
-    """Count tokens with the model's own tokenizer."""
-    from remora.config.schema import ModelConfig
-    from remora.config.user_folders import UserFolders
-    from remora.models.provider import open_model
-
-    cache = UserFolders.from_environ(os.environ).cache
-    model = open_model(ModelConfig(provider="embedded"), cache=cache, api_key=None)
-    try:
-        return [model.counter.count_text(text) for text in texts]
-    finally:
-        import asyncio
-
-        asyncio.run(model.aclose())
+    """Print the packet that stands for most raw output, and the sizes of both."""
+    job = max(report["jobs"], key=lambda job: job["raw_bytes"])
+    turn = str(job["turns"])
+    run_remora(shop, "trace", "packet", job["agent_id"], "--turn", turn)
+    packet = document(shop, "trace", "packet", job["agent_id"], "--turn", turn)
+    size = len(json.dumps(packet, separators=(",", ":")))
+    told = f"{size:,} bytes, for {job['raw_bytes']:,} bytes of raw tool output; all of it is in "
+    print("\n" + wrapped(told + "the stream."))
 
 
 def show_decisions(report: dict[str, Any]) -> None:
     totals: Counter[str] = Counter()
     for job in report["jobs"]:
         totals.update(job["decided_by"])
-    asked = sum(job["asked"] for job in report["jobs"])
-    differed = sum(job["differed"] for job in report["jobs"])
-    told = f"{totals['rule']} decisions had one choice: a rule took it. In {asked} a choice could "
-    told += f"change the result: the model decided {totals['model']}, and in {totals['fallback']} "
-    told += "it was not sure enough, so the first candidate was taken. "
-    told += f"In {differed} of {asked} the model chose another action than the first candidate. "
-    told += "The model is not trained for this: it decides no better than the list's order does."
+    told = (
+        f"Rules took all {totals['rule']} decisions: each had one valid action. A model is asked "
+    )
+    told += "only where a choice could change the result; without one, rules take the safest."
     print(wrapped(told))
 
 

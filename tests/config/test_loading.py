@@ -193,6 +193,12 @@ def test_files_with_nothing_in_them(files: Files, text: str) -> None:
     assert files.load(project=text, user=text) == default_config(BUILT_IN.settings)
 
 
+def test_no_model_is_a_word(files: Files) -> None:
+    made = files.load(user="model: {margin: 2.0}", project="model: none")
+    assert (made.model.provider, made.model.margin) == ("none", 2.0)
+    assert made.layer_of("model", "provider") == "project"
+
+
 def test_an_operation_with_nothing_after_it(files: Files) -> None:
     assert files.load(project="operations:\n  mine:\n").operations["mine"].max_turns is None
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from remora.agents.decision.candidates import limit_tools, valid_candidates
 from remora.agents.decision.query_settings import strategy_for
@@ -245,6 +246,11 @@ class TestOffered:
         part = Candidate(tool="edit", args={"line": 1})
         assert valid_candidates([part, one], [TOOL], complete=True)[0] == (one,)
         assert valid_candidates([part, one], [TOOL], complete=False)[0] == (part, one)
+
+    def test_equal_calls_are_one_candidate(self) -> None:
+        first = Candidate(tool=TOOL.name, args={"line": 1}, reason="first")
+        again = replace(first, reason="again")
+        assert valid_candidates([first, again], [TOOL], complete=False)[0] == (first,)
 
     def test_the_first_fault_is_reported(self) -> None:
         bad = [Candidate(tool="nope"), Candidate(tool="edit", args={"line": "1"})]
