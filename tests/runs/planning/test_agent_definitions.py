@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.config.schema import ModelConfig
 from remora.runs.planning.agent_definitions import check_definitions
 
 AGENT = """\
@@ -61,7 +62,6 @@ def test_one_that_is_granted_is_none(tmp_path: Path) -> None:
             {},
             "operation lint is already in use",
         ),
-        (AGENT + "model: large\n", {}, "model.name is large, but model.base_url is not set"),
         (
             AGENT + "needs: n.pym\n",
             {"n.pym": NEEDS + "node['text'].index('TODO') >= 0\n"},
@@ -88,6 +88,15 @@ def test_a_name_is_refused_for_what_a_run_refuses(
     for name in ("todo", str(folder)):
         (checked,) = check_definitions(tmp_path, BUILT_IN, [Path(name)])
         assert says in checked.error
+
+
+def test_a_model_without_an_address_is_a_warning(tmp_path: Path) -> None:
+    folder = _own(tmp_path, AGENT.replace("edit_text", "read_text") + "model: large\n")
+    (checked,) = check_definitions(tmp_path, BUILT_IN, [folder], ModelConfig())
+    said = "model.name is large, but model.base_url is not set"
+    assert checked.warnings == (f"{folder}/agent.yaml: {said}",)
+    (checked,) = check_definitions(tmp_path, BUILT_IN, [folder], ModelConfig(provider="none"))
+    assert checked.warnings == ()
 
 
 def test_an_agent_is_found_by_its_operation_and_its_folder(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """Validation of agent definitions, individually and as a set."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 
 from remora.agents.definition.agent import (
+    Agent,
     agent_folders,
     load_agent,
     load_agents,
@@ -15,7 +16,7 @@ from remora.agents.definition.agent import (
 from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.agents.definition.scripts import script_warnings
 from remora.config.schema import ModelConfig
-from remora.errors import RemoraError
+from remora.errors import ConfigError, RemoraError
 from remora.models.provider import check_agent_model
 from remora.operations.base import Operations
 from remora.pym import ScriptChecks
@@ -25,7 +26,8 @@ from remora.pym import ScriptChecks
 class CheckedDefinition:
     """Result of checking one `agent.yaml`. `error` is empty if the file is valid.
 
-    `warnings` contains unused grants, and externals that are declared but not granted.
+    `warnings` contains unused grants, externals that are declared but not granted, and a model
+    without an address.
     """
 
     path: Path
@@ -44,9 +46,10 @@ def check_definitions(
     """Check the definitions at `paths`, or all definitions under `root` if `paths` is empty.
 
     Each path is a folder, a file, or the name of an agent, its operation or its folder. A
-    definition is loaded as a run loads it, with the `model` section of the configuration.
+    definition is loaded as a run loads it. `model` is that section of the configuration; without
+    it, the names of models are not checked.
     """
-    checker = _Checker(root, operations, ScriptChecks(), model or ModelConfig())
+    checker = _Checker(root, operations, ScriptChecks(), model)
     if paths:
         return [checker.named(path) for path in paths]
     folders = agent_folders(root, operations)
@@ -84,7 +87,7 @@ class _Checker:
     root: Path
     operations: Operations
     scripts: ScriptChecks
-    model: ModelConfig
+    model: ModelConfig | None
 
     def check(self, folder: Path, *, builtin: bool, alone: bool = True) -> CheckedDefinition:
         """Check the definition in `folder`.
@@ -97,14 +100,24 @@ class _Checker:
             if alone and (builtin or folder.parent == self.root / OWN_FOLDER):
                 names = agent.definition.name, agent.definition.operation
                 load_agents(self.root, self.operations, names, checks=self.scripts)
-            check_agent_model(self.model, agent.definition.model)
         except RemoraError as error:
             return CheckedDefinition(path=path, error=error.message, hint=error.hint)
         return CheckedDefinition(
             path=path,
             name=agent.definition.name,
-            warnings=tuple(script_warnings(folder, agent.definition, agent.scripts)),
+            warnings=(
+                *self._model_warnings(agent),
+                *script_warnings(folder, agent.definition, agent.scripts),
+            ),
         )
+
+    def _model_warnings(self, agent: Agent) -> Iterator[str]:
+        """Yield a warning if the agent's model has no address. `--model` may still give one."""
+        if self.model is not None:
+            try:
+                check_agent_model(self.model, agent.definition.model)
+            except ConfigError as error:
+                yield f"{agent.folder / 'agent.yaml'}: {error.message}"
 
     def named(self, path: Path) -> CheckedDefinition:
         """Check the folder or file at `path`.
