@@ -93,7 +93,7 @@ def recorded(run: ToolRun, folder: Path) -> tuple[ToolResulted, bytes]:
     identity = Identity("run-1", "own-0123456789ab", "own", "node:a.py:f")
     kept = Redactor(key=bytes(32)).clean(
         tool_execution.ToolExecution(
-            result=tool_execution._for_delta(run), record=tool_execution._for_event(run, "")
+            result=tool_execution.delta_input(run), record=tool_execution._for_event(run, "")
         )
     )
     call = ToolCall(tool="bad", args={})
