@@ -20,6 +20,7 @@ from remora.operations.types.checker.type_checker import TypeChecker, line_map, 
 from remora.operations.types.source.terms import same
 
 _TOOLS = ("autotyping", "infer-types", "monkeytype", "pytest")
+_TEST_NEEDS = ("pytest", "pytest-mock", "pytest-asyncio", "freezegun", "pretend", "hypothesis")
 _SECONDS = 900
 
 
@@ -53,12 +54,13 @@ def infer_types(root: Path, _package: str) -> None:
 
 def monkeytype(root: Path, package: str) -> None:
     """Run the package's own tests on the stripped files, and write the types that were seen."""
-    python = environment(f"tests-{package}", ("monkeytype", "pytest", package))
+    python = environment(f"tests-{package}", ("monkeytype", *_TEST_NEEDS, package))
     tests = _tests(package)
     if tests is None:
         return
     shutil.copytree(tests, root / "tests", dirs_exist_ok=True)
-    options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "tests")
+    options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "default")
+    options = (*options, "--continue-on-collection-errors", "tests")
     _run(python, "monkeytype", "run", "-m", "pytest", *options, root=root)
     for module in _run(python, "monkeytype", "list-modules", root=root).split():
         if not module.startswith("tests"):

@@ -41,6 +41,8 @@ class Session:
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._selected: set[str] = set()
+        self._accepted: set[tuple[str, str]] = set()
+        """Texts of single files that were found to add no diagnostic."""
 
     def use(self, python: ProjectPython) -> None:
         """Read the packages of an interpreter. Planning works without them."""
@@ -70,7 +72,9 @@ class Session:
                 self._ask_project_checker()
                 self._done |= {each for each, _ in together}
             every = self._inference.annotations
-            return self._inference.settle({key: every[key] for key in every if key[0] == path})
+            kept = self._inference.settle({key: every[key] for key in every if key[0] == path})
+            self._accepted.add((path, self.text(path, kept)))
+            return kept
 
     def _ask_project_checker(self) -> None:
         """Remove annotations that the project's own type checker refuses, if it can be run."""
@@ -89,6 +93,8 @@ class Session:
     ) -> list[Diagnostic]:
         """Return the diagnostics that other texts of some files add."""
         with self._lock:
+            if len(texts) == 1 and self._accepted.issuperset(texts.items()):
+                return []
             self._checker.left = left
             return self._inference.added_by_texts(texts)
 

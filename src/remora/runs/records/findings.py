@@ -15,6 +15,7 @@ import msgspec
 from remora.memory.events import ContextUpdate, Event, ToolResulted
 from remora.operations.base import Codes, is_lint_code
 from remora.trace.read.reader import decode_part
+from remora.text import count
 
 _SHOWN_CODES = 7
 _TEXT = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
@@ -133,8 +134,11 @@ def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
     """
     linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
     parts = [("fixed " if done else "would fix ") + most_codes_text(linted)] if linted else []
-    for code in (code for code, n in fixed_codes.items() if n and not is_lint_code(code)):
+    others = ((code, n) for code, n in fixed_codes.items() if n and not is_lint_code(code))
+    for code, n in others:
         state, _, thing = code.partition(" ")
         participle, verb = _VERBS.get(state, ("fixed", "fix"))
-        parts.append(f"{thing} {participle}" if done else f"would {verb} a {thing}")
+        what = thing if n == 1 else count(n, thing)
+        article = "" if n > 1 else "an " if thing[0] in "aeiou" else "a "
+        parts.append(f"{what} {participle}" if done else f"would {verb} {article}{what}")
     return ", ".join(parts)

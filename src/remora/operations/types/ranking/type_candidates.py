@@ -57,7 +57,7 @@ def candidates_for(
     return [
         Candidate(term, _features(term, parameter, every, siblings))
         for term in terms
-        if _is_allowed(term, every)
+        if _is_allowed(term, every, is_parameter=parameter is not None)
     ]
 
 
@@ -80,7 +80,7 @@ def _is_none(default: ast.expr | None) -> bool:
     return isinstance(default, ast.Constant) and default.value is None
 
 
-def _is_allowed(term: str, evidence: Iterable[Evidence]) -> bool:
+def _is_allowed(term: str, evidence: Iterable[Evidence], *, is_parameter: bool) -> bool:
     """Return True if a type says something, and can be written without missing arguments."""
     members = members_of(term)
     if len(members) > _MAX_MEMBERS or members == ("...",):
@@ -88,10 +88,8 @@ def _is_allowed(term: str, evidence: Iterable[Evidence]) -> bool:
     if any(head_of(each) in _GENERIC and not arguments_of(each) for each in members):
         return False
     if _SILENT_WORD.search(term):
-        return any(
-            each.source in _MAY_BE_SILENT and same(_bare(each.term), _bare(term))
-            for each in evidence
-        )
+        sources = {each.source for each in evidence if same(_bare(each.term), _bare(term))}
+        return bool(sources & (_MAY_BE_SILENT if is_parameter else _MAY_BE_SILENT - {"inherited"}))
     return True
 
 
