@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
@@ -80,10 +80,12 @@ def find(tree: ast.Module, wanted: ast.AST) -> Any:
 
 def documented(found: DocumentedNode, kind: str) -> dict[str, str]:
     """Return the names in the sections of a kind, with the text of their entries."""
-    parsed = found.code.parsed if found.code is not None else None
+    if found.code is None:
+        return {}
+    parsed = found.code.parsed
     return {
         name: "\n".join(parsed.lines[item.first : item.last + 1])
-        for section in (parsed.sections if parsed is not None else ())
+        for section in parsed.sections
         if section.kind == kind
         for item in section.items
         for name in item.names
@@ -200,13 +202,15 @@ def invert_result(found: DocumentedNode, tree: ast.Module, _draw: random.Random)
         return None
     values = [each.value for each in returns]
     if all(isinstance(v, ast.Constant) and isinstance(v.value, bool) for v in values):
-        for each in returns:
-            each.value = ast.Constant(not each.value.value)
+        for each, value in zip(returns, values, strict=True):
+            each.value = ast.Constant(not cast("ast.Constant", value).value)
     elif len(returns) == 1 and isinstance(
-        values[0], ast.Compare | ast.UnaryOp | ast.Attribute | ast.Call | ast.BoolOp
+        value := values[0], ast.Compare | ast.UnaryOp | ast.Attribute | ast.Call | ast.BoolOp
     ):
-        is_not = isinstance(values[0], ast.UnaryOp) and isinstance(values[0].op, ast.Not)
-        returns[0].value = values[0].operand if is_not else ast.UnaryOp(ast.Not(), values[0])
+        if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+            returns[0].value = value.operand
+        else:
+            returns[0].value = ast.UnaryOp(ast.Not(), value)
     else:
         return None
     return tree, {""}

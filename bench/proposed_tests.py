@@ -87,7 +87,9 @@ class Package:
         for file in sorted(self.tree.rglob("*.py")):
             path = file.relative_to(self.tree).as_posix()
             module = parse_module(path, file.read_bytes())
-            for node in module.nodes if isinstance(module, Module) else ():
+            if not isinstance(module, Module):
+                continue
+            for node in module.nodes:
                 if node.node_type == "function" and need.amount(module, node) == 1:
                     yield path, node.qualname
 

@@ -59,8 +59,17 @@ def monkeytype(root: Path, package: str) -> None:
     if tests is None:
         return
     shutil.copytree(tests, root / "tests", dirs_exist_ok=True)
-    options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "default")
-    options = (*options, "--continue-on-collection-errors", "tests")
+    options = (
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "addopts=",
+        "-W",
+        "default",
+        "--continue-on-collection-errors",
+        "tests",
+    )
     _run(python, "monkeytype", "run", "-m", "pytest", *options, root=root)
     for module in _run(python, "monkeytype", "list-modules", root=root).split():
         if not module.startswith("tests"):

@@ -9,8 +9,8 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
-from remora.operations.docstring.drift.find import find_contradictions
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.contradictions import find_contradictions
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.related_texts import RelatedTexts
 

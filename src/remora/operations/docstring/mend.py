@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.drift.parameters import (
+from remora.operations.docstring.drift.documented_parameters import (
     are_similar,
     documented_parameters,
     unlisted_parameters,
 )
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parts import DocstringTexts, Item
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")

@@ -14,8 +14,8 @@ import msgspec
 
 from remora.memory.events import ContextUpdate, Event, ToolResulted
 from remora.operations.base import Codes, is_lint_code
-from remora.trace.read.reader import decode_part
 from remora.text import count
+from remora.trace.read.reader import decode_part
 
 _SHOWN_CODES = 7
 _TEXT = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)

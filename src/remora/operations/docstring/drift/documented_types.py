@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parts import Item
 
 _TYPES = frozenset(("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float"))

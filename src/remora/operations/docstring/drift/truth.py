@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from remora.code.syntax.effects import is_stub, own_nodes
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 
 _CLAIM = re.compile(
     r"(?:^|\b(?:Returns?:?|returns?|value is|bool:)\s+)[`*:\"]*([Tt]rue|TRUE|[Ff]alse|FALSE)[`*\"]*\s*"

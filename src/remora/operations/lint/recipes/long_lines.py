@@ -11,8 +11,8 @@ from remora.operations.lint.recipes.base import (
     same_docstring_words,
 )
 from remora.operations.lint.recipes.directives import is_directive
-from remora.operations.lint.recipes.layout import lay_out
 from remora.operations.lint.recipes.long_strings import split_string
+from remora.operations.lint.recipes.statement_layout import lay_out
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit
 

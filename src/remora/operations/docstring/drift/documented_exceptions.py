@@ -13,7 +13,7 @@ from remora.code.syntax.effects import (
 from remora.code.syntax.effects import (
     raised_exceptions as raised_in,
 )
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parts import Item
 from remora.operations.docstring.raised_exceptions import raised_exceptions
 

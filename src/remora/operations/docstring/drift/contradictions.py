@@ -1,11 +1,11 @@
 """All contradictions between a docstring and its code."""
 
 from remora.operations.docstring.drift.defaults import default_findings
+from remora.operations.docstring.drift.documented_exceptions import exception_findings
+from remora.operations.docstring.drift.documented_parameters import parameter_findings
+from remora.operations.docstring.drift.documented_results import result_findings
 from remora.operations.docstring.drift.documented_types import type_findings
-from remora.operations.docstring.drift.exceptions import exception_findings
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.drift.parameters import parameter_findings
-from remora.operations.docstring.drift.results import result_findings
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.drift.truth import truth_findings
 
 _CHECKS = (

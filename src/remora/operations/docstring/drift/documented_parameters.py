@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from remora.code.syntax.docstring_drift import find_drift
 from remora.code.syntax.effects import unqualified_name
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parts import Item
 
 _MIN_SIMILARITY = 0.75

@@ -11,7 +11,7 @@ from remora.code.syntax.effects import (
     returns_or_yields,
     unqualified_name,
 )
-from remora.operations.docstring.drift.finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 
 _RETURNED = re.compile(
     r"^Returns? (?:a |an |the )?(?:new )?[`*]*"
