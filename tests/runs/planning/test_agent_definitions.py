@@ -113,4 +113,5 @@ def test_the_built_in_agents_are_right(tmp_path: Path) -> None:
         ("docstring", "", ()),
         ("lint", "", ()),
         ("test", "", ()),
+        ("types", "", ()),
     ]
