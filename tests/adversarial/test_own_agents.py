@@ -112,6 +112,7 @@ def test_a_link_out_of_the_project_is_refused(
     tmp_path: Path,
     what: str,
 ) -> None:
+    shutil.rmtree(project / ".remora")
     folder = own(project)
     place = {
         "folder": folder,

@@ -41,7 +41,8 @@ def test_doctor(ran: Ran) -> None:
 def test_agents(ran: Ran) -> None:
     agents = ran("agents", "list", "--json").document["agents"]
     assert [(each["name"], each["builtin"]) for each in agents] == [
-        ("docstring", True), ("lint", True), ("test", True), ("steps", False),
+        ("docstring", True), ("lint", True), ("test", True), ("types", True),
+        ("steps", False),
     ]  # fmt: skip
     shown = ran("agents", "show", "lint", "--json").document
     assert shown["definition"]["tools"][0]["name"] == "fix_findings"

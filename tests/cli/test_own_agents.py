@@ -290,7 +290,7 @@ class TestValidate:
         self, poor: Remora, project: Path
     ) -> None:
         own(project, {"act.pym": "1\n", "agent.yaml": YAML})
-        hint = "did you mean own? available agents: docstring, lint, own, steps, test"
+        hint = "did you mean own? available agents: docstring, lint, own, steps, test, types"
         done = poor("agents", "validate", "owm", cwd=project)
         assert done.code == 2
         assert "no agent 'owm'" in done.err

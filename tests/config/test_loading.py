@@ -109,6 +109,7 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
             "lint": {"max_turns": None},
             "docstring": {"max_turns": None, "style": None},
             "test": {"max_turns": None},
+            "types": {"max_turns": None},
         },
     }
 
@@ -172,6 +173,7 @@ def test_an_operation_by_environment_and_flag(files: Files) -> None:
         "lint": 5,
         "docstring": None,
         "test": None,
+        "types": None,
         "mine": 6,
     }
 

@@ -46,7 +46,7 @@ def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
         key
         for key in known_keys(Config)
         if "NAME" not in key and not key.startswith("redaction.rules.")
-    } | {f"operations.{name}" for name in ("lint", "docstring", "test")}
+    } | {f"operations.{name}" for name in ("lint", "docstring", "test", "types")}
 
 
 def dotted(value: dict[str, Any], before: str = "") -> set[str]:

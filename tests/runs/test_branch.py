@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import UsageError
+from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.review import branch as branching
 from remora.runs.review import branch_journal
@@ -55,7 +56,7 @@ class TestCommits:
         lines = [line for line in log.splitlines() if line]
         reviews = [e for e in shop.run_events(shop.newest) if e.type == Review.type]
         assert lines == [
-            f"Ann ann@example.org|lint: {job.node_id.removeprefix('node:')}|"
+            f"Ann ann@example.org|lint: {display_name(job.node_id)}|"
             f"{shop.newest} {event.seq + 1} {event.hash}"
             for job, event in zip(shop.view(shop.newest).jobs, reviews, strict=True)
         ]

@@ -89,7 +89,6 @@ def jobs(poor: Remora, root: Path, *operations: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("operation", "name", "reason"),
     [
-        ("test", "unknown", "the results are trivial"),
         ("own", "unknown", "rules alone cannot decide the next step, and there is no model to ask"),
     ],
 )
