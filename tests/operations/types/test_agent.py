@@ -78,3 +78,11 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
     done = remora.analyze(root=project, operations=["types"])
     remora.accept(done.run_id, every=True, root=project)
     assert "name: str," not in (project / "shop.py").read_text()
+
+
+def test_nothing_is_planned_for_a_project_that_supports_python_2(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[project]\nname = "shop"\n')
+    (project / "setup.py").write_text('setup(python_requires=">=2.7, !=3.0.*")\n')
+    planned = remora.plan(root=project, operations=["types"])
+    assert planned.jobs == ()
+    assert planned.left == {"types": {"in a project that supports Python 2": 6}}

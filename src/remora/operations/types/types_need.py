@@ -10,15 +10,19 @@ from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText, functions_of
+from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
 
 def unannotated(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
-    The type checker may still refuse them. Raises ConfigError if it fails.
+    The type checker may still refuse them. Functions of projects that support Python 2, which has
+    no annotations, are left out with a reason. Raises ConfigError if the type checker fails.
     """
     place = ToolTree(tree)
+    if supports_python_2(place):
+        return _left_out
     texts = project_texts(place)
     paths = [module.path for module in modules]
     try:
@@ -42,3 +46,7 @@ def unannotated(tree: Path, modules: Sequence[Module], _options: Mapping[str, An
         return sum(n for line, n in lines[module.path].items() if line in inside)
 
     return amount
+
+
+def _left_out(_module: Module, node: Node) -> int | str:
+    return "in a project that supports Python 2" if node.node_type == "function" else 0

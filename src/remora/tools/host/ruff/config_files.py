@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import tomllib
+from collections.abc import Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from contextlib import suppress
@@ -19,6 +20,7 @@ _LIMIT = 1024 * 1024
 _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
+_PYTHON_2 = re.compile(r"(?:>=|==|~=|>|\^)\s*2\b")
 
 
 def is_configured(place: ToolTree, path: str) -> bool:
@@ -63,9 +65,19 @@ def oldest_minor(place: ToolTree) -> int | None:
 
     The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them.
     """
-    readers = (_required_by_pyproject, _required_by_setup_cfg, _required_by_setup_py)
-    lowest = next(filter(None, (_LOWEST.search(read(place)) for read in readers)), None)
+    lowest = next(filter(None, map(_LOWEST.search, _requirements(place))), None)
     return int(lowest[1]) if lowest is not None else None
+
+
+def supports_python_2(place: ToolTree) -> bool:
+    """Return True if the project declares that it also runs on Python 2."""
+    return any(map(_PYTHON_2.search, _requirements(place)))
+
+
+def _requirements(place: ToolTree) -> Iterator[str]:
+    """Yield the Python version that each file of the project requires, or an empty string."""
+    for read in (_required_by_pyproject, _required_by_setup_cfg, _required_by_setup_py):
+        yield read(place)
 
 
 def _required_by_pyproject(place: ToolTree) -> str:
