@@ -38,12 +38,13 @@ def test_scripts_replay_to_the_same_results(remora: Remora, recorded: Path) -> N
     assert "different" not in done.out
 
 
-@pytest.mark.slow
-def test_an_interrupted_run_resumes(remora: Remora, recorded: Path) -> None:
-    resumed = succeed(remora("analyze", "--resume", KILLED, TRUST, "--json", cwd=recorded))
-    assert len(resumed.document["jobs"]) == 10
-    assert {job["status"] for job in resumed.document["jobs"]} == {"submitted", "no_change"}
-    succeed(remora("trace", "verify", cwd=recorded))
+def test_a_run_whose_agents_have_changed_is_not_resumed(remora: Remora, recorded: Path) -> None:
+    before = tree(recorded)
+    done = remora("analyze", "--resume", KILLED, TRUST, "--json", cwd=recorded)
+    assert done.code == 2
+    assert "has changed since" in done.error["message"]
+    assert "start a new run" in done.error["hint"]
+    assert tree(recorded) == before
 
 
 def test_a_turn_forks(remora: Remora, recorded: Path) -> None:
