@@ -76,7 +76,7 @@ def _settings() -> "type[OperationConfig]":
 DOCSTRING = Operation(
     name="docstring",
     folder=Path(__file__).parent,
-    job_seconds=0.2,
+    job_seconds=0.1,
     asks_writers=True,
     by_default=True,
     load=_load,

@@ -51,8 +51,8 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 LINT = Operation(
     name="lint",
     folder=Path(__file__).parent,
-    job_seconds=0.5,
-    unit_seconds=0.01,
+    job_seconds=0.2,
+    unit_seconds=0.008,
     by_default=True,
     load=_load,
     totals=Totals(key="findings", measure=_measure, phrase=_phrase, counts_findings=True),

@@ -101,7 +101,7 @@ def _measurement_text(measurements: Mapping[str, int]) -> str:
 TEST = Operation(
     name="test",
     folder=Path(__file__).parent,
-    job_seconds=8.0,
+    job_seconds=3.0,
     load=_load,
     totals=Totals(
         key="tests", measure=_measure, phrase=_phrase, measurement_text=_measurement_text

@@ -50,8 +50,8 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 TYPES = Operation(
     name="types",
     folder=Path(__file__).parent,
-    job_seconds=2.0,
-    unit_seconds=0.5,
+    job_seconds=0.3,
+    unit_seconds=0.02,
     load=_load,
     totals=Totals(key="annotations", measure=_measure, phrase=_phrase),
 )
