@@ -183,7 +183,7 @@ def _list_items(kind: SectionKind, block: Iterator[str], item: re.Pattern[str]) 
 def field_parameter(text: str) -> str | None:
     """Return the name in `name`, `type name` or `name (type)`.
 
-    Return None if there is no name, or if it has other characters, as in `:param item<n>:`.
+    Return None if there is no valid name, as in `:param item<n>:`.
     """
     found = _FIELD_PARAMETER.fullmatch(text.replace("\\", ""))
     return found[1] if found else None

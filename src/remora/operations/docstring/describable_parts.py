@@ -6,8 +6,8 @@ from typing import Literal
 
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.effects import is_none_or_missing, is_stub, own_nodes, returns_or_yields
+from remora.operations.docstring.exceptions.raised_exceptions import raised_exceptions
 from remora.operations.docstring.parts import Describable, Parameter
-from remora.operations.docstring.raised_exceptions import raised_exceptions
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 

@@ -14,7 +14,7 @@ from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_writer import write
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.exception_classes import ExceptionClasses
+from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parts import (

@@ -11,7 +11,7 @@ from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.exception_classes import ExceptionClasses
+from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Describable, ParsedDocstring, Style
 

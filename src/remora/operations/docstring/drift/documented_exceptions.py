@@ -14,8 +14,8 @@ from remora.code.syntax.effects import (
     raised_exceptions as raised_in,
 )
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.exceptions.raised_exceptions import raised_exceptions
 from remora.operations.docstring.parts import Item
-from remora.operations.docstring.raised_exceptions import raised_exceptions
 
 _NAMES_ONE = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 

@@ -44,7 +44,7 @@ def invented_calls(subject: TargetFunction, examples: ProjectExamples) -> list[C
 
 
 def _receivers(subject: TargetFunction, examples: ProjectExamples) -> Iterator[CallInput]:
-    """Yield what stands before the arguments, such as `cart.add` after `cart = Cart()`."""
+    """Yield the parts of calls before the arguments, such as `cart.add` after `cart = Cart()`."""
     owner = subject.owner
     if owner is None:
         yield CallInput(call=subject.qualname)

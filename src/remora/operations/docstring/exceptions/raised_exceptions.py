@@ -8,7 +8,7 @@ from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_drift import RARELY_DOCUMENTED
 from remora.code.syntax.effects import exception_name, may_be_subclass, own_nodes, unqualified_name
 from remora.operations.docstring.code_quotes import message_text
-from remora.operations.docstring.condition_text import (
+from remora.operations.docstring.exceptions.condition_text import (
     both_text,
     condition_text,
     message_condition,

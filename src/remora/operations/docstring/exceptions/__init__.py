@@ -1,0 +1,1 @@
+"""Exceptions that a function raises, with their conditions in English."""
