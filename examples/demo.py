@@ -87,11 +87,8 @@ def tell(what: str, found: list[dict[str, Any]]) -> None:
 def tell_plan(shop: Path, selection: tuple[str, ...]) -> None:
     planned = document(shop, "analyze", *selection, *OPERATIONS, "--unsafe-fixes", "--dry-run")
     jobs = Counter(job["operation"] for job in planned["jobs"])
-    told = (
-        f"{jobs['lint']} files have findings that can be fixed, {jobs['docstring']} functions or "
-    )
-    told += f"classes a missing or outdated docstring, {jobs['test']} functions no test"
-    print(told, flush=True)
+    planned_jobs = ", ".join(f"{operation} {number}" for operation, number in jobs.items())
+    print(f"planned jobs: {planned_jobs}", flush=True)
 
 
 def copy_shop() -> Path:
