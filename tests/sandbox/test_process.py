@@ -146,6 +146,8 @@ if os.fork() == 0:            # a daemon: its parent is gone, its session is new
         time.sleep(60)
     os._exit(0)
 os.wait()
+while len(open("pids").readlines()) < 3:     # the daemon has not written its own yet
+    time.sleep(0.01)
 print(os.getpid(), file=open("pids", "a"))
 """
 DEEP = """
