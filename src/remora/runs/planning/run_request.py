@@ -24,3 +24,8 @@ class RunRequest:
     strengthen: bool = False
     max_turns: int | None = None
     seed: int | None = None
+
+    @property
+    def strengthens(self) -> bool:
+        """True if existing tests are to be strengthened, which `changed` implies."""
+        return self.strengthen or self.changed is not None
