@@ -7,8 +7,8 @@ import msgspec
 Tier = Literal["exact", "inferred", "unique", "possible", "observed"]
 TIERS: tuple[Tier, ...] = ("exact", "inferred", "unique", "possible", "observed")
 """Confidence tiers, most certain first. `exact`: resolved through imports. `inferred`: derived from
-assignments, attributes, returns and callbacks. `unique`: the only definition with that name. `possible`: one of several inferred alternatives.
-`observed`: seen while tests ran."""
+assignments, attributes, returns and callbacks. `unique`: the only definition with that name.
+`possible`: one of several inferred alternatives. `observed`: seen while tests ran."""
 TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 """Maps each tier to its rank; 0 is the most certain."""
 

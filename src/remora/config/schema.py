@@ -284,8 +284,8 @@ class Config(Section):
     runner: RunnerConfig = RunnerConfig()
     """Settings for the turns of an agent."""
     model: Annotated[ModelConfig, Field(json_schema_extra=_or_none)] = ModelConfig()
-    """The model that makes decisions; `none` uses rules only. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and
-    is never sent to an address that a project sets."""
+    """The model that makes decisions; `none` uses rules only. Its API key comes from REMORA_API_KEY
+    or OPENAI_API_KEY, and is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
     """A larger model for undecided turns (not available in this version)."""
     hub: HubConfig = HubConfig()

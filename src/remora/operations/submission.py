@@ -26,11 +26,11 @@ class Submission:
     """An agent's changes to one node, or to several nodes of a file.
 
     `path`, `node_id`, `node_name` and `qualname` identify the node. `nodes` has the same meaning as
-    in `Job`. `files` maps the path of each
-    changed file to its content before and after the change, where None means that the file does not
-    exist. `target` is the current location of the node, in the form passed to scripts. `observed`
-    contains the nodes that project code executed during the checks. These nodes are recorded.
-    `results` caches expensive results so that other checks can use them.
+    in `Job`. `files` maps the path of each changed file to its content before and after the change,
+    where None means that the file does not exist. `target` is the current location of the node, in
+    the form passed to scripts. `observed` contains the nodes that project code executed during the
+    checks. These nodes are recorded. `results` caches expensive results so that other checks can
+    use them.
     """
 
     path: str

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.code.syntax.node_patterns import file_pattern, match_nodes, nearest
 from remora.ids import NodeKey
 
 KEYS = [
@@ -32,6 +32,11 @@ KEYS = [
 )
 def test_patterns(pattern: str, found: list[str]) -> None:
     assert [key.removeprefix("node:") for key in match_nodes(KEYS, pattern)] == found
+
+
+def test_the_pattern_of_a_file_whose_name_looks_like_a_glob() -> None:
+    keys = [NodeKey("node:a[1].py:f"), NodeKey("node:a1.py:f"), NodeKey("node:a[1].py:__module__")]
+    assert match_nodes(keys, file_pattern("a[1].py")) == (keys[0], keys[2])
 
 
 def test_the_nearest_names() -> None:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from remora.memory.events import Change
 from remora.runs.records.job_view import JobView
-from remora.runs.review.conflicts import conflicting_nodes
+from remora.runs.review.conflicts import conflicting_jobs
 from remora.runs.review.review import accept
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
@@ -29,7 +29,7 @@ def test_an_edit_of_the_users_is_not_a_collision(shop: Desk) -> None:
     accept(shop.project, run_id, [], every=True)
     job = shop.job(run_id, "load")
     assert job.review == "conflict"
-    assert conflicting_nodes(shop.project, shop.view(run_id), job) == []
+    assert conflicting_jobs(shop.project, shop.view(run_id), job) == []
 
 
 def job_that_makes(shop: Desk, name: str, path: str, after: bytes | None) -> JobView:
@@ -65,4 +65,5 @@ def test_an_accepted_change_of_the_same_lines_is_in_the_way(
     other = job_that_makes(shop, "other", path, after)
     for verdict, found in (("accepted", [other.node_id]), ("rejected", []), ("conflict", [])):
         both = replace(view, jobs=(ours, replace(other, review=verdict)))
-        assert conflicting_nodes(shop.project, both, ours) == (found if collides else [])
+        others = [job.node_id for job in conflicting_jobs(shop.project, both, ours)]
+        assert others == (found if collides else [])

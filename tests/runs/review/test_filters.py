@@ -52,7 +52,8 @@ def test_a_rule_that_nothing_corrects_takes_nothing(shop: Desk) -> None:
 
 
 def test_the_beginning_of_a_code_selects_its_rules(shop: Desk) -> None:
-    said = accept(shop.project, shop.newest, ["b.py:load"], narrow=parse_filter(["F"], []))
+    narrow = parse_filter(["F", "C9", "PL"], [])  # C901; PLC, PLE, PLR and PLW
+    said = accept(shop.project, shop.newest, ["b.py:load"], narrow=narrow)
     assert said.accepted == ["node:b.py:load"]
 
 

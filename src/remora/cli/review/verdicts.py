@@ -1,5 +1,6 @@
 """Runs `accept`, `reject` and `revert`, and prints the results."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -22,7 +23,7 @@ from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.project import Project
 from remora.runs.records.results import jobs_named
-from remora.runs.review.conflicts import conflicting_nodes
+from remora.runs.review.conflicts import conflicting_jobs
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
@@ -138,9 +139,9 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
     for job in jobs_named(view, node):
         if job.review == "conflict":
             with suppress(RemoraError):  # their contents may be missing from `objects/`
-                for other in conflicting_nodes(project, view, job):
-                    name = display_name(other)
-                    yield from _indented(f"it conflicts with the accepted change set for {name}")
+                for other in conflicting_jobs(project, view, job):
+                    name = f"{other.operation} {display_name(other.node_id)}"
+                    yield from _indented(f"it conflicts with the accepted change set of {name}")
             yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == "stale":
             words = "retry", done.run_id, escape_line(display_name(node))
@@ -179,8 +180,9 @@ def _rejected(done: Verdicts) -> Iterator[str]:
 def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
     if nodes:
         yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=colour)
-    for node in nodes:
-        yield escape_line(f"  {display_name(node)}")
+    for node, number in Counter(nodes).items():
+        several = f" ({count(number, 'change set')})" if number > 1 else ""
+        yield escape_line(f"  {display_name(node)}{several}")
 
 
 def _head(done: Verdicts | Reverted) -> Iterator[str]:

@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.report_findings import FindingsReport, report_findings
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, terminal_width
 from remora.cli.views.run_view import unreadable_lines
+from remora.ids import split_node_key
 from remora.runs.planning.run_request import RunRequest
 from remora.text import count, escape_line
 
@@ -23,14 +26,7 @@ def print_findings(options: Options, request: RunRequest, flags: Mapping[str, An
     document = {
         "root": str(project.root),
         "findings": [
-            {
-                "operation": operation,
-                "path": each.path,
-                "line": each.line,
-                "node_id": each.node_id,
-                "code": each.code,
-                "message": each.message,
-            }
+            {"operation": operation, **msgspec.to_builtins(each)}
             for operation, found in report.findings.items()
             for each in found
         ],
@@ -49,7 +45,7 @@ def _lines(report: FindingsReport, number: int, totals: Any) -> Iterator[str]:
     for found in report.findings.values():
         for each in found:
             codes[each.code] += 1
-            name = each.node_id.rpartition(":")[2]
+            name = split_node_key(each.node_id)[1]
             yield escape_line(f"{each.path}:{each.line}: {each.code} {name}: {each.message}")
     named = ", ".join(f"{code} {n:,}" for code, n in codes.most_common())
     checked = count(report.nodes, "node")

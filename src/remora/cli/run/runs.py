@@ -138,9 +138,9 @@ def _age(run: "RunLine", now: datetime) -> str:
 
 def _print_diff(entry: dict[str, Any]) -> None:
     """Print a diff to stdout and its heading to stderr, so that piped output is a valid patch."""
-    node = escape_line(display_name(entry["node_id"]))
+    name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
     state = entry["review"] or f"{entry['status']}, not verified"
-    click.echo(f"{click.style(node, bold=True)}  {color_word(state)}", err=True)
+    click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
     is_terminal = sys.stdout.isatty()
     text: str = entry["diff"]
     if not is_terminal:

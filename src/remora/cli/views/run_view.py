@@ -12,6 +12,7 @@ from remora.cli.app.output import (
 )
 from remora.cli.app.project_context import next_command
 from remora.cli.views.job_view import Document, job_lines, review_counts
+from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
@@ -166,7 +167,7 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     named = (job for job in view.jobs if (job.operation, job.node_id) == (operation, node_id))
     on_file = any(job.nodes is not None for job in named)
     path, _ = split_node_key(node_id)
-    name = f"{path}:*" if on_file else display_name(node_id)
+    name = file_pattern(path) if on_file else display_name(node_id)
     words = ["analyze", "-o", operation, "--node", escape_line(name)]
     flags = {"unsafe_fixes": "--unsafe-fixes", "strengthen": "--strengthen"}
     return words + [flag for key, flag in flags.items() if view.start.config.get(key)]

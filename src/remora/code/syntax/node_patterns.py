@@ -1,6 +1,7 @@
 """Matching of node patterns, and suggestions for unknown names."""
 
 import fnmatch
+import glob
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -14,8 +15,8 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
     """Return the keys that match `pattern`, in the order of `keys`.
 
     A pattern is a name or a case-sensitive glob. It is compared with `path:qualname` and with the
-    qualname. A module is also named by its path alone. A leading `node:` is ignored. If the pattern is the exact name of a node, it is not
-    used as a glob, because paths may contain brackets.
+    qualname. A module is also named by its path alone. A leading `node:` is ignored. If the pattern
+    is the exact name of a node, it is not used as a glob, because paths may contain brackets.
     """
     name = pattern.removeprefix("node:")
     known = tuple(keys)
@@ -23,6 +24,11 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
         return exact
     matches = re.compile(fnmatch.translate(name)).match
     return tuple(key for key in known if any(map(matches, _names(key))))
+
+
+def file_pattern(path: str) -> str:
+    """Return the pattern that matches all nodes of a file. `path` is spelled as in node keys."""
+    return f"{glob.escape(path)}:*"
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:

@@ -42,7 +42,8 @@ class Result(msgspec.Struct, frozen=True):
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A model request, its event, and the packet at that point.
 
-    `trim` is the version of the trim rules. The other fields are None if the model did not answer or its answer did not lead to a call.
+    `trim` is the version of the trim rules. The other fields are None if the model did not answer,
+    or if its answer did not lead to a call.
     """
 
     event: Event

@@ -113,8 +113,14 @@ def counts_as_done(job: Mapping[str, Any]) -> bool:
 
 
 def codes_text(codes: Codes) -> str:
-    """Format counts of codes, e.g. `F401 x2, UP045`."""
-    return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
+    """Format counts of codes, e.g. `F401 x2, UP045` or `2 missing annotations`."""
+    return ", ".join(_code_text(code, number) for code, number in sorted(codes.items()))
+
+
+def _code_text(code: str, number: int) -> str:
+    if not is_lint_code(code):
+        return count(number, code)
+    return f"{code} x{number}" if number > 1 else code
 
 
 def most_codes_text(codes: Codes) -> str:
@@ -122,9 +128,9 @@ def most_codes_text(codes: Codes) -> str:
     if len(codes) <= _SHOWN_CODES:
         return codes_text(codes)
     often = sorted(codes, key=lambda code: (-codes[code], code))[: _SHOWN_CODES - 1]
-    shown = ", ".join(codes_text({code: codes[code]}) for code in often)
-    others = len(codes) - len(often)
-    return f"{shown} and {sum(codes.values()) - sum(codes[c] for c in often):,} of {others} other rules"
+    shown = ", ".join(_code_text(code, codes[code]) for code in often)
+    others = sum(codes.values()) - sum(codes[code] for code in often)
+    return f"{shown} and {count(others, 'finding')} of {len(codes) - len(often)} other rules"
 
 
 def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:

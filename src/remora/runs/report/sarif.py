@@ -70,7 +70,8 @@ def _results(job: JobReport) -> Iterator[dict[str, Any]]:
 
 
 def _proposed(job: JobReport) -> dict[str, Any]:
-    text = f"{job.operation}: a verified change to {display_name(job.node_id) if job.name == MODULE else job.name}"
+    name = display_name(job.node_id) if job.name == MODULE else job.name
+    text = f"{job.operation}: a verified change to {name}"
     text += f": {fixes_of(job)}" if job.fixed else ""
     text += f"; {left_codes(job.left)} remaining" if job.left else ""
     changes = [_artifact_change(file) for file in job.files if file.edits is not None]

@@ -7,14 +7,14 @@ from remora.runs.records.results import RunView
 from remora.workspaces.apply.merge_lines import MergeConflict, merge3
 
 
-def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str]:
-    """Return the nodes whose accepted change sets cannot be merged with the job's change set.
+def conflicting_jobs(project: Project, view: RunView, job: JobView) -> list[JobView]:
+    """Return the jobs whose accepted change sets cannot be merged with the job's change set.
 
     The list is empty if the user's edits caused the conflict. Raises NotFound if a file's content
     is missing, and StreamDamaged if the content is damaged.
     """
     return [
-        other.node_id
+        other
         for other in view.jobs
         if other.review == "accepted" and _collide(project, job.change_set, other.change_set)
     ]

@@ -17,6 +17,8 @@ from remora.runs.records.results import RunView
 from remora.tools.host.ruff.rule_codes import rule_codes
 
 _CODE = re.compile(r"[A-Z]+[0-9]*")
+_PYLINT = "PL"
+"""Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`. All other rules have the letters of `--rule`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +94,11 @@ def _require_rules(jobs: Iterable[JobView], rules: frozenset[str]) -> None:
 
 
 def _covers(rule: str, code: str) -> bool:
-    """Return True if `code` is `rule`, or begins with it as in ruff's configuration."""
-    letters, digits = rule.rstrip("0123456789"), rule.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    same = code.rstrip("0123456789") == letters
-    return same and code.removeprefix(letters).startswith(digits)
+    """Return True if ruff's configuration would select `code` by `rule`."""
+    if rule == _PYLINT:
+        return code.startswith(_PYLINT)
+    letters = rule.rstrip("0123456789")
+    return code.rstrip("0123456789") == letters and code.startswith(rule)
 
 
 def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
