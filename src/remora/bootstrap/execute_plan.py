@@ -87,7 +87,7 @@ def _settings(model: Model, request: RunRequest) -> dict[str, Any]:
     return {
         "model_name": model.name,
         "unsafe_fixes": request.unsafe_fixes,
-        "strengthen": request.strengthen or request.changed is not None,
+        "strengthen": request.strengthens,
         "seed": request.seed,
         "max_turns": request.max_turns,
     }

@@ -26,7 +26,7 @@ _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
-_ONLY_A_PERSON = "contradicts the code, which only a person can correct"
+_ONLY_A_PERSON = "with a docstring that contradicts the code, which only a person can correct"
 _WORD = re.compile(r"\w+")
 _REPEAT = re.compile(r"#\d+$")
 

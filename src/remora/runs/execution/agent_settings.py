@@ -57,5 +57,5 @@ def options_for(config: Config, operation: str, request: RunRequest) -> dict[str
     """Return the script options for an agent, taken from flags and the operation's settings."""
     configured = config.operations.get(operation)
     own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
-    strengthen = request.strengthen or request.changed is not None
-    return {"unsafe_fixes": request.unsafe_fixes, "strengthen": strengthen, **own}
+    flags = {"unsafe_fixes": request.unsafe_fixes, "strengthen": request.strengthens}
+    return flags | own

@@ -10,7 +10,7 @@ class RunRequest:
 
     `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
     also selected. If `strengthen` is true, tests are also proposed for functions that have tests
-    which miss faults.
+    which miss faults; use `strengthens`, because `changed` implies it.
     """
 
     paths: tuple[Path, ...] = ()
@@ -24,3 +24,8 @@ class RunRequest:
     strengthen: bool = False
     max_turns: int | None = None
     seed: int | None = None
+
+    @property
+    def strengthens(self) -> bool:
+        """True if tests are also proposed for functions that have tests which miss faults."""
+        return self.strengthen or self.changed is not None
