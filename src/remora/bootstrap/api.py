@@ -33,7 +33,7 @@ from remora.errors import DiskError, UsageError
 from remora.ids import LAST
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
-from remora.models.provider import used_provider
+from remora.models.provider import model_is_optional
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.prepared_run import PreparedRun
@@ -368,9 +368,8 @@ def _named(project: Project, run: str | RunView) -> str | RunView:
 def _model_for(invocation: Invocation, run: PreparedRun) -> Model:
     """Return the configured model, or NoModel in place of the embedded one if no job can ask it."""
     config = run.project.config
-    embedded = used_provider(config.model, cache=invocation.folders.cache) == "embedded"
     known = {each.name: each for each in run.project.operations.all}
-    if embedded and all(
+    if model_is_optional(config.model) and all(
         agent.definition.operation in known
         and known[agent.definition.operation].decides_by_rules
         and agent.definition.model is None
