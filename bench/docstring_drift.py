@@ -232,7 +232,7 @@ def main() -> None:
     for place in every:
         found = place.node(place.content)
         for each in found.contradictions:
-            line = found.docstring_line + each.line
+            line = found.line_of(each.line)
             print(f"as is: {place.root.name}/{place.path}:{line}: {each.code}: {each.message}")
     functions = [e for e in every if isinstance(e.node(e.content).node, ast.FunctionDef)]
     print("\n| planted | functions | found | new findings | right | precision | recall |")

@@ -31,6 +31,7 @@ def main() -> dict[str, float]:
         _copy(root)
         keys: list[str] = []
         tests: list[float] = []
+        nodes: list[float] = []
         for number in range(DAEMONS):
             folder = Path(place) / f"h{number}"
             folder.mkdir()
@@ -45,11 +46,18 @@ def main() -> dict[str, float]:
                     keys = random.Random(5).sample(functions, DAEMONS + TESTS)
                     known = _result(line, "status")
                     print(f"{known['files']:,} files, {known['nodes']:,} nodes")
-                if number == DAEMONS - 1:  # without stored links, of which there are none yet
+                if number == DAEMONS - 2:  # without stored links, of which there are none yet
                     tests = [_ask(line, "tests", key) for key in keys[DAEMONS:]]
+                if number == DAEMONS - 1:
+                    nodes = [_ask(line, "get_node", key) for key in keys[DAEMONS:]]
     print(f"CPU of the daemon until then, p50       {sorted(spent)[DAEMONS // 2]:5.2f} s")
+    return _figures({"callers": (callers, 2), "tests": (tests, 5), "get_node": (nodes, 5)})
+
+
+def _figures(measured: dict[str, tuple[list[float], int]]) -> dict[str, float]:
+    """Print and return the p50 and p95 of each kind of question, given its seconds and aim."""
     figures: dict[str, float] = {}
-    for name, taken, aim in (("callers", callers, 2), ("tests", tests, 5)):
+    for name, (taken, aim) in measured.items():
         p50, p95 = (sorted(taken)[int((len(taken) - 1) * part)] for part in (0.5, 0.95))
         print(f"{name} after a cold start, p50 / p95  {p50:5.2f} / {p95:.2f} s  (aim {aim})")
         figures |= {f"{name}_cold_p50": p50, f"{name}_cold_p95": p95}

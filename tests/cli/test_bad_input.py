@@ -319,7 +319,7 @@ def test_the_estimate_depends_on_who_decides(
 def test_damaged_weights_are_not_used(poor: Remora, project: Path) -> None:
     name = "SmolLM2-135M-Instruct.Q4_1.gguf"
     write(poor.home / "cache" / "remora" / "models", {name: b"GGUF"})
-    done = poor("analyze", "--json", cwd=project)
+    done = poor("analyze", "-o", "steps", "--json", cwd=project)
     assert done.code == 3
     assert "damaged" in done.error["message"]
     status = poor("model", "status", "--json", cwd=project)

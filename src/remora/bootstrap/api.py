@@ -31,7 +31,9 @@ from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resum
 from remora.bootstrap.run_limits import close_models, planned_within, run_to_end
 from remora.errors import DiskError, UsageError
 from remora.ids import LAST
+from remora.models.no_model import NoModel
 from remora.models.protocol import Model
+from remora.models.provider import model_is_optional
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.prepared_run import PreparedRun
@@ -168,7 +170,7 @@ def execute(
     Errors that prevent the run from starting are raised before anything is recorded.
     """
     check_interpreter(run.project, run.python, run.agents.values())
-    model = connect_model(invocation, run.project.config)
+    model = _model_for(invocation, run)
     models = [model]
     try:
         own = connect_own_models(invocation, run, model)
@@ -361,6 +363,20 @@ def continue_run(
 
 def _named(project: Project, run: str | RunView) -> str | RunView:
     return run_named(project.trace, run) if isinstance(run, str) else run
+
+
+def _model_for(invocation: Invocation, run: PreparedRun) -> Model:
+    """Return the configured model, or NoModel in place of the embedded one if no job can ask it."""
+    config = run.project.config
+    known = {each.name: each for each in run.project.operations.all}
+    if model_is_optional(config.model) and all(
+        agent.definition.operation in known
+        and known[agent.definition.operation].decides_by_rules
+        and agent.definition.model is None
+        for agent in run.planned_agents
+    ):
+        return NoModel()
+    return connect_model(invocation, config)
 
 
 def _create_records(project: Project) -> None:

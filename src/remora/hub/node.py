@@ -98,6 +98,9 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     last_updated: str | None
     """RFC 3339 time of the last change that affected this node."""
     update_source: UpdateSource
+    tests_complete: bool = True
+    """False if the search for tests took too long, so that `related_tests` has only the most
+    certain ones. Left out if true."""
     extra: dict[str, Any]
     """Results of user scripts, keyed by script name."""
     observed: ObservedValues | None = None

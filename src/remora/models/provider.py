@@ -32,7 +32,7 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
     if wants_none(settings):
         return NoModel()
     base_url = _configured_address(settings)
-    missing = _missing(cache) if base_url is None and _may_be_missing(settings) else None
+    missing = _missing(cache) if base_url is None and model_is_optional(settings) else None
     if missing is not None:
         return NoModel(missing)
     if base_url is None:
@@ -74,7 +74,7 @@ def used_provider(settings: ModelSettings, *, cache: Path) -> str:
         return "none"
     if _configured_address(settings) is not None:
         return "openai"
-    return "none" if _may_be_missing(settings) and _missing(cache) is not None else "embedded"
+    return "none" if model_is_optional(settings) and _missing(cache) is not None else "embedded"
 
 
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
@@ -118,9 +118,9 @@ def wants_none(settings: ModelSettings) -> bool:
     return settings.provider == "none" or settings.name == NAME
 
 
-def _may_be_missing(settings: ModelSettings) -> bool:
-    """Return True if the embedded model is optional and used only if it is installed."""
-    return settings.provider == "auto" and settings.name is None
+def model_is_optional(settings: ModelSettings) -> bool:
+    """Return True if the embedded model is used only if it is installed and no address is set."""
+    return settings.provider == "auto" and settings.name is None and settings.base_url is None
 
 
 def _configured_address(settings: ModelSettings, name: str | None = None) -> str | None:

@@ -148,7 +148,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     contains the names of the checks that start the project's interpreter.
 
     A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
-    cores with two jobs at a time. `asks_writers` is true if jobs ask models that can write.
+    cores with two jobs at a time. `asks_writers` is true if jobs ask models that can write, and
+    `decides_by_rules` is true if they never ask a model that can only choose between candidates.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     job_seconds: float = 0.2
     unit_seconds: float = 0.0
     asks_writers: bool = False
+    decides_by_rules: bool = False
 
 
 class Operations:

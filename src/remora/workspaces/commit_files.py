@@ -29,8 +29,9 @@ class CommittedFile(msgspec.Struct, frozen=True):
     mode: int
 
     def matches(self, content: bytes, mode: int) -> bool:
-        if bool(mode & 0o100) != bool(self.mode & 0o100):
-            return False
+        return bool(mode & 0o100) == bool(self.mode & 0o100) and self.has_content(content)
+
+    def has_content(self, content: bytes) -> bool:
         algorithm = "sha256" if len(self.blob) == 64 else "sha1"
         digest = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
         digest.update(content)

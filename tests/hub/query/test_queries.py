@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
-from remora.code.links import Edge
+from remora.code.links import Edge, Related
 from remora.errors import NotFound
 from remora.hub.lookup.not_found import similar_keys
 from remora.hub.node import AnsweredNode, NodeState
@@ -17,7 +18,7 @@ from remora.hub.observed_links import ObservedCall, ObservedTest, anchor_of
 from remora.hub.query import queries as module
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import is_whole
-from remora.hub.query.snapshots import MemorySnapshot, OutOfTimeError
+from remora.hub.query.snapshots import MemorySnapshot
 
 FILES = {
     "shop/price.py": """
@@ -265,6 +266,19 @@ def test_a_search_for_tests_that_takes_too_long_returns_what_it_found() -> None:
     assert "complete" not in then
     assert first["tests"] == [{"id": "tests/test_cart.py::test_total", "tier": "unique"}]
     assert then["tests"] == [{"id": "tests/test_cart.py::test_total", "tier": "exact"}]
+
+
+def test_a_node_has_the_tests_that_were_found_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = NodeQueries(view_of(FILES))
+    monkeypatch.setattr(module, "SEARCH_S", -1)
+    first = asked.node(TOTAL)
+    assert first.related_tests == (Related(id="tests/test_cart.py::test_total", tier="unique"),)
+    assert not first.tests_complete
+    assert not is_whole(first)
+    monkeypatch.undo()
+    then = asked.node(TOTAL)
+    assert then.related_tests == (Related(id="tests/test_cart.py::test_total", tier="exact"),)
+    assert is_whole(then)
 
 
 def test_unknown_links_are_not_fresh() -> None:

@@ -107,6 +107,42 @@ def test_nothing_is_removed_from_a_method_that_may_be_overridden() -> None:
     assert update_plan(node("def __init__(self, a, b):", docstring, owner="class A:")).mend
 
 
+@pytest.mark.parametrize(
+    ("decorator", "expected", "removes"),
+    [
+        ("lru_cache(maxsize=1)", ["unknown-parameter gone"], True),
+        ("registered", ["unknown-parameter gone"], False),
+        ('renamed(gone="b")', [], False),
+        ('with_names("a, gone")', [], False),
+    ],
+)
+def test_a_decorator_may_add_the_parameter(
+    decorator: str, expected: list[str], *, removes: bool
+) -> None:
+    docstring = args("a: One.", "b: Two.", "gone: Was.")
+    found = node(f"@{decorator}\ndef f(a, b):", docstring)
+    assert codes(found) == expected
+    assert bool(update_plan(found).mend) == removes
+
+
+@pytest.mark.parametrize(
+    ("body", "mends"),
+    [("return a.upper()", True), ("return [work(each) for each in a]", False), ("a.append(1)", False)],
+)  # fmt: skip
+def test_a_type_is_corrected_only_if_the_body_agrees_with_the_annotation(
+    body: str, *, mends: bool
+) -> None:
+    found = node("def f(a: str):", args("a (list): Names."), body)
+    assert codes(found) == ["wrong-type a"]
+    assert bool(update_plan(found).mend) == mends
+
+
+def test_the_line_of_a_contradiction_counts_continued_lines() -> None:
+    source = 'def f(a):\n    """\\\n    Do it.\n\n    Args:\n        gone: Was.\n    """\n'
+    found = find_documented("a.py", source.encode(), "f")
+    assert [found.line_of(each.line) for each in found.contradictions] == [6]
+
+
 def submission(before: str, after: str) -> Submission:
     return Submission(
         path="a.py",

@@ -103,7 +103,8 @@ def _with_links(
         if facts.get(links.of) is not None and (number or not found):
             view[links.name] = found[:number]  # an empty list: it is known that there are none
         total = (facts.get("counts") or {}).get(links.of, len(found))
-        if number < total:
+        is_known = links.of != "related_tests" or facts.get("tests_complete", True)
+        if number < total and is_known:
             view[links.total] = total
     if facts.get("own_facts") == "workspace" and any(
         links.name in view or links.total in view for links in _LINKS

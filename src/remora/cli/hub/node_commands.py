@@ -163,7 +163,9 @@ def _links(options: Options, places: dict[str, Any], kind: str, name: str, depth
         if not answer["fresh"]:
             note(options, "not up to date: some changed files have not been read yet")
         if not answer.get("complete", True):
-            note(options, "the search was stopped: there may be more tests; try again later")
+            from remora.cli.hub.node_view import NOT_ALL_TESTS
+
+            note(options, NOT_ALL_TESTS)
         if kind == "callers":
             _note_constructor(options, hub, meant)
         return 0

@@ -37,6 +37,7 @@ _LEGEND = {
     "possible": "one of several alternatives",
     "observed": "seen while tests ran",
 }
+NOT_ALL_TESTS = "the search was stopped: there may be more tests; try again later"
 CONSTRUCTOR_NOTE = "creating an instance calls {0}; see `remora hub callers {0}`"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
@@ -69,6 +70,8 @@ def node_page(
         yield from wrap_text(_INDENT + escape_line(text), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
+    if not node.tests_complete:
+        yield f"{_INDENT}{NOT_ALL_TESTS}"
     if notes.unknown:
         yield ""
         yield from wrap_text(f"unknown: {notes.unknown}", width)
@@ -235,6 +238,7 @@ def _fresh(node: AnsweredNode) -> str:
     if not node.fresh:
         return "not up to date"
     lacks = None in (node.callers, node.callees, node.related_tests)
+    lacks = lacks or not node.tests_complete
     return "up to date, but incomplete" if lacks else "up to date"
 
 

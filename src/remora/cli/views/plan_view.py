@@ -17,7 +17,7 @@ from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line
 
 _FILES = 10
-_PLURALS = {NEEDS_WRITER: "need a writer"}
+_PLURALS = {NEEDS_WRITER: "need a writer"}  # after "5 symbols"
 
 
 def plan_lines(
@@ -39,10 +39,13 @@ def plan_lines(
 
 
 def left_lines(plan: Plan) -> Iterator[str]:
-    """Yield how many nodes have no job although they need work, such as `docstring: 5 need a writer`."""
+    """Yield how many symbols have no job although they need work, and why.
+
+    For example `not planned: docstring: 5 symbols need a writer`.
+    """
     for operation, reasons in plan.left.items():
         texts = (
-            f"{number:,} {_PLURALS.get(reason, reason) if number > 1 else reason}"
+            f"{count(number, 'symbol')} {_PLURALS.get(reason, reason) if number > 1 else reason}"
             for reason, number in sorted(reasons.items())
         )
         yield f"not planned: {operation}: {', '.join(texts)}"

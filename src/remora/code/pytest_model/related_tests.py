@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from remora.code.callgraph.files.program_protocol import Program
+from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
 from remora.code.callgraph.linker import Linker
 from remora.code.links import TIERS, Related
 from remora.code.pytest_model.pytest_file import pytest_id
@@ -17,10 +17,15 @@ DEPTH = 10
 
 
 class SearchResult(NamedTuple):
-    """The tests found. `complete` is False if the search was stopped before it ended."""
+    """The tests found. `complete` is False if the search was stopped before it ended.
+
+    `damaged` is True if it was stopped by OutOfTimeError, after which the caches of the linker and
+    of RelatedTests may be incomplete.
+    """
 
     tests: tuple[Related, ...]
     complete: bool
+    damaged: bool
 
 
 class RelatedTests:
@@ -47,7 +52,7 @@ class RelatedTests:
     ) -> SearchResult:
         """Return the result of `of`, or what was found until `stop` returned True.
 
-        The most certain and nearest tests are found first. A stopped search keeps its caches, so
+        The program may also end the search with OutOfTimeError. The most certain and nearest tests are found first. A stopped search keeps its caches, so
         that the next search for the node gets further.
         """
         self._reverse_links.may_reverse = stop is None
@@ -55,13 +60,17 @@ class RelatedTests:
             self._linker, self._program, self._reverse_links, self._project, depth=depth
         )
         search.stop = stop
-        search.from_node(key)
-        for file, test in tests_named_after(self._program, self._project, key):
-            search.found.add(TIERS.index("unique"), depth, file, test)
+        damaged = False
+        try:
+            for file, test in tests_named_after(self._program, self._project, key):
+                search.found.add(TIERS.index("unique"), depth, file, test)
+            search.from_node(key)
+        except OutOfTimeError:
+            damaged = True
         best: dict[str, tuple[int, int]] = {}
         for (path, qualname), place in search.found.places.items():
             test = pytest_id(path, qualname)
             best[test] = min(place, best.get(test, place))
         nearest = sorted(best.items(), key=lambda item: item[::-1])
         tests = tuple(Related(id=test, tier=TIERS[rank]) for test, (rank, _) in nearest)
-        return SearchResult(tests, complete=not search.stopped)
+        return SearchResult(tests, complete=not (search.stopped or damaged), damaged=damaged)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 from remora.code.callgraph.files.file_cache import FileCache
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.errors import NotFound, RemoraError
 from remora.hub.daemon.view_cache import NewestView
 from remora.hub.protocol import Refused
 from remora.hub.query.queries import NodeQueries
-from remora.hub.query.snapshots import OutOfTimeError
 from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.reader import StoredSnapshot
 

@@ -20,13 +20,13 @@ from remora.hub.observed_links import (
     observed_tests,
     observed_values,
 )
-from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
+from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
 _MAX_CACHED = 512  # maximum cached nodes, of 2 KB or more each
 TESTS_S = 5.0
-"""Maximum seconds to find tests along with other facts, so that the other facts are not lost."""
+"""Seconds after which a request for several nodes starts no further search for tests."""
 SEARCH_S = 3.0
 """Maximum seconds of a search for the tests of one node, which then returns what it has found."""
 _ONE_VISIT_S = 2.0  # after which a search that does not end by itself is abandoned with its caches
@@ -82,7 +82,8 @@ class NodeQueries:
     def context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
         """Return known nodes by key, in the order of `keys`.
 
-        `related_tests` is null if the tests were not found in time.
+        `related_tests` is null if no tests were found in time, and `tests_complete` is False if
+        only some of them were.
         """
         self._begin()
         states = ((key, self._state(key)) for key in keys)
@@ -122,8 +123,7 @@ class NodeQueries:
         If finding all of them takes longer than `SEARCH_S`, the result contains the tests found so
         far, and `"complete": False`. Raises NotFound if the node does not exist.
         """
-        until = min(time.monotonic() + SEARCH_S, self.view.deadline)
-        found = _Tests(lambda: time.monotonic() > until)
+        found = _Tests(time.monotonic() + min(SEARCH_S, self._share_of_time()))
         answer = self._answer(key, "tests", lambda: self._tests_within(key, depth, found))
         return answer if found.complete else {**answer, "complete": False}
 
@@ -155,8 +155,11 @@ class NodeQueries:
         }
 
     def _begin(self) -> None:
-        now = time.monotonic()
-        self._tests_until = now + min(TESTS_S, _TESTS_SHARE * max(0.0, self.view.deadline - now))
+        self._tests_until = time.monotonic() + min(TESTS_S, self._share_of_time())
+
+    def _share_of_time(self) -> float:
+        """Return the seconds of this request that may be spent on tests."""
+        return _TESTS_SHARE * max(0.0, self.view.deadline - time.monotonic())
 
     def _state(self, key: str) -> NodeState | None:
         if (state := self._cache.get(key)) is None:
@@ -165,7 +168,7 @@ class NodeQueries:
             if len(self._cache) >= _MAX_CACHED:
                 self._cache.clear()
             state = self._assemble(key, stored)
-            if self.partial_links or state.related_tests is not None:
+            if self.partial_links or has_all_tests(state):
                 self._cache[key] = state
         return state
 
@@ -173,6 +176,7 @@ class NodeQueries:
         facts = msgspec.structs.asdict(stored.facts)
         del facts["qualname"]
         linked = not self.partial_links
+        tests, complete = self._tests_in_time(key) if linked else (None, True)
         return NodeState(
             **facts,
             uid=stored.uid,
@@ -180,7 +184,8 @@ class NodeQueries:
             file_hash=stored.file_hash,
             callers=self._callers(key) if linked else None,
             callees=self._callees(key) if linked else None,
-            related_tests=self._tests_in_time(key) if linked else None,
+            related_tests=tests,
+            tests_complete=complete,
             partial=stored.partial,
             last_updated=stored.last_updated,
             update_source=stored.update_source,
@@ -208,27 +213,26 @@ class NodeQueries:
             if edge.key.startswith(OUTSIDE) or self.view.node(edge.key) is not None
         )
 
-    def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
-        """Return the tests of a node, or None if the time limit is reached.
+    def _tests_in_time(self, key: str) -> tuple[tuple[Related, ...] | None, bool]:
+        """Return the tests of a node that are found in time, and whether they are all.
 
-        After that, the result is None for all remaining nodes of the request.
+        The tests are None if none are found in time, and for all remaining nodes of the request.
         """
-        if self._tests_until is None:
-            return None
-        until = self._tests_until
-        found = _Tests(lambda: time.monotonic() > until)
-        try:
-            with _with_deadline(self.view, until + _ONE_VISIT_S):
-                tests = self._tests(key, found)
-            if found.complete:
-                return tests
-        except OutOfTimeError:
-            self._linking.renew()
+        now = time.monotonic()
+        if self._tests_until is None or now > self._tests_until:
+            return None, True
+        found = _Tests(min(now + SEARCH_S, self._tests_until))
+        tests = self._tests(key, found)
+        if found.complete:
+            return tests, True
         self._tests_until = None
-        return None
+        return (tests, False) if tests else (None, True)
 
     def _tests(self, key: str, found: "_Tests") -> tuple[Related, ...]:
-        result = self._linking.related.search(key, found.stop)
+        with _with_deadline(self.view, found.until + _ONE_VISIT_S):
+            result = self._linking.related.search(key, found.is_over)
+        if result.damaged:
+            self._linking.renew()
         found.complete &= result.complete
         return _surest((*result.tests, *observed_tests(self.view, key)))
 
@@ -239,11 +243,19 @@ class NodeQueries:
 
 
 class _Tests:
-    """Progress of a search for tests, which `stop` ends."""
+    """Progress of a search for tests, which ends at the monotonic time `until`."""
 
-    def __init__(self, stop: Callable[[], bool]) -> None:
-        self.stop = stop
+    def __init__(self, until: float) -> None:
+        self.until = until
         self.complete = True
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self.until
+
+
+def has_all_tests(state: NodeState) -> bool:
+    """Return True if all tests of a node are known."""
+    return state.related_tests is not None and state.tests_complete
 
 
 @contextmanager

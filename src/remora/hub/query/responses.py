@@ -21,7 +21,7 @@ from remora.hub.protocol import (
     Subscribe,
     Tests,
 )
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.queries import NodeQueries, has_all_tests
 
 
 class DaemonControl(Protocol):
@@ -79,7 +79,7 @@ def is_whole(result: Any) -> bool:
     if isinstance(result, dict) and result.get("complete") is False:
         return False
     states = result.values() if isinstance(result, dict) else (result,)
-    return all(state.related_tests is not None for state in states if isinstance(state, NodeState))
+    return all(has_all_tests(state) for state in states if isinstance(state, NodeState))
 
 
 def nodes_of(request: Request) -> tuple[str, ...]:

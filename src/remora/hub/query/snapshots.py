@@ -31,10 +31,6 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
     extra: dict[str, Any]
 
 
-class OutOfTimeError(Exception):
-    """A computation on a snapshot took too long."""
-
-
 class Snapshot(Protocol):
     """A state of the code. A snapshot is also a `Program`. Paths are spelled as in node keys."""
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
 
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, NotFound
@@ -14,7 +15,7 @@ from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle
-from remora.hub.query.snapshots import OutOfTimeError, OverlaidSnapshot, StoredNode
+from remora.hub.query.snapshots import OverlaidSnapshot, StoredNode
 from remora.hub.sources.file_source import SECONDS_PER_BYTE
 from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.hub.store.file_rows import FileRow

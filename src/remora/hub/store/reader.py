@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, HubDamaged
@@ -22,7 +23,7 @@ from remora.hub.observed_links import (
     ObservedFunction,
     ObservedTest,
 )
-from remora.hub.query.snapshots import Continued, OutOfTimeError, StoredNode
+from remora.hub.query.snapshots import Continued, StoredNode
 from remora.hub.store.batch import FileUpdate
 from remora.hub.store.batch_diff import UNKNOWN, FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node

@@ -10,7 +10,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.ids import NodeKey
 from remora.operations.base import NEEDS_WRITER, Amount, ReportedFinding
-from remora.operations.docstring.docstring_writer import write
+from remora.operations.docstring.docstring_writer import is_writable
 from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.host_docstring import (
     documented,
@@ -18,7 +18,6 @@ from remora.operations.docstring.host_docstring import (
     related_texts,
 )
 from remora.operations.docstring.known_texts import update_plan
-from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.tools.tree import ToolTree
 
@@ -26,7 +25,7 @@ _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
-_ONLY_A_PERSON = "contradicts the code, which only a person can correct"
+_ONLY_A_PERSON = "with a docstring that contradicts the code, which only a person can correct"
 _WORD = re.compile(r"\w+")
 _REPEAT = re.compile(r"#\d+$")
 
@@ -45,7 +44,7 @@ def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str,
         if found is None:
             return 0
         plan = update_plan(found)
-        if plan.mend and _is_writable(found, plan.texts):
+        if plan.mend and is_writable(found, plan.texts):
             return 1
         if plan.left:
             return 1 if can_write else NEEDS_WRITER
@@ -67,20 +66,11 @@ def reported_contradictions(
             for each in found.contradictions:
                 yield ReportedFinding(
                     path=module.path,
-                    line=found.docstring_line + each.line,
+                    line=found.line_of(each.line),
                     node_id=node.key,
                     code=each.code,
                     message=each.message,
                 )
-
-
-def _is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
-    """Return True if the docstring's literal can be edited."""
-    try:
-        write(found, texts, DocstringFormat())
-    except HostError:
-        return False
-    return True
 
 
 class _Nodes:

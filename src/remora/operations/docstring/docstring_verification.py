@@ -63,6 +63,11 @@ def _versions(submission: Submission) -> tuple[DocumentedNode | None, Documented
 
 
 def _node(submission: Submission, content: bytes | None) -> DocumentedNode | None:
+    """Return the node in a version of its file.
+
+    What other docstrings of the project say is not known here. It only makes contradictions fewer,
+    before and after alike.
+    """
     if content is None:
         return None
     try:
@@ -74,8 +79,8 @@ def _node(submission: Submission, content: bytes | None) -> DocumentedNode | Non
 def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each part of the docstring that the code contradicts.
 
-    A whole entry is such a part only if its parameter does not exist, is not just renamed, and no
-    subclass may override the method.
+    A whole entry is such a part only if its parameter does not exist, is not just renamed, and
+    neither a subclass nor a decorator may add it.
     """
     code = found.code
     if code is None:
@@ -83,9 +88,10 @@ def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
     lines = code.parsed.lines
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     removable, renamed = set[str](), certain_renames(code, found.contradictions)
+    may_remove = code.keeps_signature and not code.is_overridable
     for each in found.contradictions:
         is_unknown = each.code in ("unknown-parameter", "renamed-parameter")
-        if is_unknown and each.name not in renamed and not code.is_overridable:
+        if is_unknown and each.name not in renamed and may_remove:
             removable.add(each.name)
         for at in re.finditer(re.escape(each.old), lines[each.line]) if each.old else ():
             yield starts[each.line] + at.start(), starts[each.line] + at.end()

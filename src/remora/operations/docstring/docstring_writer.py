@@ -37,6 +37,15 @@ def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat)
     return content
 
 
+def is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
+    """Return True if the texts can be written, which needs a plain literal."""
+    try:
+        write(found, texts, DocstringFormat())
+    except HostError:
+        return False
+    return True
+
+
 def _new(
     found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
 ) -> bytes:

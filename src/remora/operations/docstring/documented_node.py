@@ -1,6 +1,7 @@
 """A node with its docstring and what contradicts it."""
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -13,6 +14,8 @@ from remora.operations.docstring.drift.contradictions import find_contradictions
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.related_texts import RelatedTexts
+
+_CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\s*$")
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,21 @@ class DocumentedNode:
         """The contradictions between the docstring and the code. A module has none."""
         return find_contradictions(self.code) if self.code is not None else ()
 
-    @property
-    def docstring_line(self) -> int:
-        """The line of the file with the first line of the docstring, counted from 1."""
-        return self.node.body[0].lineno
+    def line_of(self, number: int) -> int:
+        """Return the line of the file, counted from 1, with a line of the docstring's text.
+
+        `number` is counted from 0. A backslash before a line ending continues the line of the text.
+        """
+        literal = self.node.body[0]
+        first, last = literal.lineno, literal.end_lineno or literal.lineno
+        if self.source.line(first)[literal.col_offset :][:1] in b"rR":
+            return first + number
+        for line in range(first, last):
+            is_continued = _CONTINUED.search(self.source.line(line)) is not None
+            if number == 0 and not is_continued:
+                return line
+            number -= not is_continued
+        return last
 
 
 def find_documented(

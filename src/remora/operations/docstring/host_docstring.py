@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.docstring_writer import write
+from remora.operations.docstring.docstring_writer import is_writable, write
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
@@ -87,7 +87,7 @@ def docstring_plan(
         "texts": msgspec.to_builtins(plan.texts),
         "open": list(plan.left),
         "renames": [list(pair) for pair in plan.mend.renames.items()],
-        "mends": bool(plan.mend),
+        "mends": bool(plan.mend) and is_writable(found, plan.texts),
         "room": room,
     }
 

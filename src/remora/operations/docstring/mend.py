@@ -1,5 +1,7 @@
 """Corrections of a docstring that follow from its code, without a writer."""
 
+import ast
+import builtins
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -109,10 +111,10 @@ def certain_renames(code: DocumentedCode, findings: Sequence[DriftFinding]) -> d
 def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozenset[str]:
     """Return the documented parameters that do not exist.
 
-    Nothing is removed from a method that a subclass may override, or if the docstring mentions the
-    parameter elsewhere.
+    Nothing is removed from a method that a subclass may override, from a function whose decorators
+    may change its parameters, or if the docstring mentions the parameter elsewhere.
     """
-    if code.is_overridable:
+    if code.is_overridable or not code.keeps_signature:
         return frozenset()
     items = documented_parameters(code)
     unknown = [each.name for each in findings if each.code in _UNKNOWN]
@@ -153,7 +155,35 @@ def _replaced(
         line = code.parsed.lines[each.line]
         if each.code == "wrong-default":
             after = line.partition(each.old)[2]
-            if line.count(each.old) == 1 and _ENDS_AFTER.match(after):
-                yield each.line, each.old, each.new
-        elif each.code == "wrong-type" and len(re.findall(rf"\b{each.old}\b", line)) == 1:
+            is_sure = line.count(each.old) == 1 and _ENDS_AFTER.match(after) is not None
+        elif each.code == "wrong-type":
+            is_sure = _is_once(each.old, line) and not _is_used_otherwise(code, each)
+        else:
+            continue
+        if is_sure:
             yield each.line, each.old, each.new
+
+
+def _is_once(word: str, line: str) -> bool:
+    return len(re.findall(rf"\b{word}\b", line)) == 1
+
+
+def _is_used_otherwise(code: DocumentedCode, finding: DriftFinding) -> bool:
+    """Return True if the body uses a parameter as its annotated type does not allow.
+
+    Iteration over a string is allowed, but unusual: the annotation may be wrong.
+    """
+    kind = getattr(builtins, finding.new)
+    for node in (each for statement in code.body for each in ast.walk(statement)):
+        if isinstance(node, ast.Attribute) and _is_name(node.value, finding.name):
+            if not hasattr(kind, node.attr):
+                return True
+        elif isinstance(node, ast.For | ast.comprehension | ast.Starred):
+            iterated = node.value if isinstance(node, ast.Starred) else node.iter
+            if _is_name(iterated, finding.name) and not issubclass(kind, list | tuple | dict | set):
+                return True
+    return False
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -79,6 +79,7 @@ DOCSTRING = Operation(
     job_seconds=0.1,
     asks_writers=True,
     by_default=True,
+    decides_by_rules=True,
     load=_load,
     totals=Totals(key="docstrings", measure=_measure, phrase=_phrase),
     settings=_settings,

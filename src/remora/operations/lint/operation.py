@@ -54,6 +54,7 @@ LINT = Operation(
     job_seconds=0.2,
     unit_seconds=0.008,
     by_default=True,
+    decides_by_rules=True,
     load=_load,
     totals=Totals(key="findings", measure=_measure, phrase=_phrase, counts_findings=True),
 )

@@ -102,6 +102,7 @@ TEST = Operation(
     name="test",
     folder=Path(__file__).parent,
     job_seconds=3.0,
+    decides_by_rules=True,
     load=_load,
     totals=Totals(
         key="tests", measure=_measure, phrase=_phrase, measurement_text=_measurement_text

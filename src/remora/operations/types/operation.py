@@ -52,6 +52,7 @@ TYPES = Operation(
     folder=Path(__file__).parent,
     job_seconds=0.3,
     unit_seconds=0.02,
+    decides_by_rules=True,
     load=_load,
     totals=Totals(key="annotations", measure=_measure, phrase=_phrase),
 )

@@ -47,6 +47,11 @@ class PreparedRun:
     python: ProjectPython | None
     listeners: tuple[Callable[[Event], object], ...]
 
+    @property
+    def planned_agents(self) -> tuple[Agent, ...]:
+        """The agents that have jobs."""
+        return tuple(self.agents[name] for name in {job.operation for job in self.plan.jobs})
+
     def start(
         self,
         *,

@@ -1,6 +1,5 @@
 """Nodes that differ from a git revision."""
 
-import os
 from pathlib import Path
 
 from remora.code.syntax.extract import parse_module
@@ -8,13 +7,15 @@ from remora.code.syntax.nodes import Module, own_lines
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
 from remora.runs.planning.plan import Source
+from remora.workspaces.commit_files import committed_files, read_blobs
 
 
 def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
     """Return the keys of nodes in `tree` that are new or have changed since `revision`.
 
     Lines of nested nodes are ignored, so changing a function does not change its class or module.
-    Raises UsageError if the revision is unknown or git is not available.
+    Raises UsageError if the revision is unknown or git is not available, and OutsideError if git
+    cannot read a file of the revision.
     """
     try:
         commit = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
@@ -22,22 +23,22 @@ def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> froz
         raise UsageError(
             f"unknown git revision {revision!r}", hint="use a commit, branch or tag"
         ) from error
-    rev = commit.decode().strip()
+    committed = committed_files(root, commit.decode().strip())
     found: set[str] = set()
+    edited: dict[str, tuple[Module, bytes]] = {}
     for module in source.modules:
-        before = _before(root, rev, module)
-        old = parse_module(module.path, before) if before is not None else None
-        known = _own_texts(old, before or b"") if isinstance(old, Module) else {}
-        now = _own_texts(module, (tree / module.path).read_bytes())
+        content, before = (tree / module.path).read_bytes(), committed.get(module.path)
+        if before is None:
+            found.update(node.key for node in module.nodes)
+        elif not before.has_content(content):
+            edited[module.path] = module, content
+    old_contents = read_blobs(root, [committed[path].blob for path in edited])
+    for (module, content), old_content in zip(edited.values(), old_contents, strict=True):
+        old = parse_module(module.path, old_content)
+        known = _own_texts(old, old_content) if isinstance(old, Module) else {}
+        now = _own_texts(module, content)
         found.update(key for key, text in now.items() if known.get(key) != text)
     return frozenset(found)
-
-
-def _before(root: Path, revision: str, module: Module) -> bytes | None:
-    try:
-        return git_output(root, "show", f"{revision}:./{os.fspath(module.path)}")
-    except OutsideError:  # the file is new
-        return None
 
 
 def _own_texts(module: Module, source: bytes) -> dict[str, list[bytes]]:

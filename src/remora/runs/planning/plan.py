@@ -112,16 +112,17 @@ def make_plan(
     wanted = selected_keys(nodes, selection)
     amounts: dict[str, Amount] = {}
     counting: set[str] = set()
+    with_wanted = [m for m in source.modules if any(node.key in wanted for node in m.nodes)]
     for agent, options in agents:
         need = needs.get(agent.definition.needs)
         if need is not None:
-            amounts[agent.definition.operation] = need.prepare(tree, source.modules, options)
+            amounts[agent.definition.operation] = need.prepare(tree, with_wanted, options)
             counting |= {agent.definition.operation} if need.counts_findings else set()
     every = [agent for agent, _ in agents]
     planner = _FilePlanner(run_id, tree, every, wanted, amounts, frozenset(counting))
     unreadable = list(source.unreadable)
     parts: list[_Part] = []
-    for module in source.modules:
+    for module in with_wanted:
         room = None
         if selection.max_nodes is not None:
             room = selection.max_nodes - sum(part.nodes for part in parts)
@@ -266,7 +267,8 @@ class _FilePlanner:
             return 0
         if operation in self.amounts:
             return self.amounts[operation](module, node)
-        findings = sum(int(self.amounts[name](module, node)) for name in self.counting)
+        counts = (self.amounts[name](module, node) for name in self.counting)
+        findings = sum(number for number in counts if not isinstance(number, str))
         return int(scripts.needs_work(agent, node, findings))
 
 

@@ -6,6 +6,10 @@ from typing import Protocol
 from remora.code.ir.model import LoweredFile
 
 
+class OutOfTimeError(Exception):
+    """A computation took too long. A program with a time limit raises it in any method."""
+
+
 class Program(Protocol):
     """One state of a project's Python files. Paths are escaped as in node keys."""
 

@@ -14,7 +14,10 @@ _MIN_SIMILARITY = 0.75
 _MIN_ABBREVIATION = 3
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
-_CHANGES_SIGNATURE = re.compile(r"option|argument|param|inject|event|pass_|patch|given|wrap")
+_CHANGES_SIGNATURE = re.compile(
+    r"option|argument|param|inject|event|pass_|patch|given|wrap|kw|sig|alias|rename|deprecat|compat"
+    r"|legacy|bind|curry|partial|fixture|add_"
+)
 
 
 def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
@@ -32,8 +35,9 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         and name not in _mentioned(code.body) | _TYPES
         and name.strip("_") not in spelled
     ]
-    if any(_is_opaque(each) for each in code.node.decorator_list):
+    if any(_is_opaque(each) for each in code.decorators):
         unknown = []  # the decorator may add parameters
+    unknown = [name for name in unknown if not any(_names_in(d, name) for d in code.decorators)]
     missing = unlisted_parameters(code)
     renamed = _renamed(list(items), unknown, missing, names)
     if is_open:  # other names may be keywords
@@ -146,6 +150,19 @@ def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
         for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
+
+
+def _names_in(decorator: ast.expr, name: str) -> bool:
+    """Return True if the arguments of a decorator have a name as keyword or in a string."""
+    return any(
+        (isinstance(each, ast.keyword) and each.arg == name)
+        or (
+            isinstance(each, ast.Constant)
+            and isinstance(each.value, str)
+            and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", each.value) is not None
+        )
+        for each in ast.walk(decorator)
+    )
 
 
 def _is_opaque(decorator: ast.expr) -> bool:

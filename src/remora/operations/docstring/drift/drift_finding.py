@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.effects import unqualified_name
 from remora.operations.docstring.parts import ParsedDocstring
 from remora.operations.docstring.related_texts import RelatedTexts
 
@@ -21,6 +22,15 @@ DriftCode = Literal[
     "wrong-result",
     "inverted-result",
 ]
+
+
+_KEEP_SIGNATURE = frozenset(
+    (
+        *("staticmethod", "classmethod", "property", "cached_property", "abstractmethod"),
+        *("override", "final", "overload", "cache", "lru_cache", "contextmanager"),
+        *("asynccontextmanager", "dataclass", "total_ordering", "unique", "runtime_checkable"),
+    )
+)
 
 
 class DriftFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +79,17 @@ class DocumentedCode(NamedTuple):
             if isinstance(each, ast.FunctionDef) and each.name == "__init__"
         )
         return self.function or next(constructors, None)
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """The decorators of the definition and of its constructor."""
+        inner = self.signature
+        return [*self.node.decorator_list, *(inner.decorator_list if inner is not None else ())]
+
+    @property
+    def keeps_signature(self) -> bool:
+        """True if no decorator may give the function other parameters than its `def` has."""
+        return {unqualified_name(each) for each in self.decorators} <= _KEEP_SIGNATURE
 
     @property
     def is_overridable(self) -> bool:
