@@ -1,16 +1,18 @@
 """Sandboxed process that runs ruff several times, because each start of a sandbox takes time."""
 
+import functools
 import os
 import select
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
 import msgspec
+from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
@@ -21,6 +23,7 @@ from remora.tools.tree import ToolTree
 
 _CHUNK = 1 << 20
 _SECONDS = 300.0
+_GRACE_SECONDS = 1.0
 _LOOP = """
 import json, subprocess, sys
 while head := sys.stdin.buffer.readline():
@@ -33,12 +36,11 @@ while head := sys.stdin.buffer.readline():
 
 
 class RuffSession:
-    """A process that runs commands one after another in the tree of `place`."""
+    """A process that runs commands one after another in a folder."""
 
-    def __init__(self, place: ToolTree, child: subprocess.Popen[bytes], level: int) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], level: int) -> None:
         assert child.stdin
         assert child.stdout
-        self.place = place
         self._input = child.stdin.fileno()
         self._output = child.stdout.fileno()
         self._received = bytearray()
@@ -80,30 +82,51 @@ class RuffSession:
         self._received += chunk
 
 
-_CURRENT: ContextVar[RuffSession | None] = ContextVar("ruff_session", default=None)
-
-
-def session_of(place: ToolTree) -> RuffSession | None:
-    """Return the session that is open for a tree, or None."""
-    session = _CURRENT.get()
-    return session if session is not None and session.place is place else None
-
-
 @contextmanager
-def ruff_session(place: ToolTree, binary: Path) -> Iterator[None]:
-    """Run all of ruff's commands for a tree in a single process in the block."""
+def start_session(folder: Path, seconds: float) -> Iterator[RuffSession]:
+    """Start a process that runs ruff in a folder, and end it when the block exits.
+
+    It may read only the folder and the programs. It is ended after `seconds`. Raises HostError if
+    it cannot be started.
+    """
     level = best_level()
-    readable = (place.tree, binary, Path(sys.prefix), Path(sys.base_prefix))
+    readable = (folder, ruff_binary(), Path(sys.prefix), Path(sys.base_prefix))
     command = Command(
         argv=(sys.executable, "-I", "-S", "-c", _LOOP),
-        folder=place.tree,
-        seconds=min(place.left(), _SECONDS),
+        folder=folder,
+        seconds=seconds,
         confinement=Confinement(read=readable),
     )
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
     with start_supervised(command, level, streams) as (child, _):
-        token = _CURRENT.set(RuffSession(place, child, level))
+        yield RuffSession(child, level)
+        assert child.stdin
+        child.stdin.close()
+        with suppress(subprocess.TimeoutExpired):  # then it is killed
+            child.wait(_GRACE_SECONDS)
+
+
+_CURRENT: ContextVar[tuple[ToolTree, RuffSession] | None] = ContextVar("ruff_session", default=None)
+
+
+def session_of(place: ToolTree) -> RuffSession | None:
+    """Return the session that is open for a tree, or None."""
+    current = _CURRENT.get()
+    return current[1] if current is not None and current[0] is place else None
+
+
+@contextmanager
+def ruff_session(place: ToolTree) -> Iterator[None]:
+    """Run all of ruff's commands for a tree in a single process in the block."""
+    with start_session(place.tree, min(place.left(), _SECONDS)) as session:
+        token = _CURRENT.set((place, session))
         try:
             yield
         finally:
             _CURRENT.reset(token)
+
+
+@functools.cache
+def ruff_binary() -> Path:
+    """Return the path of the bundled ruff."""
+    return Path(find_ruff_bin())
