@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from remora.errors import HostError
-from remora.tools.host.ruff.ruff_process import format_text
+from remora.tools.host.ruff.ruff_process import format_text, is_formatted
 from remora.tools.host.style_config import black_options, width_of
 from remora.tools.host.text_lines import Text
 from remora.tools.tree import ToolTree
@@ -62,7 +62,7 @@ class FileFormat:
         black = black_options(self._place, self._path)
         for options in (None, black) if black is not None else (None,):
             try:
-                if format_text(self._place, self._path, content, options) == content:
+                if is_formatted(self._place, self._path, content, options):
                     return (options,)
             except HostError:  # it does not parse
                 return None

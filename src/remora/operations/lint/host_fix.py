@@ -40,13 +40,13 @@ from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text, one_process
+from remora.tools.host.ruff.rule_codes import fixable_codes
 from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
-_MAX_PREVIEW_PASSES = 2
 _MOST_FILES = 300  # searched for writes of an attribute
 
 
@@ -128,7 +128,8 @@ class _Fixer:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
         recipes = recipes_for(unsafe=self._unsafe)
         conventions = self._conventions()
-        for number in range(_MAX_RECIPE_PASSES):
+        tries_preview = True
+        for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
             body = decode(self._path, content).body
             own = [
@@ -140,9 +141,11 @@ class _Fixer:
             source = parse_source(self._path, body, conventions)
             proposals = propose(source, wanted, recipes)
             proposals += _ruff_fixes(source, filter(self._allows, own))
-            if number < _MAX_PREVIEW_PASSES:
+            if tries_preview:
                 others = [each for each in wanted if each["code"] not in recipes]
-                proposals += self._preview_fixes(source, others)
+                in_preview = [*self._preview_fixes(source, others)]
+                proposals += in_preview
+                tries_preview = bool(in_preview)  # one may have overlapped another
             settle = partial(self._settled, before=present, conventions=conventions)
             changed = apply_proposals(
                 source, proposals, present, settle=settle, check=self._check_body
@@ -170,8 +173,7 @@ class _Fixer:
         extra = new_findings(before, self.check(content))
         codes = sorted({each["code"] for each in extra if self._allows(each)})
         if codes:
-            fixed = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
-            content = self._format.formatted(decode(self._path, fixed).body)
+            content = self._without(content, codes)
             extra = new_findings(before, self.check(content))
         recipes = recipes_for(unsafe=self._unsafe)
         if extra and all(each["code"] in recipes for each in extra):
@@ -183,6 +185,17 @@ class _Fixer:
                 content = self._format.formatted(edited(source, more))
                 extra = new_findings(before, self.check(content))
         return None if extra else content
+
+    def _without(self, content: bytes, codes: Sequence[str]) -> bytes:
+        """Return a version in which the findings of some rules are fixed."""
+        wanted = [each for each in self.check(content) if each["code"] in codes]
+        text = decode(self._path, content)
+        fixed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
+        fixed = self._format.formatted(decode(self._path, fixed).body)
+        if not any(each["code"] in codes and self._allows(each) for each in self.check(fixed)):
+            return fixed
+        fixed, _ = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
+        return self._format.formatted(decode(self._path, fixed).body)
 
     def _check_body(self, body: str) -> list[Finding]:
         return self.check(decode(self._path, self._content)._replace(body=body).bytes())
@@ -210,7 +223,7 @@ class _Fixer:
         self, source: PythonSource, findings: Sequence[Finding]
     ) -> Iterator[Proposal]:
         """Yield the fixes that ruff has for findings only in preview mode."""
-        rules = sorted({each["code"] for each in findings if each["code"].isalnum()})
+        rules = sorted({each["code"] for each in findings} & fixable_codes())
         if not rules:
             return
         wanted = {(each["code"], each["line"], each["column"]) for each in findings}
@@ -275,9 +288,11 @@ class _Fixer:
         return self._format.formatted(decode(self._path, content).body)
 
     def _fix_with_ruff(self) -> bytes:
-        fixed = fix_text(
+        fixed, left = fix_text(
             self._place, self._path, self._content, unsafe=self._unsafe, unfixable=self._skipped
         )
+        if left is not None:
+            self._checked[fixed] = left
         return self._format.formatted(decode(self._path, fixed).body)
 
     def _fix_nodes(self) -> bytes:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ Finding = dict[str, Any]
 
 SECONDS = 30.0
 _OUTPUT_LIMIT = 64 * 1024 * 1024
+_CHECKED = (0, 1, 2)  # exit codes of `format --check`: formatted, unformatted, a syntax error
 _AT_ONCE = 2000  # paths for one command line
 _CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
 _SOURCES = (".py", ".pyi")
@@ -54,7 +55,10 @@ def ruff_check(
             words = [*options, "--", *group[start : start + _AT_ONCE]]
             found += ruff.findings(words, unsafe=unsafe)
     known = {path: place.files.exists(path) for path in {each["path"] for each in found}}
-    return sorted((each for each in found if known[each["path"]]), key=_sort_key)
+    found = sorted((each for each in found if known[each["path"]]), key=_sort_key)
+    if ruff.shared is not None and unsafe and select is None and not preview:
+        ruff.shared.remember(_python_files(place, paths), found)
+    return found
 
 
 def check_text(
@@ -72,7 +76,7 @@ def check_text(
     options = [*_CHECK, *ruff.options(path), "--force-exclude"]
     if preview:
         options += [*_rules(list(preview)), "--preview"]
-    words = [*options, "--stdin-filename", path, "-"]
+    words = [*options, "--stdin-filename", ruff.full_path(path), "-"]
     return sorted(ruff.findings(words, content, unsafe=True), key=_sort_key)
 
 
@@ -81,7 +85,10 @@ def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
     ruff = _Ruff(place)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
     options += [*ruff.options(path), "--force-exclude"]
-    return ruff.run([*options, "--stdin-filename", path, "-"], content).stdout or content
+    return (
+        ruff.run([*options, "--stdin-filename", ruff.full_path(path), "-"], content).stdout
+        or content
+    )
 
 
 def fix_text(
@@ -92,18 +99,60 @@ def fix_text(
     unsafe: bool = False,
     unfixable: Sequence[str] = (),
     fixable: Sequence[str] = (),
-) -> bytes:
+) -> tuple[bytes, list[Finding] | None]:
     """Return `content` as `ruff check --fix` would leave it in the file at `path`.
 
-    Rules in `unfixable` are not fixed. If `fixable` is given, no other rules are fixed.
+    Also returns the findings that are left, as `check_text` returns them. They are None if
+    they are not known. Rules in `unfixable` are not fixed. If `fixable` is given, no other rules
+    are fixed.
     """
     ruff = _Ruff(place)
-    options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only"]
+    every = not unfixable and not fixable
+    options = ["check", "--no-cache", "--quiet", "--exit-zero"]
+    options += ["--fix", "--output-format", "json"] if every else ["--fix-only"]
     options += ["--unsafe-fixes"] if unsafe else ["--no-unsafe-fixes"]
     options += ["--unfixable", ",".join(unfixable)] if unfixable else []
     options += ["--fixable", ",".join(fixable)] if fixable else []
-    options += [*ruff.options(path), "--force-exclude"]
-    return ruff.run([*options, "--stdin-filename", path, "-"], content).stdout
+    options += [
+        *ruff.options(path),
+        "--force-exclude",
+        "--stdin-filename",
+        ruff.full_path(path),
+        "-",
+    ]
+    finished = ruff.run(options, content)
+    left = None
+    with suppress(HostError):  # a warning
+        left = sorted(ruff.parsed(finished.stderr, unsafe=True), key=_sort_key) if every else None
+    return finished.stdout, left
+
+
+def is_formatted(
+    place: ToolTree, path: str, content: bytes, options: Sequence[str] | None = None
+) -> bool:
+    """Return True if `ruff format` would not change `content`. Raises what `format_text` raises."""
+    shared = _Ruff(place).shared
+    known = shared.known_format(path, content) if shared is not None and options is None else None
+    return format_text(place, path, content, options) == content if known is None else known
+
+
+def find_formatted(tree: Path, paths: Sequence[str]) -> None:
+    """Find out which files of a base are formatted, in one run for all of them.
+
+    Later calls of `is_formatted` then need no run. Does nothing if ruff fails.
+    """
+    place = ToolTree(tree)
+    ruff = _Ruff(place, reads_files=True)
+    if ruff.shared is None:
+        return
+    with suppress(HostError):
+        for own, group in _grouped(place, list(paths)):
+            options = ["format", "--check", "--no-cache", "--quiet", "--output-format", "json"]
+            words = [*options, *own, "--force-exclude", "--", *group[:_AT_ONCE]]
+            found = ruff.findings(words, unsafe=False, codes=_CHECKED)
+            changed = {each["path"] for each in found}
+            for path, content in _python_files(place, group[:_AT_ONCE]).items():
+                ruff.shared.remember_format(path, content, is_formatted=path not in changed)
 
 
 def format_text(
@@ -117,7 +166,7 @@ def format_text(
     ruff = _Ruff(place)
     own = ruff.options(path) if options is None else ruff.isolated_options()
     words = ["format", "--no-cache", "--quiet", *own, "--force-exclude", *(options or ())]
-    return ruff.run([*words, "--stdin-filename", path, "-"], content).stdout
+    return ruff.run([*words, "--stdin-filename", ruff.full_path(path), "-"], content).stdout
 
 
 def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
@@ -131,6 +180,15 @@ def _rules(select: list[str] | None) -> list[str]:
         if not (rule.isascii() and rule.isalnum()):
             raise HostError(f"{rule!r} is not a rule code; use e.g. F401 or F")
     return ["--select", ",".join(select)] if select else []
+
+
+def _python_files(place: ToolTree, paths: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of the Python files among some paths."""
+    return {
+        path: place.files.read_bytes(path, limit=FILE_LIMIT)
+        for path in paths
+        if path.endswith(_SOURCES) and place.files.exists(path)
+    }
 
 
 def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[list[str], list[str]]]:
@@ -191,19 +249,36 @@ class _Ruff:
             return self.shared.options(path)
         return rule_options(self.place, path)
 
+    def full_path(self, path: str) -> str:
+        """Return the absolute path of a file. With a relative one, ruff finds no project root."""
+        return f"{self._tree.seen}/{path}"
+
     def isolated_options(self) -> list[str]:
         """Return the options with which ruff uses no configuration."""
         return isolated_options(self._tree)
 
-    def findings(self, words: list[str], stdin: bytes = b"", *, unsafe: bool) -> list[Finding]:
-        finished = self.run(words, stdin)
+    def findings(
+        self,
+        words: list[str],
+        stdin: bytes = b"",
+        *,
+        unsafe: bool,
+        codes: Sequence[int] = (0,),
+    ) -> list[Finding]:
+        return self.parsed(self.run(words, stdin, codes).stdout, unsafe=unsafe)
+
+    def parsed(self, output: bytes, *, unsafe: bool) -> list[Finding]:
+        """Return the findings in ruff's output."""
         try:
-            raw = msgspec.json.decode(finished.stdout or b"[]")
+            raw = msgspec.json.decode(output or b"[]")
         except msgspec.DecodeError:
             raise HostError("ruff's output is not valid JSON") from None
         return [_finding(item, self._tree.seen, unsafe=unsafe) for item in raw]
 
-    def run(self, words: list[str], stdin: bytes = b"") -> ProcessResult:
+    def run(
+        self, words: list[str], stdin: bytes = b"", codes: Sequence[int] = (0,)
+    ) -> ProcessResult:
+        """Run ruff. Raises HostError if its exit code is not one of `codes`."""
         place, binary = self.place, ruff_binary()
         seconds = min(SECONDS, place.left())
         session = self.shared or session_of(place)
@@ -223,7 +298,7 @@ class _Ruff:
             raise HostError(f"ruff did not finish within {SECONDS} seconds")
         if finished.truncated:
             raise HostError("ruff's output is too large; check fewer files at once")
-        if finished.returncode != 0:
+        if finished.returncode not in codes:
             raise HostError(f"ruff failed: {_failure(finished, self._tree)}")
         return finished
 

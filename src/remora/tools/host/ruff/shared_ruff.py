@@ -40,6 +40,7 @@ class SharedRuff:
         self._running = 0
         self._results: OrderedDict[_Result, ProcessResult] = OrderedDict()
         self._findings: dict[tuple[str, bytes], list[dict[str, Any]]] = {}
+        self._formats: dict[tuple[str, bytes], bool] = {}
         self._known = 0
         self._options: dict[str, list[str]] = {}
 
@@ -95,6 +96,13 @@ class SharedRuff:
         """Return the findings that were kept for a version of a file, or None."""
         found = self._findings.get((path, hashlib.sha256(content).digest()))
         return None if found is None else list(found)
+
+    def remember_format(self, path: str, content: bytes, *, is_formatted: bool) -> None:
+        self._formats[path, hashlib.sha256(content).digest()] = is_formatted
+
+    def known_format(self, path: str, content: bytes) -> bool | None:
+        """Return True if a version of a file is formatted, or None if that is not known."""
+        return self._formats.get((path, hashlib.sha256(content).digest()))
 
     def close(self) -> None:
         """End all processes that are idle."""
