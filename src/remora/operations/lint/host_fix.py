@@ -4,11 +4,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.formatting import FileFormat
@@ -42,12 +43,20 @@ from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text, one_process
 from remora.tools.host.ruff.rule_codes import fixable_codes
 from remora.tools.host.ruff.text_edits import edits_of
-from remora.tools.host.text_lines import decode
+from remora.tools.host.text_lines import decode, split_lines
 from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
 _MOST_FILES = 300  # searched for writes of an attribute
+_WRITES = (
+    rb"\.%s\s*(?::[^=\n]+)?(?:[-+*/%%|&^@]|//|\*\*|<<|>>)?=(?!=)",
+    rb"^[ \t(]*(?:[*\w.\[\]]+\s*,\s*)*[\w.]*\.%s\s*,[^=\n()]*\)?\s*=(?!=)",
+    rb"\.%s\s*\)\s*=(?!=)",
+    rb"\b(?:as|for)\s[^:\n]*\.%s\b",
+    rb"\b(?:setattr|delattr)\([^)\n]*[\"']%s[\"']",
+)
+"""Ways to assign an attribute."""
 
 
 def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -127,7 +136,7 @@ class _Fixer:
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
         recipes = recipes_for(unsafe=self._unsafe)
-        conventions = self._conventions()
+        conventions = self._conventions
         tries_preview = True
         for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
@@ -200,8 +209,11 @@ class _Fixer:
     def _check_body(self, body: str) -> list[Finding]:
         return self.check(decode(self._path, self._content)._replace(body=body).bytes())
 
+    @cached_property
     def _conventions(self) -> Conventions:
-        tree = ast.parse(decode(self._path, self._content).body)
+        tree = parse_text(decode(self._path, self._content).body)
+        if isinstance(tree, str):
+            raise HostError(f"{self._path}: {tree}")
         return Conventions(
             width=self._format.width,
             oldest=oldest_minor(self._place) or OLDEST_MINOR,
@@ -250,7 +262,7 @@ class _Fixer:
         extra = new_findings(self.before, self.check(fixed))
         if not extra:
             return fixed
-        mended = self._mended(fixed, self.before, self._conventions())
+        mended = self._mended(fixed, self.before, self._conventions)
         if mended is not None:
             return mended
         bodies = [decode(self._path, each).body for each in (self._content, fixed)]
@@ -265,7 +277,7 @@ class _Fixer:
 
     def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:
         """Return the code of each finding in some lines of the file, with the line's text."""
-        text = decode(self._path, self._content).body.splitlines()
+        text = split_lines(decode(self._path, self._content).body)
         return frozenset(
             (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
         )
@@ -275,7 +287,7 @@ class _Fixer:
         content = self._content
         for _ in range(_MAX_PASSES):
             text = decode(self._path, content)
-            lines = text.body.splitlines()
+            lines = split_lines(text.body)
             wanted = [
                 each
                 for each in self.check(content)
@@ -312,9 +324,20 @@ class _Fixer:
 
 def _is_written(place: ToolTree, name: str) -> bool:
     """Return True if a file of the project assigns an attribute of this name."""
-    written = re.compile(rb"\.%s\s*(?::[^=\n]+)?=(?!=)" % re.escape(name.encode()))
-    paths = place.files.glob("**/*.py", look=place.left)
-    return any(written.search(place.read(path)) for path in list(paths)[:_MOST_FILES])
+    paths = list(place.files.glob("**/*.py", look=place.left))
+    if len(paths) > _MOST_FILES:
+        return True
+    try:
+        return any(_writes(place.read(path), name.encode()) for path in paths)
+    except HostError:  # a file that cannot be read
+        return True
+
+
+def _writes(content: bytes, name: bytes) -> bool:
+    """Return True if some code may assign an attribute of a name."""
+    if name not in content:
+        return False
+    return any(re.search(form % re.escape(name), content, re.MULTILINE) for form in _WRITES)
 
 
 def _ruff_fixes(source: PythonSource, findings: Iterable[Finding]) -> Iterator[Proposal]:

@@ -9,6 +9,7 @@ from configparser import Error as ConfigParserError
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters
@@ -67,7 +68,10 @@ def expected_docstrings(place: ToolTree, path: str, findings: Sequence[Finding])
     found: list[str] = []
     for pattern in ("**/test*.py", "**/*_test.py"):
         for test in list(place.files.glob(pattern, look=place.left))[:_MOST_FILES]:
-            content = place.read(test) if test != path else b""
+            try:
+                content = place.read(test) if test != path else b""
+            except HostError:  # too large
+                continue
             if b"__doc__" in content:
                 found.append(content.decode("utf-8", "replace"))
     return "\n".join(found)
@@ -77,7 +81,7 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
     """Return True if a finding is in a docstring whose first line a test probably expects."""
     if finding["code"] not in _DOCSTRING_TEXT:
         return False
-    lines = body.splitlines()[finding["line"] - 1 : finding["line"] + 1]
+    lines = split_lines(body)[finding["line"] - 1 : finding["line"] + 1]
     text = next(filter(None, (line.strip(_QUOTES).rstrip(".") for line in lines)), "")
     if len(text) < _LEAST_TEXT:
         return False
@@ -104,7 +108,7 @@ def _has_groups(body: str, name: str) -> bool:
     tree = parse_text(body)
     if isinstance(tree, str):
         return False
-    lines = body.splitlines()
+    lines = split_lines(body)
     for node in ast.walk(tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         value = getattr(node, "value", None)

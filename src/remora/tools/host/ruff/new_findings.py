@@ -9,6 +9,7 @@ from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.node_findings import fix_within
 from remora.tools.host.ruff.ruff_process import Finding, check_text
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _NUMBER = re.compile(r"\d+")
@@ -37,7 +38,7 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
     findings of unchanged lines instead of those that are really new. Findings in changed lines
     that are like them are returned instead.
     """
-    old, new = set(before.splitlines()), after.splitlines()
+    old, new = set(split_lines(before)), split_lines(after)
     keys = set(map(comparison_key, extra))
     changed = [
         each

@@ -21,6 +21,7 @@ from remora.sandbox.process import ProcessResult
 from remora.sandbox.supervisor_client import Command, start_supervised
 from remora.tools.tree import ToolTree
 
+_OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 _SECONDS = 300.0
 _GRACE_SECONDS = 1.0
@@ -44,11 +45,22 @@ class RuffSession:
         self._input = child.stdin.fileno()
         self._output = child.stdout.fileno()
         self._received = bytearray()
+        self._is_broken = False
         self._isolation = f"L{level}"
 
     def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
-        """Run a command. Raises HostError if the process ended or if the command takes too long."""
-        until = time.monotonic() + seconds
+        """Run a command. Raises HostError if the process ended or if the command takes too long.
+
+        After an error, the session cannot be used any more.
+        """
+        if self._is_broken:
+            raise HostError("ruff's process is not used after an error")
+        self._is_broken = True
+        result = self._run(words, stdin, time.monotonic() + seconds)
+        self._is_broken = False
+        return result
+
+    def _run(self, words: Sequence[str], stdin: bytes, until: float) -> ProcessResult:
         try:
             head = msgspec.json.encode([list(words), len(stdin)])
             unsent = memoryview(head + b"\n" + stdin)
@@ -60,6 +72,8 @@ class RuffSession:
             self._receive(until)
         head, _, rest = bytes(self._received).partition(b"\n")
         code, out, err = msgspec.json.decode(head, type=tuple[int, int, int])
+        if max(out, err) > _OUTPUT_LIMIT:
+            raise HostError("ruff's output is too large; check fewer files at once")
         self._received = bytearray(rest)
         while len(self._received) < out + err:
             self._receive(until)
