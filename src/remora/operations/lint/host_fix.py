@@ -36,7 +36,7 @@ from remora.operations.lint.recipes.base import (
 )
 from remora.operations.lint.recipes.catalog import recipes_for
 from remora.operations.lint.reverting import without_changes_at
-from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
@@ -48,6 +48,7 @@ from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
+_LONG_LINE = "long line"
 _MOST_FILES = 300  # searched for writes of an attribute
 _WRITES = (
     rb"\.%s\s*(?::[^=\n]+)?(?:[-+*/%%|&^@]|//|\*\*|<<|>>)?=(?!=)",
@@ -116,19 +117,30 @@ class _Fixer:
         self._unsafe = unsafe
         self._format = FileFormat(place, path, decode(path, content))
         self._checked: dict[bytes, list[Finding]] = {}
+        self._is_configured = is_configured(place, path)
         self.before = self.check(content)
         body = decode(path, content).body
-        self._skipped = rules_to_skip(place, body, self.before)
+        self._skipped = rules_to_skip(place, path, body, self.before)
         self._expected = expected_docstrings(place, path, self.before)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
-            self._checked[content] = check_text(self._place, self._path, content)
+            self._keep(content, check_text(self._place, self._path, content))
         return self._checked[content]
+
+    def _keep(self, content: bytes, found: list[Finding]) -> None:
+        """Keep the findings of a version. If ruff is not configured, long lines count as findings.
+
+        They are not fixed, but a fix that adds one is left out.
+        """
+        if not self._is_configured:
+            found = [*found, *_long_lines(decode(self._path, content).body, self._format.width)]
+        self._checked[content] = found
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
-        return _on_nodes(self._path, content, findings, self._nodes)
+        found = [each for each in findings if each["code"] != _LONG_LINE]
+        return _on_nodes(self._path, content, found, self._nodes)
 
     def with_ruff_fixes(self) -> bytes:
         return self._fix_nodes() if self._nodes else self._fix_file()
@@ -304,7 +316,7 @@ class _Fixer:
             self._place, self._path, self._content, unsafe=self._unsafe, unfixable=self._skipped
         )
         if left is not None:
-            self._checked[fixed] = left
+            self._keep(fixed, left)
         return self._format.formatted(decode(self._path, fixed).body)
 
     def _fix_nodes(self) -> bytes:
@@ -320,6 +332,15 @@ class _Fixer:
                 break
             fixed = changed
         return self._format.formatted(decode(self._path, fixed).body)
+
+
+def _long_lines(body: str, width: int) -> list[Finding]:
+    place = {"path": "", "column": 1, "end_column": 1, "fix": None}
+    return [
+        {**place, "code": _LONG_LINE, "message": "", "line": number, "end_line": number}
+        for number, line in enumerate(split_lines(body), 1)
+        if len(line) > width
+    ]
 
 
 def _is_written(place: ToolTree, name: str) -> bool:

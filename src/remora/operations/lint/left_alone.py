@@ -8,6 +8,8 @@ from configparser import Error as ConfigParserError
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.lint.import_sorters import has_other_order, text_of
+from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
@@ -18,6 +20,7 @@ _GENERATED = re.compile(
     r"\bgenerated (?:by|from|automatically|using)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_IMPORTS = "I001"
 _NO_QA = "RUF100"
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
@@ -25,6 +28,7 @@ _QUOTES = " \t\"'rRuU"
 _LEAST_TEXT = 4
 _MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
+_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
 _LIMIT = 1024 * 1024
 
 
@@ -41,14 +45,17 @@ def is_generated(body: str) -> bool:
     return opening is not None and _GENERATED.search(opening[0]) is not None
 
 
-def rules_to_skip(place: ToolTree, body: str, findings: Sequence[Finding]) -> list[str]:
+def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
     """Return the rules whose findings stay, because their fixes would remove something that is needed.
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
     does not know. Lists of names that are in groups or have comments were ordered by a person.
+    Imports stay in the order of another tool, unless the project configures ruff.
     """
     codes = {finding["code"] for finding in findings}
     skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
+    if _IMPORTS in codes and not is_configured(place, path) and has_other_order(place, body):
+        skipped.append(_IMPORTS)
     if _NO_QA in codes:
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
@@ -90,6 +97,8 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
 
 
 def _uses_flake8(place: ToolTree) -> bool:
+    if _HOOK.search(text_of(place, ".pre-commit-config.yaml")):
+        return True
     for name in _CONFIG:
         if not place.files.exists(name):
             continue
