@@ -12,6 +12,7 @@ from remora.tools.host.ruff.ruff_process import Finding, check_text
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
+_QUOTING = {"D401", "D403"}
 _NUMBER = re.compile(r"\d+")
 
 
@@ -74,8 +75,14 @@ def lasting_new_finding(
 
 
 def comparison_key(finding: Finding) -> tuple[str, str]:
-    """Return the code and the message of a finding, without the numbers in the message."""
-    return str(finding.get("code")), _NUMBER.sub("N", str(finding.get("message")))
+    """Return the code and the message of a finding.
+
+    The message is without numbers, and without the text of a docstring that another fix may change.
+    """
+    code, message = str(finding.get("code")), str(finding.get("message"))
+    if code in _QUOTING:
+        message = message.partition(": ")[0]
+    return code, _NUMBER.sub("N", message)
 
 
 def _is_safe(fix: dict[str, Any] | None) -> bool:
