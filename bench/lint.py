@@ -72,6 +72,7 @@ def _shortest(package: Path, command: Sequence[str]) -> tuple[float, float]:
 
 def _run(folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "HOME": str(folder.parent)}
+    environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
     return subprocess.run(
         command, cwd=folder, env=environ, capture_output=True, text=True, check=False
     )

@@ -55,18 +55,19 @@ async def execute_plan(
     `own` contains the models from `connect_own_models`. Raises ModelError if a model cannot answer
     as configured, and OutsideError if a required Hub is not running.
     """
-    project, base, request = prepared.project, prepared.base, prepared.request
+    project, base, ruff = prepared.project, prepared.base, prepared.ruff
     assert base is not None, "a new run has a base"
+    assert ruff is not None, "a new run has a base"
     models = {**(own or {}), model.name: model}
     for agent in prepared.agents.values():  # before anything is recorded
         used = models[agent.definition.model or model.name]
-        query_settings_for(project.config, agent, used, request)
+        query_settings_for(project.config, agent, used, prepared.request)
     async with prepared.source.opened() as facts:
         run = prepared.start(
             models=models,
             settings={
                 **project.config.model_dump(mode="json"),
-                **_settings(model, request),
+                **_settings(model, prepared.request),
                 "environment": environment_digest(prepared.python) if prepared.python else None,
             },
             facts=facts,
@@ -75,7 +76,7 @@ async def execute_plan(
         )
         driver = make_driver(project.config.workspace.driver, base, project.cache)
         with closing(driver):
-            await execute(run, BaseFiles(base=base, workspaces=driver))
+            await execute(run, BaseFiles(base=base, workspaces=driver, ruff=ruff))
 
 
 def listeners_for(invocation: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:

@@ -37,6 +37,7 @@ from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.sandbox.child.rmtree import try_remove_tree
+from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_in_tool_cache
@@ -63,6 +64,7 @@ def prepare(
     # the base is the whole project: `exclude` only limits what agents work on
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)
+    ruff = SharedRuff(base.folder)
     try:
         # files that could not be copied are included, so that they are reported
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
@@ -78,9 +80,11 @@ def prepare(
             )
             for agent in agents
         ]
-        plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
+        with ruff.used():
+            plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
         plan = replace(plan, seconds=job_seconds(plan, project.operations, provider))
     except BaseException:
+        ruff.close()
         try_remove_tree(base.folder)
         raise
     return PreparedRun(
@@ -91,6 +95,7 @@ def prepare(
         agents={agent.definition.operation: agent for agent in agents},
         source=fact_source(invocation, project),
         base=base,
+        ruff=ruff,
         python=python,
         listeners=listeners_for(invocation, config),
     )

@@ -97,6 +97,7 @@ def prepare_resume(
         agents=agents,
         source=fact_source(invocation, project),
         base=None,
+        ruff=None,
         python=python,
         listeners=listeners_for(invocation, project.config),
     )

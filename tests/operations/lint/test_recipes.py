@@ -445,6 +445,32 @@ def test_mutable_class_attributes(tmp_path: Path, source: str, expected: str) ->
     assert fixed(tmp_path, source, "RUF012") == lines(expected or source)
 
 
+FIELDS = {
+    "of an unknown base": ("from pkg import Base", "class A(Base):\n    tags: list[str] = []"),
+    "of a named tuple": (
+        "from typing import NamedTuple",
+        "class A(NamedTuple):\n    tags: list[str] = []",
+    ),
+    "of an enumeration": ("from enum import Enum", "class A(Enum):\n    TAGS = [1]"),
+    "of a decorated class": (
+        "from pkg import model",
+        "@model\nclass A:\n    tags: list[str] = []",
+    ),
+    "assigned with others": (
+        "",
+        "class A:\n    tags = []\n\n\ndef f(x):\n    x.tags, y = [], 1\n    return y",
+    ),
+}
+
+
+@pytest.mark.parametrize(("imports", "code"), FIELDS.values(), ids=FIELDS)
+def test_fields_of_instances_are_not_class_variables(
+    tmp_path: Path, imports: str, code: str
+) -> None:
+    source = f"{imports}\n\n\n{code}\n".lstrip("\n")
+    assert fixed(tmp_path, source, "RUF012") == source
+
+
 def test_without_subscripts_in_old_versions_of_python(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.8"\n')
     found = fixed(tmp_path, 'class A:\n    names = ["a"]\n', "RUF012")
@@ -532,6 +558,19 @@ def f(first):
     except KeyError:
         raise first
 """
+
+
+def test_the_name_of_an_exception_does_not_hide_an_export(tmp_path: Path) -> None:
+    source = """
+    from pkg import err, error, exc
+
+    try:
+        import fast
+    except ImportError:
+        raise RuntimeError("no fast")
+    """
+    new = fixed(tmp_path, source, "B904")
+    assert 'except ImportError as e:\n    raise RuntimeError("no fast") from e' in new
 
 
 def test_an_exception_that_is_raised_again_keeps_its_cause(tmp_path: Path) -> None:

@@ -36,6 +36,18 @@ LOOP = {
         """,
         UNCHANGED,
     ),
+    "a value that a handler around the loop reports": (
+        """
+        def f(args):
+            try:
+                for arg in args:
+                    arg = int(arg)
+                    print(arg)
+            except ValueError:
+                print("bad", arg)
+        """,
+        UNCHANGED,
+    ),
     "a value that is not a conversion": (
         """
         def f(nodes):

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from remora.operations.lint.host_fix import fix_findings
+from remora.tools.tree import ToolTree
 from tests.operations.lint.test_recipes import fixed, lines
 
 GENERATED = """
@@ -60,10 +64,86 @@ def test_names_of_typing_that_fixes_leave_unused_are_removed(tmp_path: Path) -> 
 def test_a_fix_that_adds_a_finding_is_left_out_alone(tmp_path: Path) -> None:
     source = '''
     def f():
-        """size of the file."""
+        """Return the number of bytes"""
 
 
     def g():
-        """reads of the file."""
+        """Return all of the bytes that have been read so far"""
     '''
-    assert fixed(tmp_path, source, "D401", "D403") == lines(source.replace("size of", "Size of"))
+    expected = source.replace("number of bytes", "number of bytes.")
+    assert fixed(tmp_path, source, "D400", "E501", unsafe=True) == lines(expected)
+
+
+def test_a_form_feed_does_not_end_a_line(tmp_path: Path) -> None:
+    source = lines(
+        '''
+        import sys
+        FORM FEED
+        def f():
+            """Return the number of bytes"""
+
+
+        def g():
+            """Return all of the bytes that have been read so far"""
+        '''
+    ).replace("FORM FEED", "\x0c")
+    new = fixed(tmp_path, source, "D400", "E501", "F401", unsafe=True)
+    assert "import sys" not in new
+    assert "number of bytes." in new
+    assert new.endswith('read so far"""\n')
+
+
+def test_no_blank_lines_are_left_over_where_a_line_was_removed(tmp_path: Path) -> None:
+    source = '''
+    class A:
+        """An error."""
+
+        pass
+
+
+    class B:  x = 1
+    '''
+    expected = '''
+    class A:
+        """An error."""
+
+
+    class B:  x = 1
+    '''
+    assert fixed(tmp_path, source, "PIE790") == lines(expected)
+
+
+SORTERS = {
+    ".pre-commit-config.yaml": "repos: [{hooks: [{id: reorder-python-imports}]}]",
+    "setup.cfg": "[isort]\nforce_single_line = true",
+}
+UNSORTED = "import sys\nimport os\n\nprint(os, sys)\n"
+
+
+@pytest.mark.parametrize(("name", "text"), SORTERS.items(), ids=SORTERS)
+def test_imports_stay_in_the_order_of_another_tool(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "a.py").write_text(UNSORTED)
+    (tmp_path / name).write_text(text)
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert (tmp_path / "a.py").read_text() == UNSORTED
+    assert fixed(tmp_path, UNSORTED, "I") == "import os\nimport sys\n\nprint(os, sys)\n"
+
+
+def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
+    source = """
+    def f(name, size):
+        return "the file {} is too large, it has {} bytes more than is allowed".format(
+            name.strip(), size.total()
+        )
+    """
+    (tmp_path / "a.py").write_text(lines(source))
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert (tmp_path / "a.py").read_text() == lines(source)
+    assert 'f"the file {name.strip()} is' in fixed(tmp_path, source, "UP032")
+
+
+def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) -> None:
+    source = 'def f():\n    """size of it"""\n'
+    assert fixed(tmp_path, source, "D401", "D403", "D400", unsafe=True) == (
+        'def f():\n    """Size of it."""\n'
+    )

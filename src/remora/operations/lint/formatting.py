@@ -1,14 +1,18 @@
 """Formats fixed files as the project formats its code."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import takewhile
 
 from remora.errors import HostError
-from remora.tools.host.ruff.ruff_process import format_text
+from remora.tools.host.ruff.ruff_process import format_text, is_formatted
 from remora.tools.host.style_config import black_options, width_of
-from remora.tools.host.text_lines import Text
+from remora.tools.host.text_lines import Text, split_lines
 from remora.tools.tree import ToolTree
 
+_BLANK_LINES = re.compile(r"(?m)(?:^[ \t]*\r?\n){2,}")
 _OF_PARTS = ("--config", 'format.quote-style="preserve"')
 
 
@@ -17,7 +21,7 @@ class FileFormat:
 
     Ruff's formatter is tried with the project's ruff configuration, and then with its Black
     configuration. If neither leaves the file unchanged, its changed versions are not formatted, and
-    only lose blank lines at the start that the file does not have.
+    only lose blank lines that are left over where other lines were removed.
     """
 
     def __init__(self, place: ToolTree, path: str, text: Text) -> None:
@@ -44,9 +48,10 @@ class FileFormat:
                 return format_text(self._place, self._path, changed, *self._options)
             except HostError:  # it does not parse
                 return changed
-        if self._text.body[:1] in ("\r", "\n"):
-            return changed
-        return self._text._replace(body=body.lstrip("\r\n")).bytes()
+        body = without_extra_blank_lines(self._text.body, body)
+        if self._text.body[:1] not in ("\r", "\n"):
+            body = body.lstrip("\r\n")
+        return self._text._replace(body=body).bytes()
 
     def format_part(self, body: str) -> str | None:
         """Return code in the style of ruff, with its quotes, or None if it does not parse."""
@@ -62,8 +67,34 @@ class FileFormat:
         black = black_options(self._place, self._path)
         for options in (None, black) if black is not None else (None,):
             try:
-                if format_text(self._place, self._path, content, options) == content:
+                if is_formatted(self._place, self._path, content, options):
                     return (options,)
             except HostError:  # it does not parse
                 return None
         return None
+
+
+def without_extra_blank_lines(before: str, after: str) -> str:
+    """Return `after` without the blank lines that are left over where lines were removed.
+
+    If there were blank lines above and below the removed lines, only the longer run stays.
+    """
+    if _blank_runs(before) == _blank_runs(after):
+        return after
+    old, new = split_lines(before, keepends=True), split_lines(after, keepends=True)
+    extra: set[int] = set()
+    for kind, _, _, _, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        above, below = _blank(reversed(new[:stop])), _blank(iter(new[stop:]))
+        if kind == "delete" and above and below:
+            extra.update(range(stop, stop + min(above, below)))
+    return "".join(line for number, line in enumerate(new) if number not in extra)
+
+
+def _blank_runs(body: str) -> list[int]:
+    """Return the lengths of all runs of blank lines, sorted, without single blank lines."""
+    return sorted(run.count("\n") for run in _BLANK_LINES.findall(body))
+
+
+def _blank(lines: Iterator[str]) -> int:
+    """Return the number of blank lines before the first other line."""
+    return sum(1 for _ in takewhile(lambda line: not line.strip(), lines))

@@ -4,11 +4,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.formatting import FileFormat
@@ -35,19 +36,28 @@ from remora.operations.lint.recipes.base import (
 )
 from remora.operations.lint.recipes.catalog import recipes_for
 from remora.operations.lint.reverting import without_changes_at
-from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text, one_process
+from remora.tools.host.ruff.rule_codes import fixable_codes
 from remora.tools.host.ruff.text_edits import edits_of
-from remora.tools.host.text_lines import decode
+from remora.tools.host.text_lines import decode, split_lines
 from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
-_MAX_PREVIEW_PASSES = 2
+_LONG_LINE = "long line"
 _MOST_FILES = 300  # searched for writes of an attribute
+_WRITES = (
+    rb"\.%s\s*(?::[^=\n]+)?(?:[-+*/%%|&^@]|//|\*\*|<<|>>)?=(?!=)",
+    rb"^[ \t(]*(?:[*\w.\[\]]+\s*,\s*)*[\w.]*\.%s\s*,[^=\n()]*\)?\s*=(?!=)",
+    rb"\.%s\s*\)\s*=(?!=)",
+    rb"\b(?:as|for)\s[^:\n]*\.%s\b",
+    rb"\b(?:setattr|delattr)\([^)\n]*[\"']%s[\"']",
+)
+"""Ways to assign an attribute."""
 
 
 def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -107,19 +117,30 @@ class _Fixer:
         self._unsafe = unsafe
         self._format = FileFormat(place, path, decode(path, content))
         self._checked: dict[bytes, list[Finding]] = {}
+        self._is_configured = is_configured(place, path)
         self.before = self.check(content)
         body = decode(path, content).body
-        self._skipped = rules_to_skip(place, body, self.before)
+        self._skipped = rules_to_skip(place, path, body, self.before)
         self._expected = expected_docstrings(place, path, self.before)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
-            self._checked[content] = check_text(self._place, self._path, content)
+            self._keep(content, check_text(self._place, self._path, content))
         return self._checked[content]
+
+    def _keep(self, content: bytes, found: list[Finding]) -> None:
+        """Keep the findings of a version. If ruff is not configured, long lines count as findings.
+
+        They are not fixed, but a fix that adds one is left out.
+        """
+        if not self._is_configured:
+            found = [*found, *_long_lines(decode(self._path, content).body, self._format.width)]
+        self._checked[content] = found
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
-        return _on_nodes(self._path, content, findings, self._nodes)
+        found = [each for each in findings if each["code"] != _LONG_LINE]
+        return _on_nodes(self._path, content, found, self._nodes)
 
     def with_ruff_fixes(self) -> bytes:
         return self._fix_nodes() if self._nodes else self._fix_file()
@@ -127,8 +148,9 @@ class _Fixer:
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
         recipes = recipes_for(unsafe=self._unsafe)
-        conventions = self._conventions()
-        for number in range(_MAX_RECIPE_PASSES):
+        conventions = self._conventions
+        tries_preview = True
+        for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
             body = decode(self._path, content).body
             own = [
@@ -140,9 +162,11 @@ class _Fixer:
             source = parse_source(self._path, body, conventions)
             proposals = propose(source, wanted, recipes)
             proposals += _ruff_fixes(source, filter(self._allows, own))
-            if number < _MAX_PREVIEW_PASSES:
+            if tries_preview:
                 others = [each for each in wanted if each["code"] not in recipes]
-                proposals += self._preview_fixes(source, others)
+                in_preview = [*self._preview_fixes(source, others)]
+                proposals += in_preview
+                tries_preview = bool(in_preview)  # one may have overlapped another
             settle = partial(self._settled, before=present, conventions=conventions)
             changed = apply_proposals(
                 source, proposals, present, settle=settle, check=self._check_body
@@ -170,8 +194,7 @@ class _Fixer:
         extra = new_findings(before, self.check(content))
         codes = sorted({each["code"] for each in extra if self._allows(each)})
         if codes:
-            fixed = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
-            content = self._format.formatted(decode(self._path, fixed).body)
+            content = self._without(content, codes)
             extra = new_findings(before, self.check(content))
         recipes = recipes_for(unsafe=self._unsafe)
         if extra and all(each["code"] in recipes for each in extra):
@@ -184,11 +207,25 @@ class _Fixer:
                 extra = new_findings(before, self.check(content))
         return None if extra else content
 
+    def _without(self, content: bytes, codes: Sequence[str]) -> bytes:
+        """Return a version in which the findings of some rules are fixed."""
+        wanted = [each for each in self.check(content) if each["code"] in codes]
+        text = decode(self._path, content)
+        fixed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
+        fixed = self._format.formatted(decode(self._path, fixed).body)
+        if not any(each["code"] in codes and self._allows(each) for each in self.check(fixed)):
+            return fixed
+        fixed, _ = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
+        return self._format.formatted(decode(self._path, fixed).body)
+
     def _check_body(self, body: str) -> list[Finding]:
         return self.check(decode(self._path, self._content)._replace(body=body).bytes())
 
+    @cached_property
     def _conventions(self) -> Conventions:
-        tree = ast.parse(decode(self._path, self._content).body)
+        tree = parse_text(decode(self._path, self._content).body)
+        if isinstance(tree, str):
+            raise HostError(f"{self._path}: {tree}")
         return Conventions(
             width=self._format.width,
             oldest=oldest_minor(self._place) or OLDEST_MINOR,
@@ -210,7 +247,7 @@ class _Fixer:
         self, source: PythonSource, findings: Sequence[Finding]
     ) -> Iterator[Proposal]:
         """Yield the fixes that ruff has for findings only in preview mode."""
-        rules = sorted({each["code"] for each in findings if each["code"].isalnum()})
+        rules = sorted({each["code"] for each in findings} & fixable_codes())
         if not rules:
             return
         wanted = {(each["code"], each["line"], each["column"]) for each in findings}
@@ -237,7 +274,7 @@ class _Fixer:
         extra = new_findings(self.before, self.check(fixed))
         if not extra:
             return fixed
-        mended = self._mended(fixed, self.before, self._conventions())
+        mended = self._mended(fixed, self.before, self._conventions)
         if mended is not None:
             return mended
         bodies = [decode(self._path, each).body for each in (self._content, fixed)]
@@ -252,7 +289,7 @@ class _Fixer:
 
     def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:
         """Return the code of each finding in some lines of the file, with the line's text."""
-        text = decode(self._path, self._content).body.splitlines()
+        text = split_lines(decode(self._path, self._content).body)
         return frozenset(
             (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
         )
@@ -262,7 +299,7 @@ class _Fixer:
         content = self._content
         for _ in range(_MAX_PASSES):
             text = decode(self._path, content)
-            lines = text.body.splitlines()
+            lines = split_lines(text.body)
             wanted = [
                 each
                 for each in self.check(content)
@@ -275,9 +312,11 @@ class _Fixer:
         return self._format.formatted(decode(self._path, content).body)
 
     def _fix_with_ruff(self) -> bytes:
-        fixed = fix_text(
+        fixed, left = fix_text(
             self._place, self._path, self._content, unsafe=self._unsafe, unfixable=self._skipped
         )
+        if left is not None:
+            self._keep(fixed, left)
         return self._format.formatted(decode(self._path, fixed).body)
 
     def _fix_nodes(self) -> bytes:
@@ -295,11 +334,31 @@ class _Fixer:
         return self._format.formatted(decode(self._path, fixed).body)
 
 
+def _long_lines(body: str, width: int) -> list[Finding]:
+    place = {"path": "", "column": 1, "end_column": 1, "fix": None}
+    return [
+        {**place, "code": _LONG_LINE, "message": "", "line": number, "end_line": number}
+        for number, line in enumerate(split_lines(body), 1)
+        if len(line) > width
+    ]
+
+
 def _is_written(place: ToolTree, name: str) -> bool:
     """Return True if a file of the project assigns an attribute of this name."""
-    written = re.compile(rb"\.%s\s*(?::[^=\n]+)?=(?!=)" % re.escape(name.encode()))
-    paths = place.files.glob("**/*.py", look=place.left)
-    return any(written.search(place.read(path)) for path in list(paths)[:_MOST_FILES])
+    paths = list(place.files.glob("**/*.py", look=place.left))
+    if len(paths) > _MOST_FILES:
+        return True
+    try:
+        return any(_writes(place.read(path), name.encode()) for path in paths)
+    except HostError:  # a file that cannot be read
+        return True
+
+
+def _writes(content: bytes, name: bytes) -> bool:
+    """Return True if some code may assign an attribute of a name."""
+    if name not in content:
+        return False
+    return any(re.search(form % re.escape(name), content, re.MULTILINE) for form in _WRITES)
 
 
 def _ruff_fixes(source: PythonSource, findings: Iterable[Finding]) -> Iterator[Proposal]:

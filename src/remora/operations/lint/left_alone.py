@@ -8,7 +8,10 @@ from configparser import Error as ConfigParserError
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.lint.import_sorters import has_other_order, text_of
+from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters
@@ -17,6 +20,7 @@ _GENERATED = re.compile(
     r"\bgenerated (?:by|from|automatically|using)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_IMPORTS = "I001"
 _NO_QA = "RUF100"
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
@@ -24,6 +28,7 @@ _QUOTES = " \t\"'rRuU"
 _LEAST_TEXT = 4
 _MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
+_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
 _LIMIT = 1024 * 1024
 
 
@@ -40,14 +45,17 @@ def is_generated(body: str) -> bool:
     return opening is not None and _GENERATED.search(opening[0]) is not None
 
 
-def rules_to_skip(place: ToolTree, body: str, findings: Sequence[Finding]) -> list[str]:
+def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
     """Return the rules whose findings stay, because their fixes would remove something that is needed.
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
     does not know. Lists of names that are in groups or have comments were ordered by a person.
+    Imports stay in the order of another tool, unless the project configures ruff.
     """
     codes = {finding["code"] for finding in findings}
     skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
+    if _IMPORTS in codes and not is_configured(place, path) and has_other_order(place, body):
+        skipped.append(_IMPORTS)
     if _NO_QA in codes:
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
@@ -67,7 +75,10 @@ def expected_docstrings(place: ToolTree, path: str, findings: Sequence[Finding])
     found: list[str] = []
     for pattern in ("**/test*.py", "**/*_test.py"):
         for test in list(place.files.glob(pattern, look=place.left))[:_MOST_FILES]:
-            content = place.read(test) if test != path else b""
+            try:
+                content = place.read(test) if test != path else b""
+            except HostError:  # too large
+                continue
             if b"__doc__" in content:
                 found.append(content.decode("utf-8", "replace"))
     return "\n".join(found)
@@ -77,7 +88,7 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
     """Return True if a finding is in a docstring whose first line a test probably expects."""
     if finding["code"] not in _DOCSTRING_TEXT:
         return False
-    lines = body.splitlines()[finding["line"] - 1 : finding["line"] + 1]
+    lines = split_lines(body)[finding["line"] - 1 : finding["line"] + 1]
     text = next(filter(None, (line.strip(_QUOTES).rstrip(".") for line in lines)), "")
     if len(text) < _LEAST_TEXT:
         return False
@@ -86,6 +97,8 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
 
 
 def _uses_flake8(place: ToolTree) -> bool:
+    if _HOOK.search(text_of(place, ".pre-commit-config.yaml")):
+        return True
     for name in _CONFIG:
         if not place.files.exists(name):
             continue
@@ -104,7 +117,7 @@ def _has_groups(body: str, name: str) -> bool:
     tree = parse_text(body)
     if isinstance(tree, str):
         return False
-    lines = body.splitlines()
+    lines = split_lines(body)
     for node in ast.walk(tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         value = getattr(node, "value", None)

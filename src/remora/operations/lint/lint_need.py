@@ -14,7 +14,7 @@ from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
 from remora.operations.lint.recipes.catalog import recipes_for
 from remora.tools.host.ruff.config_files import oldest_minor
-from remora.tools.host.ruff.ruff_process import Finding, lint_findings
+from remora.tools.host.ruff.ruff_process import Finding, find_formatted, lint_findings
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -46,6 +46,7 @@ def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str
     others = [each for each in found if not has_fix(each)]
     fixable += _fixed_in_preview(tree, modules, others, has_fix)
     fixable += _fixed_by_recipes(tree, others, {each["path"] for each in fixable}, unsafe=unsafe)
+    find_formatted(tree, sorted({each["path"] for each in fixable}))
     generated = _generated(tree, {each["path"] for each in fixable})
     return _counts([each for each in fixable if each["path"] not in generated])
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.text_lines import split_lines
 
 _UNDEFINED = re.compile(r"Undefined name `(\w+)`")
 
@@ -17,7 +18,7 @@ def without_changes_at(
     If a finding is an undefined name, the change that removed its import is reverted, too. Also
     returns the lines of `before` whose changes were reverted. Returns None if no change is at fault.
     """
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    old, new = split_lines(before, keepends=True), split_lines(after, keepends=True)
     lines = {line for each in findings for line in range(each["line"], each["end_line"] + 1)}
     names = [match[1] for each in findings if (match := _UNDEFINED.search(each["message"]))]
     lost = re.compile(rf"import\b[^#]*\b(?:{'|'.join(names)})\b", re.DOTALL) if names else None

@@ -21,7 +21,7 @@ from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.run_stream import RunStream
-from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_file
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import TeeEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -46,6 +46,7 @@ async def run_attempt(
     run.observer.began(job)
     with (
         base_files.workspaces.open() as workspace,
+        base_files.ruff.used(workspace.tree, workspace.has_settings_of_base),
         agent_emitter(run.project, job, run.clock) as emitter,
     ):
         dependencies = _dependencies(run, job, start, base_files, workspace, emitter)
@@ -84,7 +85,7 @@ def _dependencies(
         python=run.python,
         redact=run.project.redact,
         findings_before=base_files.findings,
-        findings_after=lambda path: lint_findings(workspace.tree, [path]),
+        findings_after=lambda path: lint_file(workspace.tree, path),
         checks=run.project.operations.checks,
         clock=run.clock,
         on_event=lambda event: run.observer.event(job, event),

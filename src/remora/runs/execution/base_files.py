@@ -20,6 +20,7 @@ from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.sandbox.child.rmtree import try_remove_tree
+from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
@@ -68,7 +69,10 @@ class BaseFilesCache:
                 driver = self._project.config.workspace.driver
                 workspaces = make_driver(driver, base, self._project.cache)
                 self._made[known] = BaseFiles(
-                    base=base, workspaces=workspaces, rebased=dict(rebased)
+                    base=base,
+                    workspaces=workspaces,
+                    ruff=SharedRuff(base.folder),
+                    rebased=dict(rebased),
                 )
             return self._made[known]
 
@@ -99,6 +103,7 @@ class BaseFilesCache:
 
     def close(self) -> None:
         for base_files in self._made.values():
+            base_files.ruff.close()
             base_files.workspaces.close()
             try_remove_tree(base_files.base.folder)
         self._made.clear()

@@ -16,6 +16,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
@@ -33,7 +34,8 @@ class FactSource(Protocol):
 class PreparedRun:
     """A planned or resumed run that can be started.
 
-    `base` is the snapshot that a new run starts from, or None for a resumed run. `python` is the
+    `base` is the snapshot that a new run starts from, and `ruff` checks its files. Both are None for
+    a resumed run. `python` is the
     interpreter for agents that run the project's code, or None.
     """
 
@@ -44,6 +46,7 @@ class PreparedRun:
     agents: Mapping[str, Agent]
     source: FactSource
     base: BaseSnapshot | None
+    ruff: SharedRuff | None
     python: ProjectPython | None
     listeners: tuple[Callable[[Event], object], ...]
 
@@ -82,6 +85,8 @@ class PreparedRun:
         )
 
     def close(self) -> None:
-        """Remove the frozen copy of the project."""
+        """Remove the frozen copy of the project, and end the processes that check its files."""
+        if self.ruff is not None:
+            self.ruff.close()
         if self.base is not None:
             try_remove_tree(self.base.folder)

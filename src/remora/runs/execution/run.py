@@ -15,7 +15,8 @@ from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_file
+from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
@@ -86,17 +87,18 @@ class Run:
 class BaseFiles:
     """The files that an agent starts from, and a driver that makes private copies of them.
 
-    `rebased` contains the files that differ from the run's recorded base, as `{path: {sha256,
+    `ruff` checks the files of the base and of its copies. `rebased` contains the files that differ from the run's recorded base, as `{path: {sha256,
     mode}}`.
     """
 
     base: BaseSnapshot
     workspaces: WorkspaceDriver
+    ruff: SharedRuff
     rebased: Mapping[str, Any] = field(default_factory=dict)
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def findings(self, path: str) -> list[dict[str, Any]]:
         """Return the ruff findings for a file of the base. Raises HostError if ruff fails."""
         if path not in self._known:
-            self._known[path] = lint_findings(self.base.folder, [path])
+            self._known[path] = lint_file(self.base.folder, path)
         return self._known[path]

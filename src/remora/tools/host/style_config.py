@@ -1,5 +1,6 @@
 """Line length and docstring convention in a project's configuration."""
 
+import re
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,12 @@ from remora.tools.tree import ToolTree
 
 _DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
+_HOOKS = ".pre-commit-config.yaml"
+_BLACK_HOOK = re.compile(r"\bid:\s*black\b(?:(?!\b(?:id|repo):).)*", re.DOTALL)
+_HOOK_WIDTH = re.compile(r"(?:--line-length|-l)[=\s,'\"-]+(\d+)")
+_PRESERVE = re.compile(r"--skip-string-normalization|-S\b")
+_FLAKE8 = re.compile(r"^\[flake8\]$[^\[]*", re.MULTILINE)
+_FLAKE8_WIDTH = re.compile(r"^max[-_]line[-_]length\s*=\s*(\d+)", re.MULTILINE)
 _CONVENTIONS = ("google", "numpy")
 
 
@@ -28,7 +35,8 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
     """Return the maximum line length configured for ruff or Black.
 
-    If the nearest configuration sets several limits, the smallest limit is used. Ruff's limit for
+    If neither is configured, it is the length that pre-commit passes to Black or that flake8
+    reports. If the nearest configuration sets several limits, the smallest limit is used. Ruff's limit for
     docstrings is considered only if `prose` is True.
     """
     for black, ruff in _settings(place, path):
@@ -38,13 +46,13 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
         widths = [width for width in lengths if isinstance(width, int)]
         if widths:
             return min(max(min(widths), _LEAST), _MOST)
-    return _DEFAULT_WIDTH
+    return _width_of_other_tools(place) or _DEFAULT_WIDTH
 
 
 def black_options(place: ToolTree, path: str) -> list[str] | None:
     """Return the options with which `ruff format` formats like the configured Black.
 
-    Returns None if Black is not configured.
+    Options that pre-commit passes to Black count. Returns None if Black is not configured.
     """
     for black, _ in _settings(place, path):
         if black:
@@ -52,7 +60,31 @@ def black_options(place: ToolTree, path: str) -> list[str] | None:
             options = ["--line-length", str(width)] if isinstance(width, int) else []
             preserve = black.get("skip-string-normalization") is True
             return options + ["--config", 'format.quote-style="preserve"'] * preserve
-    return None
+    hook = _BLACK_HOOK.search(_text(place, _HOOKS))
+    if hook is None:
+        return None
+    named = _HOOK_WIDTH.search(hook[0])
+    options = ["--line-length", named[1]] if named is not None else []
+    preserve = _PRESERVE.search(hook[0]) is not None
+    return options + ["--config", 'format.quote-style="preserve"'] * preserve
+
+
+def _width_of_other_tools(place: ToolTree) -> int | None:
+    """Return the line length that pre-commit passes to Black, or that flake8 reports, or None."""
+    hook = _BLACK_HOOK.search(_text(place, _HOOKS))
+    found = [_HOOK_WIDTH.search(hook[0])] if hook is not None else []
+    for name in ("setup.cfg", "tox.ini", ".flake8"):
+        section = _FLAKE8.search(_text(place, name))
+        found += [_FLAKE8_WIDTH.search(section[0])] if section is not None else []
+    widths = [int(match[1]) for match in found if match is not None]
+    return min(max(min(widths), _LEAST), _MOST) if widths else None
+
+
+def _text(place: ToolTree, path: str) -> str:
+    try:
+        return place.read(path).decode("utf-8", "replace") if place.files.exists(path) else ""
+    except HostError:
+        return ""
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

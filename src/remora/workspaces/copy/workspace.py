@@ -63,6 +63,23 @@ class Workspace:
             found[path] = FileState(None, self.base.files[path].mode)
         return dict(sorted(found.items()))
 
+    def has_settings_of_base(self) -> bool:
+        """Return True if only the contents of Python modules differ from the base.
+
+        Ignored files count, too. A setup.py is not a module.
+        """
+        try:
+            state = self._copy.state()
+        except HostError:
+            return False
+        if state.unsupported or any(True for _ in state.missing):
+            return False
+        return all(
+            known is not None and (matches_base(known, file) or _is_edited(path, known, file))
+            for path, file in state.files.items()
+            for known in (self.base.files.get(path),)
+        )
+
     def read(self, path: str) -> bytes | None:
         """Return the current content of a file, or None if it is missing.
 
@@ -126,6 +143,12 @@ class WorkspaceDriver(Protocol):
 
     def close(self) -> None:
         """Release shared resources. All workspaces must be closed first."""
+
+
+def _is_edited(path: str, known: BaseFile, file: ScannedFile) -> bool:
+    """Return True if a changed file is a Python module with unchanged permissions."""
+    is_module = path.endswith((".py", ".pyi")) and path.rpartition("/")[2] != "setup.py"
+    return is_module and known.mode == file.mode
 
 
 def matches_base(known: BaseFile, file: ScannedFile) -> bool:

@@ -17,6 +17,13 @@ from remora.tools.host.ruff.text_edits import Edit
 
 _SUBSCRIPTED = 9
 """Minor version of the first Python 3 in which `list` can be subscripted."""
+_MEMBER_BASES = {"NamedTuple", "TypedDict", "Protocol", "Structure", "Union"}
+_PLAIN_BASES = {
+    *("object", "ABC", "Generic", "Exception", "ValueError", "TypeError", "KeyError"),
+    *("RuntimeError", "OSError", "AttributeError", "LookupError", "Thread", "TestCase"),
+    *("dict", "list", "set", "tuple", "str", "int", "float", "bytes", "type", "NodeVisitor"),
+    *("NodeTransformer", "Action", "ArgumentParser", "Handler", "Formatter", "Filter"),
+}
 _SIMPLE = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 
 
@@ -26,7 +33,7 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
     around = source.enclosing(at)
     statement = next((node for node in reversed(around) if isinstance(node, ast.stmt)), None)
     owner = next((node for node in reversed(around) if isinstance(node, ast.ClassDef)), None)
-    if owner is None or not is_free(source, "typing", "ClassVar"):
+    if owner is None or not is_free(source, "typing", "ClassVar") or _has_members(source, owner):
         return None
     match statement:
         case ast.Assign(targets=[ast.Name(id=name) as target]):
@@ -36,7 +43,7 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
             known = _type(statement.value) if _can_subscript(source) else None
             edit = Edit(end, end, f": ClassVar[{known}]" if known else ": ClassVar")
             value: ast.expr | None = statement.value
-        case ast.AnnAssign(target=ast.Name(id=name), value=value):
+        case ast.AnnAssign(target=ast.Name(id=name), value=value) if _is_plain(source, owner):
             if name in source.written_attributes or source.conventions.is_written(name):
                 return None
             start, stop = source.span(statement.annotation)
@@ -46,6 +53,48 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
     added = len(edit.content) - (edit.stop - edit.start)
     edits = (edit, *_moved_lines(source, value, added))
     return RecipeFix(edits, frozenset({("typing", "ClassVar")}))
+
+
+def _has_members(source: PythonSource, owner: ast.ClassDef) -> bool:
+    """Return True if the attributes of a class are members of an enumeration or named fields."""
+    bases = [*_bases(source, owner)]
+    return any(name in _MEMBER_BASES or name.endswith(("Enum", "Flag")) for name in bases)
+
+
+def _is_plain(source: PythonSource, owner: ast.ClassDef) -> bool:
+    """Return True if an annotation in a class certainly does not make a field of its instances.
+
+    Classes of other modules may be models, whose annotated attributes are fields.
+    """
+    known = source.once(_classes)
+    names = [*_bases(source, owner)]
+    above = [owner, *(known[name] for name in names if name in known)]
+    return all(name in known or name in _PLAIN_BASES for name in names) and not any(
+        each.decorator_list or each.keywords for each in above
+    )
+
+
+def _bases(source: PythonSource, owner: ast.ClassDef) -> Iterator[str]:
+    """Yield the last part of the name of each base class, also of those in the same file."""
+    known = source.once(_classes)
+    waiting, seen = [owner], {owner.name}
+    while waiting:
+        for base in waiting.pop().bases:
+            outer = base.value if isinstance(base, ast.Subscript) else base
+            name = outer.attr if isinstance(outer, ast.Attribute) else getattr(outer, "id", "?")
+            yield name
+            if name in known and name not in seen and isinstance(outer, ast.Name):
+                seen.add(name)
+                waiting.append(known[name])
+
+
+def _classes(source: PythonSource) -> dict[str, ast.ClassDef]:
+    """Return the classes of a file by name, without those whose name is defined twice."""
+    found: dict[str, list[ast.ClassDef]] = {}
+    for node in source.nodes:
+        if isinstance(node, ast.ClassDef):
+            found.setdefault(node.name, []).append(node)
+    return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1}
 
 
 def _moved_lines(source: PythonSource, value: ast.expr | None, added: int) -> Iterator[Edit]:

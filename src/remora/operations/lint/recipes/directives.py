@@ -4,7 +4,9 @@ import re
 
 _DIRECTIVE = re.compile(
     r"#\s*(?:type:|noqa|pragma|pylint:|pyright:|mypy:|ruff:|isort:|flake8:|fmt:|yapf:|nosec|"
-    r"doctest:|cython:|language=|region|endregion|TODO\s*\(?http|https?://|-\*-|!|:)",
+    r"doctest:|cython:|language=|region|endregion|TODO\s*\(?http|https?://|-\*-|!|:|"
+    r"nosemgrep|NOSONAR|skipcq|sourcery|lgtm|pyre-|(?:codespell|typos|pytype|coverage):|"
+    r"[\w-]+:\s*(?:ignore|disable|enable|skip|off|on)\b)",
     re.IGNORECASE,
 )
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter
+from collections.abc import Sequence
 from copy import deepcopy
 
 from remora.operations.lint.recipes.base import (
@@ -79,7 +80,19 @@ def _new_name(
         source.tree,
     )
     wanted = [name for name, _ in used.most_common()] + list(_NAMES)
+    if function is source.tree:
+        wanted = [name for name in wanted if name not in source.once(_imported)]
     return next((name for name in wanted if _is_free(function, handler, name)), None)
+
+
+def _imported(source: PythonSource) -> frozenset[str]:
+    """Return the names that imports bind anywhere in a file."""
+    return frozenset(
+        (each.asname or each.name).split(".")[0]
+        for node in source.nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for each in node.names
+    )
 
 
 def _is_free(function: ast.AST, handler: ast.ExceptHandler, name: str) -> bool:
@@ -96,11 +109,23 @@ def _is_free(function: ast.AST, handler: ast.ExceptHandler, name: str) -> bool:
     if any(_is_around(node, handler) for node in elsewhere):
         return False
     bound = {id(inner) for node in elsewhere for inner in ast.walk(node)}
-    return not any(
-        id(node) not in bound and name == (node.id if isinstance(node, ast.Name) else node.arg)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name | ast.arg)
-    )
+    return not any(id(node) not in bound and name in _names_of(node) for node in ast.walk(function))
+
+
+def _names_of(node: ast.AST) -> Sequence[str | None]:
+    """Return the names that a node uses or binds, without those of the nodes in it."""
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name):
+            return (name,)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.MatchAs(name=bound) | ast.MatchStar(name=bound) | ast.MatchMapping(rest=bound):
+            return (bound,)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return names
+        case ast.alias(name=name, asname=alias):
+            return ((alias or name).split(".")[0],)
+    return ()
 
 
 def _is_around(one: ast.ExceptHandler, other: ast.ExceptHandler) -> bool:

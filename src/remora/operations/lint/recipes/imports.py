@@ -86,9 +86,9 @@ def _without_names(
     left = [each for each in node.names if each not in unused]
     start, stop = source.span(node)
     if not left:
-        is_alone = source.line(node.lineno)[: node.col_offset] + source.body[stop : stop + 1]
-        end = source.lines[(node.end_lineno or 0) - 1].next
-        return (Edit(start, end, ""),) if is_alone == "\n" else ()
+        last = source.lines[(node.end_lineno or 0) - 1]
+        is_alone = node.col_offset == 0 and stop == last.stop
+        return (Edit(start, last.next, ""),) if is_alone else ()
     if _is_one_line(source, node):
         spelled = [f"{each.name} as {each.asname}" if each.asname else each.name for each in left]
         return (Edit(start, stop, f"from {node.module} import {', '.join(spelled)}"),)

@@ -4,6 +4,7 @@ import ast
 import re
 import textwrap
 
+from remora.code.syntax.source import parse_text
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -66,9 +67,8 @@ def _looks_like_code(words: str) -> bool:
     """Return True if a comment is probably commented-out code, a table or a drawing."""
     if "  " in words.strip() or _LITERAL.match(words):
         return True
-    try:
-        tree = ast.parse(words.strip())
-    except (SyntaxError, ValueError):
+    tree = parse_text(words.strip())
+    if isinstance(tree, str):
         return bool(re.search(r"[{};]|^\s*[)\]}]|\w+\s*=\s*\S+[,(]\s*$", words))
     return any(
         not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Name) for node in tree.body

@@ -45,11 +45,11 @@ def name_raw_value(source: PythonSource, finding: Finding) -> RecipeFix | None:
     uses = [node for part in (*above, value) for node in _names(part, name)]
     new = f"raw_{name}"
     is_only_read = all(isinstance(node.ctx, ast.Load) for node in uses)
-    is_kept_inside = not above or not _is_used_outside(function, loop, name)
     if (
         len(name) < _LEAST
         or len(targets) != 1
-        or not (is_only_read and is_kept_inside)
+        or not is_only_read
+        or _is_used_outside(function, loop, name)
         or _binds_inside([*above, value], name)
         or _names(loop.iter, name)
         or not _can_rename(source, function, name, new)

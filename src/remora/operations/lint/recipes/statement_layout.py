@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from remora.code.syntax.source import parse_text
 from remora.operations.lint.recipes.base import PythonSource, RecipeFix
 from remora.operations.lint.recipes.long_strings import split_literals
 from remora.tools.host.ruff.text_edits import Edit
@@ -205,11 +206,7 @@ def _item(
 def _parses(unit: _Unit) -> bool:
     if unit.column % _STEP:
         return False
-    try:
-        ast.parse(_framed(0, unit))
-    except (SyntaxError, ValueError):
-        return False
-    return True
+    return not isinstance(parse_text(_framed(0, unit)), str)
 
 
 def _framed(at: int, unit: _Unit) -> str:

@@ -113,7 +113,7 @@ def _still_parsing(text: Text, wanted: list[_FixEdits]) -> tuple[str, list[_FixE
     them removes one of the last two statements of a block.
     """
     together = _with_fixes(text, wanted)
-    if parse_error(text.bytes()) or not parse_error(text._replace(body=together).bytes()):
+    if not parse_error(text._replace(body=together).bytes()) or parse_error(text.bytes()):
         return together, wanted, []
     taken: list[_FixEdits] = []
     left: _Skipped = []

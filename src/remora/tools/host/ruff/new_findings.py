@@ -9,8 +9,10 @@ from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.node_findings import fix_within
 from remora.tools.host.ruff.ruff_process import Finding, check_text
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
+_QUOTING = {"D401", "D403"}
 _NUMBER = re.compile(r"\d+")
 
 
@@ -37,7 +39,7 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
     findings of unchanged lines instead of those that are really new. Findings in changed lines
     that are like them are returned instead.
     """
-    old, new = set(before.splitlines()), after.splitlines()
+    old, new = set(split_lines(before)), split_lines(after)
     keys = set(map(comparison_key, extra))
     changed = [
         each
@@ -73,8 +75,14 @@ def lasting_new_finding(
 
 
 def comparison_key(finding: Finding) -> tuple[str, str]:
-    """Return the code and the message of a finding, without the numbers in the message."""
-    return str(finding.get("code")), _NUMBER.sub("N", str(finding.get("message")))
+    """Return the code and the message of a finding.
+
+    The message is without numbers, and without the text of a docstring that another fix may change.
+    """
+    code, message = str(finding.get("code")), str(finding.get("message"))
+    if code in _QUOTING:
+        message = message.partition(": ")[0]
+    return code, _NUMBER.sub("N", message)
 
 
 def _is_safe(fix: dict[str, Any] | None) -> bool:

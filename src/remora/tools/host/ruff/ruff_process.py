@@ -1,29 +1,31 @@
 """Runs of ruff on files in the tree, using the project's configuration."""
 
-import functools
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
-from remora.tools.host.ruff.config_files import has_config_below, is_configured, target_version
-from remora.tools.host.ruff.ruff_session import ruff_session, session_of
+from remora.tools.host.ruff.config_files import has_config_below, is_configured
+from remora.tools.host.ruff.ruff_session import ruff_binary, ruff_session, session_of
+from remora.tools.host.ruff.shared_ruff import isolated_options, rule_options, shared_ruff_for
 from remora.tools.tree import ToolTree
+from remora.workspaces.rooted_files import FILE_LIMIT
 
 Finding = dict[str, Any]
 
 SECONDS = 30.0
 _OUTPUT_LIMIT = 64 * 1024 * 1024
+_CHECKED = (0, 1, 2)  # exit codes of `format --check`: formatted, unformatted, a syntax error
 _AT_ONCE = 2000  # paths for one command line
 _CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
+_SOURCES = (".py", ".pyi")
 _NO_CODE = "invalid-syntax"
 
 
@@ -45,14 +47,18 @@ def ruff_check(
     findings.
     """
     rules = [*_rules(select), *(["--preview"] if preview else [])]
+    ruff = _Ruff(place, reads_files=True)
     found: list[Finding] = []
-    for isolated, group in _grouped(place, paths):
-        options = [*_CHECK, *rules, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
+    for own, group in _grouped(place, paths):
+        options = [*_CHECK, *rules, *own, "--force-exclude"]
         for start in range(0, len(group), _AT_ONCE):
-            finished = _ruff(place, [*options, "--", *group[start : start + _AT_ONCE]])
-            found += _findings(place, finished, unsafe=unsafe)
+            words = [*options, "--", *group[start : start + _AT_ONCE]]
+            found += ruff.findings(words, unsafe=unsafe)
     known = {path: place.files.exists(path) for path in {each["path"] for each in found}}
-    return sorted((each for each in found if known[each["path"]]), key=_sort_key)
+    found = sorted((each for each in found if known[each["path"]]), key=_sort_key)
+    if ruff.shared is not None and unsafe and select is None and not preview:
+        ruff.shared.remember(_python_files(place, paths), found)
+    return found
 
 
 def check_text(
@@ -63,20 +69,26 @@ def check_text(
     The file does not have to exist. If `preview` is given, only these rules are checked, and their
     fixes include those that ruff offers in preview mode.
     """
-    isolated = not is_configured(place, path)
-    options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
+    ruff = _Ruff(place)
+    known = ruff.shared.known_findings(path, content) if ruff.shared and not preview else None
+    if known is not None:
+        return known
+    options = [*_CHECK, *ruff.options(path), "--force-exclude"]
     if preview:
         options += [*_rules(list(preview)), "--preview"]
-    finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
-    return sorted(_findings(place, finished, unsafe=True), key=_sort_key)
+    words = [*options, "--stdin-filename", ruff.full_path(path), "-"]
+    return sorted(ruff.findings(words, content, unsafe=True), key=_sort_key)
 
 
 def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
     """Return `content` with its imports sorted according to the project's configuration."""
-    isolated = not is_configured(place, path)
+    ruff = _Ruff(place)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
-    options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
-    return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout or content
+    options += [*ruff.options(path), "--force-exclude"]
+    return (
+        ruff.run([*options, "--stdin-filename", ruff.full_path(path), "-"], content).stdout
+        or content
+    )
 
 
 def fix_text(
@@ -87,18 +99,60 @@ def fix_text(
     unsafe: bool = False,
     unfixable: Sequence[str] = (),
     fixable: Sequence[str] = (),
-) -> bytes:
+) -> tuple[bytes, list[Finding] | None]:
     """Return `content` as `ruff check --fix` would leave it in the file at `path`.
 
-    Rules in `unfixable` are not fixed. If `fixable` is given, no other rules are fixed.
+    Also returns the findings that are left, as `check_text` returns them. They are None if
+    they are not known. Rules in `unfixable` are not fixed. If `fixable` is given, no other rules
+    are fixed.
     """
-    isolated = not is_configured(place, path)
-    options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only"]
+    ruff = _Ruff(place)
+    every = not unfixable and not fixable
+    options = ["check", "--no-cache", "--quiet", "--exit-zero"]
+    options += ["--fix", "--output-format", "json"] if every else ["--fix-only"]
     options += ["--unsafe-fixes"] if unsafe else ["--no-unsafe-fixes"]
     options += ["--unfixable", ",".join(unfixable)] if unfixable else []
     options += ["--fixable", ",".join(fixable)] if fixable else []
-    options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
-    return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout
+    options += [
+        *ruff.options(path),
+        "--force-exclude",
+        "--stdin-filename",
+        ruff.full_path(path),
+        "-",
+    ]
+    finished = ruff.run(options, content)
+    left = None
+    with suppress(HostError):  # a warning
+        left = sorted(ruff.parsed(finished.stderr, unsafe=True), key=_sort_key) if every else None
+    return finished.stdout, left
+
+
+def is_formatted(
+    place: ToolTree, path: str, content: bytes, options: Sequence[str] | None = None
+) -> bool:
+    """Return True if `ruff format` would not change `content`. Raises what `format_text` raises."""
+    shared = _Ruff(place).shared
+    known = shared.known_format(path, content) if shared is not None and options is None else None
+    return format_text(place, path, content, options) == content if known is None else known
+
+
+def find_formatted(tree: Path, paths: Sequence[str]) -> None:
+    """Find out which files of a base are formatted, in one run for all of them.
+
+    Later calls of `is_formatted` then need no run. Does nothing if ruff fails.
+    """
+    place = ToolTree(tree)
+    ruff = _Ruff(place, reads_files=True)
+    if ruff.shared is None:
+        return
+    with suppress(HostError):
+        for own, group in _grouped(place, list(paths)):
+            options = ["format", "--check", "--no-cache", "--quiet", "--output-format", "json"]
+            words = [*options, *own, "--force-exclude", "--", *group[:_AT_ONCE]]
+            found = ruff.findings(words, unsafe=False, codes=_CHECKED)
+            changed = {each["path"] for each in found}
+            for path, content in _python_files(place, group[:_AT_ONCE]).items():
+                ruff.shared.remember_format(path, content, is_formatted=path not in changed)
 
 
 def format_text(
@@ -109,10 +163,10 @@ def format_text(
     If `options` is given, ruff's configuration in the tree is ignored. Raises HostError if the
     content does not parse.
     """
-    isolated = options is not None or not is_configured(place, path)
-    words = ["format", "--no-cache", "--quiet", *_source_of_rules(place, isolated=isolated)]
-    words += ["--force-exclude", *(options or ()), "--stdin-filename", path, "-"]
-    return _ruff(place, words, content).stdout
+    ruff = _Ruff(place)
+    own = ruff.options(path) if options is None else ruff.isolated_options()
+    words = ["format", "--no-cache", "--quiet", *own, "--force-exclude", *(options or ())]
+    return ruff.run([*words, "--stdin-filename", ruff.full_path(path), "-"], content).stdout
 
 
 def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
@@ -128,16 +182,17 @@ def _rules(select: list[str] | None) -> list[str]:
     return ["--select", ",".join(select)] if select else []
 
 
-def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
-    # if the project has no configuration, ruff would use one above the root
-    return ["--isolated", *target_version(place)] if isolated else []
+def _python_files(place: ToolTree, paths: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of the Python files among some paths."""
+    return {
+        path: place.files.read_bytes(path, limit=FILE_LIMIT)
+        for path in paths
+        if path.endswith(_SOURCES) and place.files.exists(path)
+    }
 
 
-def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
-    """Group the paths to check by whether the tree contains a configuration for them.
-
-    The first item of each group is True if there is no such configuration.
-    """
+def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[list[str], list[str]]]:
+    """Group the paths to check by the options that they need."""
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
     for path in paths:
@@ -146,8 +201,9 @@ def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
             folder = each.rpartition("/")[0]
             if folder not in configured:
                 configured[folder] = is_configured(place, each)
-            groups[not configured[folder]].append(each)
-    return [(isolated, group) for isolated, group in groups.items() if group]
+            groups[configured[folder]].append(each)
+    own = {True: [], False: isolated_options(place) if groups[False] else []}
+    return [(own[is_own], group) for is_own, group in groups.items() if group]
 
 
 def _expanded(place: ToolTree, path: str) -> Sequence[str]:
@@ -174,59 +230,108 @@ def _folder_arguments(place: ToolTree, folder: str) -> Sequence[str]:
     return sorted(path for kind in kinds for path in place.files.glob(kind, look=place.left))
 
 
-def _ruff(place: ToolTree, words: list[str], stdin: bytes = b"") -> ProcessResult:
-    seconds = min(SECONDS, place.left())
-    session = session_of(place)
-    if session is not None:
-        finished = session.run((_binary(), *words), stdin, seconds)
-    else:
-        command = Command(
-            argv=(_binary(), *words),
-            folder=place.tree,
-            seconds=seconds,
-            confinement=Confinement(read=(place.tree, Path(_binary()))),
-        )
-        finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
-    place.note_isolation(finished.isolation)
-    place.left()
-    if finished.timed_out:
-        raise HostError(f"ruff did not finish within {SECONDS} seconds")
-    if finished.truncated:
-        raise HostError("ruff's output is too large; check fewer files at once")
-    if finished.returncode != 0:
-        lines = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
-        message = "; ".join(line.strip() for line in lines if line.strip())
-        message = message.removeprefix("ruff failed; ")
-        raise HostError(f"ruff failed: {message[:300] or finished.returncode}")
-    return finished
+class _Ruff:
+    """Runs ruff for a tree. Copies of a base share processes and results, if there are any.
+
+    Shared processes read the files of the base, not those of a copy.
+    """
+
+    def __init__(self, place: ToolTree, *, reads_files: bool = False) -> None:
+        self.place = place
+        shared = shared_ruff_for(place)
+        is_base = shared is not None and shared.tree.tree == place.tree
+        self.shared = shared if is_base or not reads_files else None
+        self._tree = place if self.shared is None else self.shared.tree
+
+    def options(self, path: str) -> list[str]:
+        """Return the options with which ruff uses only the configuration in the tree."""
+        if self.shared is not None:
+            return self.shared.options(path)
+        return rule_options(self.place, path)
+
+    def full_path(self, path: str) -> str:
+        """Return the absolute path of a file. With a relative one, ruff finds no project root."""
+        return f"{self._tree.seen}/{path}"
+
+    def isolated_options(self) -> list[str]:
+        """Return the options with which ruff uses no configuration."""
+        return isolated_options(self._tree)
+
+    def findings(
+        self,
+        words: list[str],
+        stdin: bytes = b"",
+        *,
+        unsafe: bool,
+        codes: Sequence[int] = (0,),
+    ) -> list[Finding]:
+        return self.parsed(self.run(words, stdin, codes).stdout, unsafe=unsafe)
+
+    def parsed(self, output: bytes, *, unsafe: bool) -> list[Finding]:
+        """Return the findings in ruff's output."""
+        try:
+            raw = msgspec.json.decode(output or b"[]")
+        except msgspec.DecodeError:
+            raise HostError("ruff's output is not valid JSON") from None
+        return [_finding(item, self._tree.seen, unsafe=unsafe) for item in raw]
+
+    def run(
+        self, words: list[str], stdin: bytes = b"", codes: Sequence[int] = (0,)
+    ) -> ProcessResult:
+        """Run ruff. Raises HostError if its exit code is not one of `codes`."""
+        place, binary = self.place, ruff_binary()
+        seconds = min(SECONDS, place.left())
+        session = self.shared or session_of(place)
+        if session is not None:
+            finished = session.run((str(binary), *words), stdin, seconds)
+        else:
+            command = Command(
+                argv=(str(binary), *words),
+                folder=place.tree,
+                seconds=seconds,
+                confinement=Confinement(read=(place.tree, binary)),
+            )
+            finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
+        place.note_isolation(finished.isolation)
+        place.left()
+        if finished.timed_out:
+            raise HostError(f"ruff did not finish within {SECONDS} seconds")
+        if finished.truncated:
+            raise HostError("ruff's output is too large; check fewer files at once")
+        if finished.returncode not in codes:
+            raise HostError(f"ruff failed: {_failure(finished, self._tree)}")
+        return finished
+
+
+def _failure(finished: ProcessResult, place: ToolTree) -> str:
+    lines = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
+    message = "; ".join(line.strip() for line in lines if line.strip())
+    return message.removeprefix("ruff failed; ")[:300] or str(finished.returncode)
 
 
 def one_process(place: ToolTree) -> AbstractContextManager[None]:
-    """Run ruff in a single sandboxed process in the block, which is faster for many runs."""
-    return ruff_session(place, Path(_binary()))
+    """Run ruff in few sandboxed processes in the block, which is faster for many runs.
 
-
-@functools.cache
-def _binary() -> str:
-    return str(find_ruff_bin())
-
-
-def _findings(place: ToolTree, finished: ProcessResult, *, unsafe: bool) -> list[Finding]:
-    try:
-        raw = msgspec.json.decode(finished.stdout or b"[]")
-    except msgspec.DecodeError:
-        raise HostError("ruff's output is not valid JSON") from None
-    return [_finding(item, place.seen, unsafe=unsafe) for item in raw]
+    The configuration and the names of the tree's files must not change in the block.
+    """
+    shared = shared_ruff_for(place)
+    return ruff_session(place) if shared is None else shared.used(place.tree, lambda: True)
 
 
 def _finding(item: dict[str, Any], root: Path, *, unsafe: bool) -> Finding:
     return {
         "code": item["code"] or _NO_CODE,
-        "message": item["message"],
+        "message": _message(item, root),
         "path": os.path.relpath(item["filename"], root),
         **_range(item),
         "fix": _fix(item.get("fix"), unsafe=unsafe),
     }
+
+
+def _message(item: dict[str, Any], root: Path) -> str:
+    """Return the message of a finding. If the root is a package, its name is that of a copy."""
+    message = str(item["message"])
+    return message.replace(f"`{root.name}.", "`") if item["code"] == "PLW0406" else message
 
 
 def _range(item: dict[str, Any]) -> dict[str, int]:
@@ -260,6 +365,19 @@ def lint_findings(
     if preview:
         return ruff_check(ToolTree(tree), paths, list(preview), unsafe=True, preview=True)
     return ruff_check(ToolTree(tree), paths, unsafe=True)
+
+
+def lint_file(tree: Path, path: str) -> list[dict[str, Any]]:
+    """Return the ruff findings in a file of a tree, including unsafe fixes.
+
+    Returns an empty list if there is no such file. Raises HostError if ruff fails.
+    """
+    place = ToolTree(tree)
+    if not path.endswith(_SOURCES):
+        return ruff_check(place, [path], unsafe=True)
+    if not place.files.exists(path):
+        return []
+    return check_text(place, path, place.files.read_bytes(path, limit=FILE_LIMIT))
 
 
 def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:

@@ -1,16 +1,18 @@
 """Sandboxed process that runs ruff several times, because each start of a sandbox takes time."""
 
+import functools
 import os
 import select
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
 import msgspec
+from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
@@ -19,8 +21,10 @@ from remora.sandbox.process import ProcessResult
 from remora.sandbox.supervisor_client import Command, start_supervised
 from remora.tools.tree import ToolTree
 
+_OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 _SECONDS = 300.0
+_GRACE_SECONDS = 1.0
 _LOOP = """
 import json, subprocess, sys
 while head := sys.stdin.buffer.readline():
@@ -33,20 +37,30 @@ while head := sys.stdin.buffer.readline():
 
 
 class RuffSession:
-    """A process that runs commands one after another in the tree of `place`."""
+    """A process that runs commands one after another in a folder."""
 
-    def __init__(self, place: ToolTree, child: subprocess.Popen[bytes], level: int) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], level: int) -> None:
         assert child.stdin
         assert child.stdout
-        self.place = place
         self._input = child.stdin.fileno()
         self._output = child.stdout.fileno()
         self._received = bytearray()
+        self._is_broken = False
         self._isolation = f"L{level}"
 
     def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
-        """Run a command. Raises HostError if the process ended or if the command takes too long."""
-        until = time.monotonic() + seconds
+        """Run a command. Raises HostError if the process ended or if the command takes too long.
+
+        After an error, the session cannot be used any more.
+        """
+        if self._is_broken:
+            raise HostError("ruff's process is not used after an error")
+        self._is_broken = True
+        result = self._run(words, stdin, time.monotonic() + seconds)
+        self._is_broken = False
+        return result
+
+    def _run(self, words: Sequence[str], stdin: bytes, until: float) -> ProcessResult:
         try:
             head = msgspec.json.encode([list(words), len(stdin)])
             unsent = memoryview(head + b"\n" + stdin)
@@ -58,6 +72,8 @@ class RuffSession:
             self._receive(until)
         head, _, rest = bytes(self._received).partition(b"\n")
         code, out, err = msgspec.json.decode(head, type=tuple[int, int, int])
+        if max(out, err) > _OUTPUT_LIMIT:
+            raise HostError("ruff's output is too large; check fewer files at once")
         self._received = bytearray(rest)
         while len(self._received) < out + err:
             self._receive(until)
@@ -80,30 +96,51 @@ class RuffSession:
         self._received += chunk
 
 
-_CURRENT: ContextVar[RuffSession | None] = ContextVar("ruff_session", default=None)
-
-
-def session_of(place: ToolTree) -> RuffSession | None:
-    """Return the session that is open for a tree, or None."""
-    session = _CURRENT.get()
-    return session if session is not None and session.place is place else None
-
-
 @contextmanager
-def ruff_session(place: ToolTree, binary: Path) -> Iterator[None]:
-    """Run all of ruff's commands for a tree in a single process in the block."""
+def start_session(folder: Path, seconds: float) -> Iterator[RuffSession]:
+    """Start a process that runs ruff in a folder, and end it when the block exits.
+
+    It may read only the folder and the programs. It is ended after `seconds`. Raises HostError if
+    it cannot be started.
+    """
     level = best_level()
-    readable = (place.tree, binary, Path(sys.prefix), Path(sys.base_prefix))
+    readable = (folder, ruff_binary(), Path(sys.prefix), Path(sys.base_prefix))
     command = Command(
         argv=(sys.executable, "-I", "-S", "-c", _LOOP),
-        folder=place.tree,
-        seconds=min(place.left(), _SECONDS),
+        folder=folder,
+        seconds=seconds,
         confinement=Confinement(read=readable),
     )
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
     with start_supervised(command, level, streams) as (child, _):
-        token = _CURRENT.set(RuffSession(place, child, level))
+        yield RuffSession(child, level)
+        assert child.stdin
+        child.stdin.close()
+        with suppress(subprocess.TimeoutExpired):  # then it is killed
+            child.wait(_GRACE_SECONDS)
+
+
+_CURRENT: ContextVar[tuple[ToolTree, RuffSession] | None] = ContextVar("ruff_session", default=None)
+
+
+def session_of(place: ToolTree) -> RuffSession | None:
+    """Return the session that is open for a tree, or None."""
+    current = _CURRENT.get()
+    return current[1] if current is not None and current[0] is place else None
+
+
+@contextmanager
+def ruff_session(place: ToolTree) -> Iterator[None]:
+    """Run all of ruff's commands for a tree in a single process in the block."""
+    with start_session(place.tree, min(place.left(), _SECONDS)) as session:
+        token = _CURRENT.set((place, session))
         try:
             yield
         finally:
             _CURRENT.reset(token)
+
+
+@functools.cache
+def ruff_binary() -> Path:
+    """Return the path of the bundled ruff."""
+    return Path(find_ruff_bin())

@@ -1,4 +1,4 @@
-"""The codes of all rules that the bundled ruff knows."""
+"""The codes of the rules that the bundled ruff knows."""
 
 import subprocess
 from functools import cache
@@ -11,17 +11,29 @@ _TIMEOUT_S = 20.0
 
 class _Rule(msgspec.Struct):
     code: str | None  # rules in development have none
+    fix_availability: str = ""
+
+
+def rule_codes() -> frozenset[str]:
+    """Return the codes of all rules, or an empty set if ruff cannot list them."""
+    return frozenset(each.code for each in _rules() if each.code)
 
 
 @cache
-def rule_codes() -> frozenset[str]:
-    """Return the codes of all rules, or an empty set if ruff cannot list them."""
+def fixable_codes() -> frozenset[str]:
+    """Return the codes of the rules that ruff has fixes for, at least in preview mode."""
+    return frozenset(
+        each.code for each in _rules() if each.code and each.fix_availability != "None"
+    )
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
     words = [find_ruff_bin(), "rule", "--all", "--output-format", "json"]
     try:
         listed = subprocess.run(
             words, capture_output=True, timeout=_TIMEOUT_S, check=True, cwd="/", env={}
         )
-        rules = msgspec.json.decode(listed.stdout, type=list[_Rule])
-        return frozenset(each.code for each in rules if each.code)
+        return msgspec.json.decode(listed.stdout, type=tuple[_Rule, ...])
     except (OSError, subprocess.SubprocessError, msgspec.DecodeError):
-        return frozenset()
+        return ()

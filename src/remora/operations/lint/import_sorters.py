@@ -1,0 +1,73 @@
+"""Import sorters other than ruff's, whose order of imports ruff's rule I001 would change."""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
+
+from remora.errors import HostError
+from remora.tools.tree import ToolTree
+
+_LIMIT = 1024 * 1024
+_SAME_ORDER = {
+    *("profile", "skip", "skip_glob", "skip_gitignore", "extend_skip", "extend_skip_glob"),
+    *("line_length", "src_paths", "filter_files", "atomic"),
+}
+"""Settings of isort with which it sorts as ruff does, if the profile is Black's."""
+_OTHER = re.compile(r"reorder[-_]python[-_]imports|\b(?:usort|zimports)\b")
+_ISORT = re.compile(r"\bisort\b")
+_BLACK_PROFILE = re.compile(r"--profile[=,'\" ]+black")
+_ONE_NAME = re.compile(r"^from (\S+) import \w+(?: as \w+)?[ \t]*$", re.MULTILINE)
+_SOME_NAMES = re.compile(r"^from (\S+) import (?:\(|\w+(?: as \w+)?,)", re.MULTILINE)
+_LEAST = 3
+
+
+def has_other_order(place: ToolTree, body: str) -> bool:
+    """Return True if a project or a file sorts its imports in another way than ruff."""
+    settings = [*_isort_settings(place)]
+    if settings:
+        return not all(map(_is_same_order, settings))
+    named = "\n".join(text_of(place, name) for name in (".pre-commit-config.yaml", "tox.ini"))
+    if _OTHER.search(named) or (_ISORT.search(named) and not _BLACK_PROFILE.search(named)):
+        return True
+    alone = Counter(_ONE_NAME.findall(body))
+    together = set(_SOME_NAMES.findall(body))
+    return any(number >= _LEAST and name not in together for name, number in alone.items())
+
+
+def _is_same_order(settings: Mapping[str, object]) -> bool:
+    return settings.get("profile") == "black" and settings.keys() <= _SAME_ORDER
+
+
+def _isort_settings(place: ToolTree) -> Iterator[Mapping[str, object]]:
+    """Yield the settings of isort in each file that has some."""
+    try:
+        tool = tomllib.loads(text_of(place, "pyproject.toml")).get("tool")
+        found = tool.get("isort") if isinstance(tool, dict) else None
+        if isinstance(found, dict):
+            yield found
+    except (tomllib.TOMLDecodeError, RecursionError):
+        pass  # ruff reports the error
+    for name in (".isort.cfg", "setup.cfg", "tox.ini"):
+        parser = ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string(text_of(place, name))
+        except ConfigParserError:
+            continue
+        yield from (
+            dict(parser[section])
+            for section in ("settings", "isort", "tool:isort")
+            if parser.has_section(section) and (section != "settings" or name == ".isort.cfg")
+        )
+
+
+def text_of(place: ToolTree, path: str) -> str:
+    """Return a file's text, or an empty string if it cannot be read."""
+    try:
+        if not place.files.exists(path):
+            return ""
+        return place.files.read_bytes(path, limit=_LIMIT).decode("utf-8", "replace")
+    except HostError:
+        return ""
