@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -34,7 +34,8 @@ class PreparedRun:
     """A planned or resumed run that can be started.
 
     `base` is the snapshot that a new run starts from, or None for a resumed run. `python` is the
-    interpreter for agents that run the project's code, or None.
+    interpreter for agents that run the project's code, or None. `observed` contains the run-time
+    types and values of the project's functions, by node key.
     """
 
     run_id: str
@@ -46,6 +47,7 @@ class PreparedRun:
     base: BaseSnapshot | None
     python: ProjectPython | None
     listeners: tuple[Callable[[Event], object], ...]
+    observed: Mapping[str, Any] = field(default_factory=dict)
 
     def start(
         self,
@@ -68,6 +70,7 @@ class PreparedRun:
             plan=self.plan,
             agents=self.agents,
             python=self.python,
+            observed=self.observed,
             listeners=self.listeners,
             models=models,
             settings=settings,
