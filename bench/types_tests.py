@@ -23,10 +23,21 @@ from remora.hub.client import HubClient
 from remora.ids import escape_path, node_key
 
 _TEST_NEEDS = ("pytest", "pytest-mock", "pytest-asyncio", "freezegun", "pretend", "hypothesis")
+_BUILDERS = (
+    "setuptools",
+    "setuptools-scm",
+    "wheel",
+    "hatchling",
+    "hatch-vcs",
+    "hatch-fancy-pypi-readme",
+    "flit-core",
+    "poetry-core",
+    "pdm-backend",
+)
 _GROUPS = ("test", "tests", "testing")
 _SETTINGS = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
 _PYTEST = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "default")
-_SECONDS = 900
+_SECONDS = 240
 
 
 def environment(name: str, packages: Sequence[str]) -> Path:
@@ -51,7 +62,9 @@ def source_folder(package: str) -> Path | None:
     if not folder.is_dir():
         folder.mkdir(parents=True)
         words = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
-        subprocess.run([sys.executable, "-m", "pip", *words, package], check=False)
+        words += ["--no-build-isolation"]  # pip reads metadata, and would install what builds need
+        python = environment("builders", _BUILDERS)
+        subprocess.run([python, "-m", "pip", *words, package], check=False)
         for archive in folder.glob("*.tar.gz"):
             with tarfile.open(archive) as files:
                 files.extractall(folder, filter="data")

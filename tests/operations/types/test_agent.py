@@ -1,11 +1,14 @@
 """Annotations of a small project, from planning to the files of the user."""
 
+import shutil
 import subprocess
+import venv
 from pathlib import Path
 
 import pytest
 
 import remora
+from remora.errors import OutsideError
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
 
@@ -78,6 +81,24 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
     done = remora.analyze(root=project, operations=["types"])
     remora.accept(done.run_id, every=True, root=project)
     assert "name: str," not in (project / "shop.py").read_text()
+
+
+class TestMergeWithAnEdit:
+    """The file was edited after `analyze`, so `accept` checks the merged file again."""
+
+    def test_without_an_environment_then_and_now(self, project: Path) -> None:
+        done = remora.analyze(root=project, operations=["types"])
+        (project / "shop.py").write_text(f"{SHOP}\n\nLIMIT = 3\n")
+        remora.accept(done.run_id, every=True, root=project)
+        assert "def label(self) -> str:" in (project / "shop.py").read_text()
+
+    def test_a_missing_environment_is_not_a_conflict(self, project: Path) -> None:
+        venv.create(project / ".venv")
+        done = remora.analyze(root=project, operations=["types"])
+        shutil.rmtree(project / ".venv")
+        (project / "shop.py").write_text(f"{SHOP}\n\nLIMIT: str = 3\n")
+        with pytest.raises(OutsideError, match="but `analyze` used an environment"):
+            remora.accept(done.run_id, every=True, root=project)
 
 
 def test_nothing_is_planned_for_a_project_that_supports_python_2(project: Path) -> None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,8 @@ from remora.operations.types.checker.type_checker import (
     line_map,
     new_diagnostics,
 )
-from remora.operations.types.facts.evidence import Collector, Evidence, Observed, SlotKey, key_of
+from remora.operations.types.facts.evidence import Collector, Evidence, SlotKey, key_of
+from remora.operations.types.facts.observed import observed_types
 from remora.operations.types.facts.probes import Instrumented, find_probes
 from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
 from remora.operations.types.ranking.siblings import Siblings
@@ -30,12 +31,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """`minor` is the minor version of the oldest Python 3 that the project supports.
 
     `threshold` replaces the threshold of the weights. `rounds` is how often facts are derived again.
+    `observed` contains the run-time types of functions, by node key.
     """
 
     minor: int
     threshold: float | None = None
     rounds: int = 4
-    observed: Observed | None = None
+    observed: Mapping[str, Any] = {}
 
 
 class _Facts(NamedTuple):
@@ -204,7 +206,7 @@ def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> l
 
 
 def collect(
-    index: ProjectIndex, checker: TypeChecker, observed: Observed | None = None
+    index: ProjectIndex, checker: TypeChecker, observed: Mapping[str, Any] | None = None
 ) -> dict[SlotKey, list[Evidence]]:
     """Return the evidence for all missing annotations of a project."""
     callees = _callees(index)
@@ -223,7 +225,7 @@ def collect(
     collector = Collector(index)
     for probes, copy in asked.values():
         collector.add_probes(probes, copy, revealed)
-    return collector.finish(observed)
+    return collector.finish(observed_types(index, observed or {}))
 
 
 def _callees(index: ProjectIndex) -> set[str]:

@@ -37,7 +37,9 @@ class Session:
         self._settings = _settings(place)
         self._python: ProjectPython | None = None
         self._checker = TypeChecker(texts, self._settings, minor=minor)
-        self._inference = Inference(texts, self._checker, weights(), Settings(minor=minor))
+        self._inference = Inference(
+            texts, self._checker, weights(), Settings(minor=minor, observed=place.observed)
+        )
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._selected: set[str] = set()
@@ -58,7 +60,9 @@ class Session:
         """
         with self._lock:
             self._selected |= set(paths)
-            return list(self._inference.likely(self._inference.slots(paths)))
+            slots, found = self._inference.slots(paths), self._inference.annotations
+            likely = self._inference.likely([each for each in slots if each not in found])
+            return [each for each in slots if each in found or each in likely]
 
     def annotations(self, path: str, left: Callable[[], float]) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files."""

@@ -14,13 +14,13 @@ from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
 
-def unannotated(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
+def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
     The type checker may still refuse them. Functions of projects that support Python 2, which has
     no annotations, are left out with a reason. Raises ConfigError if the type checker fails.
     """
-    place = ToolTree(tree)
+    place = ToolTree(tree, observed=options.get("observed"))
     if supports_python_2(place):
         return _left_out
     texts = project_texts(place)

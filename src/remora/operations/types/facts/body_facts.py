@@ -13,6 +13,7 @@ _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MIN_NAME = 3
+_TAKES_PATHS = re.compile(r"(?:io\.)?open|os\.(?:path\.)?\w+|(?:pathlib\.)?(?:Pure)?Path")
 _STUBS = ("NotImplementedError", "NotImplemented")
 
 
@@ -70,6 +71,8 @@ class FunctionBody:
             yield from self._members(name, index)
             yield from self._stored(name, index)
             yield from _class_named(self._function.path, name, index)
+            if any(_opens(each, name) for each in self._own):
+                yield "path_use", index.path_term or UNKNOWN
         if not uses:
             yield "unused", UNKNOWN
 
@@ -130,6 +133,13 @@ def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[st
         if _SNAKE.sub("_", candidate).strip("_").lower() == words:
             yield "class_name", candidate
             return
+
+
+def _opens(node: ast.AST, name: str) -> bool:
+    """Return True for calls that take any kind of path, such as `open(name)`."""
+    if not isinstance(node, ast.Call) or not any(_is_name(each, name) for each in node.args[:1]):
+        return False
+    return bool(_TAKES_PATHS.fullmatch(ast.unparse(node.func)))
 
 
 def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
