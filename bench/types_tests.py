@@ -62,9 +62,10 @@ def source_folder(package: str) -> Path | None:
     if not folder.is_dir():
         folder.mkdir(parents=True)
         words = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
-        words += ["--no-build-isolation"]  # pip reads metadata, and would install what builds need
-        python = environment("builders", _BUILDERS)
-        subprocess.run([python, "-m", "pip", *words, package], check=False)
+        # pip reads metadata, and would install what a build needs
+        fast = [environment("builders", _BUILDERS), "-m", "pip", *words, "--no-build-isolation"]
+        if subprocess.run([*fast, package], check=False, capture_output=True).returncode:
+            subprocess.run([sys.executable, "-m", "pip", *words, package], check=False)
         for archive in folder.glob("*.tar.gz"):
             with tarfile.open(archive) as files:
                 files.extractall(folder, filter="data")

@@ -9,7 +9,9 @@ from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText, find_slots, functions_of
+from remora.operations.types.writing.wrapped_signatures import habitual_width, wrap_signatures
 from remora.tools.host.ruff.ruff_process import format_text
+from remora.tools.host.style_config import configured_width
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
@@ -67,11 +69,12 @@ def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]
 
 
 def _formatted(place: ToolTree, path: str, before: str, after: str) -> bytes:
-    """Format a changed file if it was formatted before."""
+    """Format a changed file if it was formatted before, or else wrap long signatures."""
     content = before.encode()
     try:
         if format_text(place, path, content) == content:
             return format_text(place, path, after.encode())
     except HostError:
         pass
-    return after.encode()
+    width = configured_width(place, path) or habitual_width(before)
+    return wrap_signatures(before, after, width).encode()

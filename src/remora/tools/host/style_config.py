@@ -1,5 +1,6 @@
 """Line length and docstring convention in a project's configuration."""
 
+import configparser
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -39,6 +40,23 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
         if widths:
             return min(max(min(widths), _LEAST), _MOST)
     return _DEFAULT_WIDTH
+
+
+def configured_width(place: ToolTree, path: str) -> int | None:
+    """Return the maximum line length that ruff, Black, flake8 or pycodestyle is configured for."""
+    if any(True for table in _settings(place, path) for each in table if "line-length" in each):
+        return width_of(place, path)
+    for name in (".flake8", "setup.cfg", "tox.ini", ".pycodestyle"):
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string(place.read(name).decode("utf-8") if place.files.exists(name) else "")
+        except (configparser.Error, UnicodeDecodeError, HostError):
+            continue
+        for section in ("flake8", "pycodestyle"):
+            length = parser.get(section, "max-line-length", fallback="").strip()
+            if length.isdecimal():
+                return min(max(int(length), _LEAST), _MOST)
+    return None
 
 
 def black_options(place: ToolTree, path: str) -> list[str] | None:
