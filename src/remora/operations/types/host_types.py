@@ -12,6 +12,7 @@ from remora.operations.types.source.slots import SourceText, find_slots, functio
 from remora.operations.types.writing.wrapped_signatures import habitual_width, wrap_signatures
 from remora.tools.host.ruff.ruff_process import format_text
 from remora.tools.host.style_config import configured_width
+from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
@@ -23,7 +24,7 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
     `nodes` contains qualnames. If it is empty, all functions of the file count. The result has the
     keys `counts`, which is empty if nothing is missing, and `summary`.
     """
-    return _described(len(_wanted(path, _text(place, path), nodes)))
+    return _described(len(_wanted(path, decode(path, place.read(path)).body, nodes)))
 
 
 def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -33,28 +34,23 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     Returns the number of annotations in `written`, and the result of `missing_annotations` for the
     new content in `left`.
     """
-    text = _text(place, path)
+    content = decode(path, place.read(path))
+    text = content.body
     wanted = set(_wanted(path, text, nodes))
     session = session_for(place, project_texts(place))
     found = session.annotations(path, place.left)
     chosen = {key: term for key, term in found.items() if (key[1].number, key[1].name) in wanted}
     after = session.text(path, chosen) if chosen else text
     if after != text:
-        place.write(path, _formatted(place, path, text, after))
+        place.write(path, content._replace(body=_formatted(place, path, text, after)).bytes())
     left = len(_wanted(path, after, nodes))
     return {"written": len(wanted) - left, "left": _described(left)}
 
 
 def _described(count: int) -> dict[str, Any]:
-    words = "1 annotation is missing" if count == 1 else f"{count} annotations are missing"
-    return {"counts": {CODE: count} if count else {}, "summary": words}
-
-
-def _text(place: ToolTree, path: str) -> str:
-    try:
-        return place.read(path).decode("utf-8")
-    except UnicodeDecodeError:
-        raise HostError(f"{path}: not UTF-8") from None
+    words = {0: "no annotation is missing", 1: "1 annotation is missing"}
+    summary = words.get(count, f"{count} annotations are missing")
+    return {"counts": {CODE: count} if count else {}, "summary": summary}
 
 
 def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]:
@@ -68,13 +64,13 @@ def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]
     return [(each.number, each.name) for each in find_slots(source) if starts[each.number] in lines]
 
 
-def _formatted(place: ToolTree, path: str, before: str, after: str) -> bytes:
+def _formatted(place: ToolTree, path: str, before: str, after: str) -> str:
     """Format a changed file if it was formatted before, or else wrap long signatures."""
     content = before.encode()
     try:
         if format_text(place, path, content) == content:
-            return format_text(place, path, after.encode())
+            return format_text(place, path, after.encode()).decode()
     except HostError:
         pass
     width = configured_width(place, path) or habitual_width(before)
-    return wrap_signatures(before, after, width).encode()
+    return wrap_signatures(before, after, width)

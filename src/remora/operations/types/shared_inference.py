@@ -15,6 +15,7 @@ from remora.operations.types.ranking.linear_model import weights
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _KEPT = 2
@@ -125,8 +126,8 @@ def project_texts(place: ToolTree) -> dict[str, str]:
     found = {}
     for path in (*place.files.glob("**/*.py"), *place.files.glob("**/*.pyi")):
         try:
-            found[path] = place.read(path).decode("utf-8")
-        except (HostError, UnicodeDecodeError):
+            found[path] = decode(path, place.read(path)).body
+        except HostError:
             continue
     return found
 

@@ -44,7 +44,8 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
 
 def configured_width(place: ToolTree, path: str) -> int | None:
     """Return the maximum line length that ruff, Black, flake8 or pycodestyle is configured for."""
-    if any(True for table in _settings(place, path) for each in table if "line-length" in each):
+    tables = list(_settings(place, path))
+    if any(black or "line-length" in ruff for black, ruff in tables):
         return width_of(place, path)
     for name in (".flake8", "setup.cfg", "tox.ini", ".pycodestyle"):
         parser = configparser.ConfigParser(interpolation=None, strict=False)

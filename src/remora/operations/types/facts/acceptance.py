@@ -85,13 +85,13 @@ def _is_subclass(plain: str, head: str, index: ProjectIndex) -> bool:
         return not (_is_standard(head) or _is_nominal(head, index))
     own = index.classes.get(plain)
     if own is None:
-        return not _is_builtin(head)
+        return not is_builtin(head)
     names = {each.name.rpartition(".")[2] for each in _family(own[0], index)}
     bases = {base for each in _family(own[0], index) for base in each.bases}
     if head in names | bases or abstract is not None:
         return True
     return bool(bases - set(index.classes) - {"ABC", "object", "Generic"}) or not (
-        _is_nominal(head, index) or _is_builtin(head)
+        _is_nominal(head, index) or is_builtin(head)
     )
 
 
@@ -107,14 +107,14 @@ def _standard_class(name: str) -> type | None:
     return next((each for each in every if isinstance(each, type)), None)
 
 
-def _is_builtin(name: str) -> bool:
+def is_builtin(name: str) -> bool:
     return name == "None" or isinstance(getattr(builtins, name, None), type)
 
 
 def _is_standard(name: str) -> bool:
     """Return True if a name is a class of the standard library that is not a protocol."""
     concrete = ("pathlib", "datetime", "decimal", "fractions", "re", "uuid", "logging", "enum")
-    return _is_builtin(name) or any(name in STDLIB_MODULES.get(each, ()) for each in concrete)
+    return is_builtin(name) or any(name in STDLIB_MODULES.get(each, ()) for each in concrete)
 
 
 def _is_nominal(name: str, index: ProjectIndex) -> bool:

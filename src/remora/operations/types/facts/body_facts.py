@@ -28,6 +28,11 @@ class FunctionBody:
     def _own(self) -> list[ast.AST]:
         return list(_own_nodes(self._node))
 
+    @cached_property
+    def _conditions(self) -> set[int]:
+        """The expressions of which only the truth is used."""
+        return {id(each) for node in self._own for each in _tested(node)}
+
     @property
     def falls_through(self) -> bool:
         """True if the end of the function can be reached."""
@@ -73,8 +78,10 @@ class FunctionBody:
             yield from _class_named(self._function.path, name, index)
             if any(_opens(each, name) for each in self._own):
                 yield "path_use", index.path_term or UNKNOWN
-        if not uses:
+        if not any(_is_name(each, name) for each in ast.walk(self._node)):
             yield "unused", UNKNOWN
+        elif _is_bool(parameter.default) and all(id(each) in self._conditions for each in uses):
+            yield "condition", "bool"
 
     def _checked(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the types that the code tests a parameter for, and literals it compares with."""
@@ -92,6 +99,7 @@ class FunctionBody:
                         yield "is_none", "None"
 
     def _members(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
+        """Yield the class that has all members used: `only_members` if no other built-in has."""
         used = {
             each.attr
             for each in self._own
@@ -99,10 +107,11 @@ class FunctionBody:
         }
         if not used:
             return
-        for builtin, members in _MEMBERS.items():
-            if used <= members:
-                yield "members", builtin
-                return
+        fitting_builtins = [each for each, members in _MEMBERS.items() if used <= members]
+        if fitting_builtins:
+            is_only = set(fitting_builtins) - {"bytes"} <= {fitting_builtins[0]}
+            yield "only_members" if is_only else "members", fitting_builtins[0]
+            return
         holders = index.members.get(min(used), ())
         fitting = {each.name for each, members in holders if used <= members}
         if len(fitting) == 1:
@@ -153,6 +162,33 @@ def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(current)
 
 
+def _tested(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield expressions of which a statement or expression only uses the truth."""
+    match node:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
+            yield from _operands(test)
+        case ast.Assert(test=test):
+            yield from _operands(test)
+        case ast.comprehension(ifs=tests):
+            for each in tests:
+                yield from _operands(each)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _operands(operand)
+
+
+def _operands(test: ast.expr) -> Iterator[ast.expr]:
+    values = test.values if isinstance(test, ast.BoolOp) else [test]
+    for each in values:
+        if isinstance(each, ast.BoolOp):
+            yield from _operands(each)
+        else:
+            yield each
+
+
+def _is_bool(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and isinstance(default.value, bool)
+
+
 def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
@@ -179,7 +215,8 @@ def _is_end(node: ast.stmt) -> bool:
         case ast.If(body=body, orelse=orelse):
             return _ends(body) and _ends(orelse)
         case ast.With(body=body) | ast.AsyncWith(body=body):
-            return _ends(body)
+            swallows = any("suppress" in ast.unparse(each.context_expr) for each in node.items)
+            return _ends(body) and not swallows
         case ast.While(test=ast.Constant(value=value)):
             return bool(value) and not any(isinstance(e, ast.Break) for e in _in_loop(node.body))
         case ast.Try():

@@ -1,6 +1,7 @@
 """Facts about missing annotations: a source, such as `call`, and the type that it suggests."""
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -92,7 +93,8 @@ class Collector:
     def _with_aliases(self, term: str) -> str:
         """Write generic types as the project's aliases for them."""
         for expansion, alias in self._index.expansions.items():
-            term = term.replace(expansion, alias) if expansion in term else term
+            if expansion in term:
+                term = re.sub(rf"(?<!\w){re.escape(expansion)}", alias, term)
         return term
 
     def _add(self, function: Function, name: str, evidence: Evidence) -> None:

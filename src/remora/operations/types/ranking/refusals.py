@@ -3,17 +3,25 @@
 import re
 from collections.abc import Sequence
 
-from remora.operations.types.facts.acceptance import accepts, accepts_all
+from remora.operations.types.facts.acceptance import accepts, accepts_all, is_builtin
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.terms import UNKNOWN, is_known, members_of, same, without_none
+from remora.operations.types.source.slots import RETURN, Kind
+from remora.operations.types.source.terms import (
+    UNKNOWN,
+    head_of,
+    is_known,
+    members_of,
+    same,
+    without_none,
+)
 
 _SILENT = re.compile(r"\b(?:Any|object)\b")
 _WRITTEN = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
 """Sources that are annotations of the project."""
 _RUN = frozenset(("test_call", "observed"))
 """Sources that only say what tests happened to pass."""
-_GUESSED = frozenset(("prior", "class_name", "members", "name"))
+_GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
 _PASSED = ("call", "test_call", "name", "observed")
 _ONE_PATH = frozenset(("Path", "PurePath", "str"))
 
@@ -24,12 +32,11 @@ class Refusals:
     `evidence` is all evidence for a slot.
     """
 
-    def __init__(
-        self, evidence: Sequence[Evidence], index: ProjectIndex, *, is_parameter: bool
-    ) -> None:
+    def __init__(self, evidence: Sequence[Evidence], index: ProjectIndex, kind: Kind) -> None:
         self._evidence = evidence
         self._index = index
-        self._is_parameter = is_parameter
+        self._kind = kind
+        self._is_parameter = kind != RETURN
         self._sources = {each.source for each in evidence}
 
     def refuses(self, term: str) -> bool:
@@ -45,6 +52,7 @@ class Refusals:
             return True
         return self._is_parameter and bool(
             (agreeing and agreeing <= _RUN)
+            or self._is_guess(term, agreeing)
             or self._is_one_path(term, agreeing)
             or self._contradicts_code(term)
         )
@@ -65,6 +73,13 @@ class Refusals:
                 if not accepts_all(term, known, self._index):
                     return False
         return True
+
+    def _is_guess(self, term: str, agreeing: set[str]) -> bool:
+        """Return True for star parameters and classes that only a name or a test suggests."""
+        if self._kind != "parameter":
+            return agreeing <= _RUN | _GUESSED
+        is_class = not all(is_builtin(head_of(each)) for each in members_of(term))
+        return is_class and agreeing <= {"prior"}
 
     def _is_one_path(self, term: str, agreeing: set[str]) -> bool:
         """Return True if a type excludes paths that the code can probably work with."""

@@ -8,7 +8,7 @@ from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.refusals import Refusals
 from remora.operations.types.ranking.siblings import Siblings, bucket
 from remora.operations.types.source.project_index import Function, Parameter
-from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.slots import RETURN, Kind
 from remora.operations.types.source.terms import (
     UNKNOWN,
     arguments_of,
@@ -27,7 +27,6 @@ _GENERIC = frozenset(
     (*_CONTAINERS, *_ABSTRACT, "type", "Callable", "Awaitable", "Match", "Pattern")
 )
 _MAX_MEMBERS = 4
-_AGREEMENTS = ("same", "optional", "head", "part", "other", "unknown")
 
 
 class Candidate(NamedTuple):
@@ -50,7 +49,7 @@ def candidates_for(
     terms = dict.fromkeys(_terms(every, parameter))
     for term in siblings.terms(function, name):
         terms.setdefault(_fitting(term, parameter))
-    refusals = Refusals(every, siblings.index, is_parameter=parameter is not None)
+    refusals = Refusals(every, siblings.index, _slot_kind(parameter))
     return [
         Candidate(term, _features(term, parameter, every, siblings))
         for term in terms
@@ -117,8 +116,8 @@ def _features(
     return features
 
 
-def _slot_kind(parameter: Parameter | None) -> str:
-    return RETURN if parameter is None else parameter.kind
+def _slot_kind(parameter: Parameter | None) -> Kind:
+    return "return" if parameter is None else parameter.kind
 
 
 def _agreement(term: str, other: str) -> str:
