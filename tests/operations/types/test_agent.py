@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 import venv
 from pathlib import Path
 
@@ -43,6 +44,15 @@ items: list[Item] = [Item("tea", 2.5)]
 print(is_cheap(items[0]), items[0].label())
 clear(items)
 """
+SEEN = """\
+import json
+
+from shop import note
+
+
+def test_note():
+    assert [note(each) for each in json.loads('["tea", 7]')] == ["tea", "7"]
+"""
 
 
 @pytest.fixture
@@ -81,6 +91,37 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
     done = remora.analyze(root=project, operations=["types"])
     remora.accept(done.run_id, every=True, root=project)
     assert "name: str," not in (project / "shop.py").read_text()
+
+
+def test_annotation_that_run_time_types_contradict_is_left_out(project: Path) -> None:
+    (project / "shop.py").write_text(f"{SHOP}\n\ndef note(value):\n    return str(value)\n")
+    (project / "use.py").write_text(f"{USE}\nfrom shop import note\n\nnote('tea')\n")
+    (project / "tests").mkdir()
+    (project / "tests" / "test_shop.py").write_text(SEEN)
+    (project / "remora.yaml").write_text(f"python: {sys.executable}\n")
+    before = remora.analyze(root=project, operations=["types"])
+    observe = [sys.executable, "-m", "remora", "hub", "observe", "--allow-unsandboxed"]
+    subprocess.run(
+        [*observe, "--", "python", "-m", "pytest", "-q", "tests"], cwd=project, check=True
+    )
+    done = remora.analyze(root=project, operations=["types"])
+    remora.accept(done.run_id, every=True, root=project)
+    assert "def note(value) -> str:" in (project / "shop.py").read_text()
+    assert _written(before) == _written(done) + 1, "a caller passes a string"
+
+
+def _written(done: remora.RunResult) -> int:
+    (total,) = run_document(done.project, done.view)["totals"]["operations"]
+    return int(total["annotations"]["written"])
+
+
+def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
+    (project / "tests").mkdir()
+    (project / "tests" / "test_shop.py").write_text(SEEN)
+    planned = remora.plan(root=project, operations=["types"])
+    assert planned.left == {"types": {"in test code": 1}}
+    named = remora.plan(project / "tests", root=project, operations=["types"])
+    assert [job.path for job in named.jobs] == ["tests/test_shop.py"]
 
 
 class TestMergeWithAnEdit:
