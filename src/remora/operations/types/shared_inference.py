@@ -37,6 +37,7 @@ class Session:
         self.texts = texts
         minor = oldest_minor(place) or _OLDEST
         self._settings = _settings(place)
+        self._observed = place.observed
         self._python: ProjectPython | None = None
         self._checker = TypeChecker(texts, self._settings, minor=minor)
         self._inference = Inference(
@@ -48,9 +49,10 @@ class Session:
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
 
-    def fits(self, python: ProjectPython | None) -> bool:
-        """Return True if the session has no other interpreter."""
-        return python is None or self._python in (None, python)
+    def fits(self, place: ToolTree) -> bool:
+        """Return True if the session has no other interpreter and no other run-time types."""
+        is_same = not place.observed or place.observed == self._observed
+        return is_same and (place.python is None or self._python in (None, place.python))
 
     def use(self, python: ProjectPython | None) -> None:
         """Read the packages of an interpreter. Planning works without them."""
@@ -130,7 +132,7 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     key = digest.hexdigest()
     with _lock:
-        if key not in _sessions or not _sessions[key].fits(place.python):
+        if key not in _sessions or not _sessions[key].fits(place):
             _sessions[key] = Session(texts, place)
         _sessions.move_to_end(key)
         if len(_sessions) > _KEPT:
