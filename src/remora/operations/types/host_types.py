@@ -9,9 +9,7 @@ from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText, find_slots, functions_of
-from remora.operations.types.writing.wrapped_signatures import habitual_width, wrap_signatures
-from remora.tools.host.ruff.ruff_process import format_text
-from remora.tools.host.style_config import configured_width
+from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -30,7 +28,8 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
 def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     """Write the annotations of a file that the project's code makes likely enough.
 
-    Annotations that add a diagnostic of the type checker anywhere in the project are left out.
+    Annotations that add a diagnostic of the type checker anywhere in the project, or a finding of
+    ruff in the file, are left out.
     Returns the number of annotations in `written`, and the result of `missing_annotations` for the
     new content in `left`.
     """
@@ -40,9 +39,9 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     session = session_for(place, project_texts(place))
     found = session.annotations(path, place.left)
     chosen = {key: term for key, term in found.items() if (key[1].number, key[1].name) in wanted}
-    after = session.text(path, chosen) if chosen else text
+    after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
     if after != text:
-        place.write(path, content._replace(body=_formatted(place, path, text, after)).bytes())
+        place.write(path, content._replace(body=after).bytes())
     left = len(_wanted(path, after, nodes))
     return {"written": len(wanted) - left, "left": _described(left)}
 
@@ -62,15 +61,3 @@ def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]
     source = SourceText(text)
     starts = [node.lineno for _, node, _ in functions_of(source.tree)]
     return [(each.number, each.name) for each in find_slots(source) if starts[each.number] in lines]
-
-
-def _formatted(place: ToolTree, path: str, before: str, after: str) -> str:
-    """Format a changed file if it was formatted before, or else wrap long signatures."""
-    content = before.encode()
-    try:
-        if format_text(place, path, content) == content:
-            return format_text(place, path, after.encode()).decode()
-    except HostError:
-        pass
-    width = configured_width(place, path) or habitual_width(before)
-    return wrap_signatures(before, after, width)

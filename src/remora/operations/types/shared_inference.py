@@ -14,12 +14,11 @@ from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _KEPT = 2
-_OLDEST = 9
 _WAIT = 1.0
 _MAX_TOGETHER = 4000
 _sessions: "OrderedDict[str, Session]" = OrderedDict()
@@ -35,7 +34,7 @@ class Session:
 
     def __init__(self, texts: Mapping[str, str], place: ToolTree) -> None:
         self.texts = texts
-        minor = oldest_minor(place) or _OLDEST
+        minor = oldest_minor(place) or DEFAULT_MINOR
         self._settings = _settings(place)
         self._observed = place.observed
         self._python: ProjectPython | None = None
