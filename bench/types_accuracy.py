@@ -10,10 +10,11 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 from types_packages import EVALUATION, Key, package_texts, stripped, true_types
+from types_tests import observed_of, tests_of
 
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.ranking.linear_model import Weights, weights
 from remora.operations.types.source.terms import same
 
 _FOLDS = 20
@@ -46,17 +47,23 @@ Curve = list[tuple[float, bool]]
 
 
 def score(
-    texts: dict[str, str],
-    truth: dict[Key, str],
+    package: str,
     removed: set[Key],
     wrong: Wrong | None = None,
     curve: Curve | None = None,
+    model: Weights | None = None,
 ) -> Score:
-    """Remove annotations from a package, let the operation write them, and count."""
+    """Remove annotations from a package, let the operation write them, and count.
+
+    The package's tests are read, without annotations, and the types that were seen in them.
+    """
     threshold = None if curve is None else _LOWEST
-    bare = stripped(texts, removed.__contains__)
+    texts = package_texts(package)
+    truth = true_types(texts)
+    bare = stripped(texts, removed.__contains__) | stripped(tests_of(package), lambda _: True)
+    settings = Settings(minor=_MINOR, threshold=threshold, observed=observed_of(package))
     with TypeChecker(bare, {}, minor=_MINOR) as checker:
-        inference = Inference(bare, checker, weights(), Settings(minor=_MINOR, threshold=threshold))
+        inference = Inference(bare, checker, model or weights(), settings)
         slots = [
             (path, slot)
             for path, slot in inference.slots(bare)
@@ -76,24 +83,29 @@ def score(
     return Score(len(removed), len(inference.annotations), right, len(added))
 
 
-def whole(package: str, wrong: Wrong | None = None, curve: Curve | None = None) -> Score:
+def whole(
+    package: str,
+    wrong: Wrong | None = None,
+    curve: Curve | None = None,
+    model: Weights | None = None,
+) -> Score:
     """All annotations are removed at once."""
-    texts = package_texts(package)
-    truth = true_types(texts)
-    return score(texts, truth, set(truth), wrong, curve)
+    return score(package, set(true_types(package_texts(package))), wrong, curve, model)
 
 
 def one_by_one(
-    package: str, folds: int = _FOLDS, wrong: Wrong | None = None, curve: Curve | None = None
+    package: str,
+    folds: int = _FOLDS,
+    wrong: Wrong | None = None,
+    curve: Curve | None = None,
+    model: Weights | None = None,
 ) -> Score:
     """Each annotation is removed once, together with one in `folds` of the others."""
-    texts = package_texts(package)
-    truth = true_types(texts)
-    keys = sorted(truth)
+    keys = sorted(true_types(package_texts(package)))
     random.Random(0).shuffle(keys)
     total = Score(0, 0, 0, 0)
     for number in range(folds):
-        total += score(texts, truth, set(keys[number::folds]), wrong, curve)
+        total += score(package, set(keys[number::folds]), wrong, curve, model)
     return total
 
 

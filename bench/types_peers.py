@@ -6,8 +6,6 @@ Usage: python bench/types_peers.py [PACKAGE...]. Tools, packages and tests are d
 import shutil
 import subprocess
 import sys
-import tarfile
-import venv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,25 +13,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from types_accuracy import Score
 from types_packages import CACHE, EVALUATION, package_texts, stripped, true_types
+from types_tests import environment, test_environment, tree_with_tests
 
 from remora.code.syntax.source import parse_error
 from remora.operations.types.checker.type_checker import TypeChecker, line_map, new_diagnostics
 from remora.operations.types.source.terms import same
 
 _TOOLS = ("autotyping", "infer-types", "monkeytype", "pytest")
-_TEST_NEEDS = ("pytest", "pytest-mock", "pytest-asyncio", "freezegun", "pretend", "hypothesis")
 _SECONDS = 900
-
-
-def environment(name: str, packages: tuple[str, ...]) -> Path:
-    """Return the interpreter of an environment with some packages, made once."""
-    folder = CACHE / "environments" / name
-    python = folder / "bin" / "python"
-    if not (folder / "done").exists():
-        venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
-        (folder / "done").touch()
-    return python
 
 
 def _run(python: Path, *words: str, root: Path) -> str:
@@ -55,31 +42,17 @@ def infer_types(root: Path, _package: str) -> None:
 
 def monkeytype(root: Path, package: str) -> None:
     """Run the package's own tests on the stripped files, and write the types that were seen."""
-    python = environment(f"tests-{package}", ("monkeytype", *_TEST_NEEDS, package))
-    tests = _tests(package)
-    if tests is None:
-        return
-    shutil.copytree(tests, root / "tests", dirs_exist_ok=True)
+    python = test_environment(package)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "monkeytype"], check=True)
+    bare = {str(path.relative_to(root)): path.read_text("utf-8") for path in root.rglob("*.py")}
+    if not tree_with_tests(package, root, bare):
+        raise FileNotFoundError(package)
     options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "default"]
     options += ["--continue-on-collection-errors", "tests"]
     _run(python, "monkeytype", "run", "-m", "pytest", *options, root=root)
     for module in _run(python, "monkeytype", "list-modules", root=root).split():
         if not module.startswith("tests"):
             _run(python, "monkeytype", "apply", module, root=root)
-
-
-def _tests(package: str) -> Path | None:
-    """Return the folder `tests` of a package's source archive, if it has one."""
-    folder = CACHE / "sources" / package
-    if not folder.is_dir():
-        folder.mkdir(parents=True)
-        words = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
-        subprocess.run([sys.executable, "-m", "pip", *words, package], check=False)
-        for archive in folder.glob("*.tar.gz"):
-            with tarfile.open(archive) as files:
-                files.extractall(folder, filter="data")
-    found = sorted(folder.glob("*/tests"))
-    return found[0] if found else None
 
 
 TOOLS: dict[str, Callable[[Path, str], None]] = {

@@ -11,7 +11,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -23,6 +23,7 @@ from types_packages import (
     stripped,
     true_types,
 )
+from types_tests import observed_of, tests_of
 
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.facts.evidence import key_of
@@ -146,18 +147,31 @@ def _words(term: str) -> list[str]:
     return re.findall(r"\w+", term)
 
 
+class Setting(NamedTuple):
+    """A share of annotations to keep, a seed, and whether tests and run-time types are known."""
+
+    keep: float
+    seed: int
+    tests: bool
+    observed: bool
+
+
 def rows_of(
-    package: str, keep: float, seed: int, priors: NamePriors | None = None
+    package: str, setting: Setting, priors: NamePriors | None = None
 ) -> Iterator[tuple[Key, str, list[Candidate]]]:
     """Yield each removed slot with its true type and its candidates."""
     texts = package_texts(package)
     truth = true_types(texts)
-    generator = random.Random(seed)
-    removed = {key for key in truth if generator.random() >= keep}
+    generator = random.Random(setting.seed)
+    observed: dict[str, dict[str, Any]] = {}
+    removed = {key for key in truth if generator.random() >= setting.keep}
     bare = stripped(texts, removed.__contains__)
+    if setting.tests and package in WITH_TESTS:
+        bare |= stripped(tests_of(package), lambda _: True)
+        observed = observed_of(package) if setting.observed else {}
     index = ProjectIndex(bare)
     with TypeChecker(bare, {}) as checker:
-        evidence = collect(index, checker)
+        evidence = collect(index, checker, observed)
     siblings = Siblings(index, priors)
     for path, file in index.files.items():
         for function in file.functions:
@@ -170,8 +184,15 @@ def rows_of(
 
 THRESHOLDS = {"dense": 0.82, "sparse": 0.8}
 """Least probability of a candidate, where most annotations are written and elsewhere."""
-SETTINGS = ((0.0, 1), (0.5, 2), (0.9, 3), (0.9, 4))
-"""Shares of annotations that are kept, with seeds."""
+WITH_TESTS = ("arrow", "attrs", "isort", "jinja2", "structlog", "tomlkit")
+"""Packages whose tests run without much preparation."""
+SETTINGS = (
+    Setting(0.0, 1, False, False),
+    Setting(0.0, 2, True, True),
+    Setting(0.5, 3, True, False),
+    Setting(0.9, 4, False, False),
+    Setting(0.9, 5, True, True),
+)
 
 
 def training_rows(package: str, tables: NameTables) -> list[Row]:
@@ -180,9 +201,9 @@ def training_rows(package: str, tables: NameTables) -> list[Row]:
     if not path.exists():
         priors = tables.priors(package)
         rows = []
-        for keep, seed in SETTINGS:
-            for key, truth, candidates in rows_of(package, keep, seed, priors):
-                slot = "/".join(map(str, (package, keep, seed, *key)))
+        for setting in SETTINGS:
+            for key, truth, candidates in rows_of(package, setting, priors):
+                slot = "/".join(map(str, (package, setting.keep, setting.seed, *key)))
                 rows += [
                     Row(slot, sorted(each.features), same(each.term, truth)) for each in candidates
                 ]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
+from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.hub.reached_nodes import nodes_reached_by_tests
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
@@ -69,10 +70,12 @@ def prepare(
         # files that could not be copied are included, so that they are reported
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
         source, selection = select_source(invocation, request, project, base.folder, looked_for)
+        observed = observed_values(invocation, project, agents)
         provider = used_provider(config.model, cache=invocation.folders.cache)
         shared = {
             "open": provider == "openai",
             "reached_by_tests": nodes_reached_by_tests(invocation, project),
+            "observed": observed,
         }
         work = [
             AgentWithOptions(
@@ -97,6 +100,7 @@ def prepare(
         base=base,
         ruff=ruff,
         python=python,
+        observed=observed,
         listeners=listeners_for(invocation, config),
     )
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
+from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_key
 from remora.bootstrap.prepare_run import agents_for
@@ -99,6 +100,7 @@ def prepare_resume(
         base=None,
         ruff=None,
         python=python,
+        observed=observed_values(invocation, project, agents.values()),
         listeners=listeners_for(invocation, project.config),
     )
     models = tuple(dict.fromkeys(name for name in names if name))

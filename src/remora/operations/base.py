@@ -43,7 +43,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """A value of `needs` in `agent.yaml`.
 
     `prepare` receives the tree, the planned files and the agent's options, such as `unsafe_fixes`.
-    The option `open` is True if a model can write texts. `prepare` reads the files once, and returns
+    The option `open` is True if a model can write texts, and `observed` contains the run-time types
+    and values of the project's functions, by node key. `prepare` reads the files once, and returns
     a function that computes the amount of work for a node. If `counts_findings` is true, the
     amounts are numbers of lint findings, and plans show their sum.
     """
@@ -145,7 +146,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `analyze` without `-o` runs all operations for which `by_default` is true. `load` is called on
     first use, so that read-only commands do not import agent code. `settings` returns the schema of
     the operation's settings. Without it, the only setting is `max_turns`. `checks_run_code`
-    contains the names of the checks that start the project's interpreter.
+    contains the names of the checks that start the project's interpreter, and
+    `checks_read_packages` of those that read its packages without starting it.
 
     A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
     cores with two jobs at a time. `asks_writers` is true if jobs ask models that can write, and
@@ -159,6 +161,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals | None = None
     settings: "Callable[[], type[OperationConfig]] | None" = None
     checks_run_code: frozenset[str] = frozenset()
+    checks_read_packages: frozenset[str] = frozenset()
     job_seconds: float = 0.2
     unit_seconds: float = 0.0
     asks_writers: bool = False
@@ -194,6 +197,10 @@ class Operations:
     @property
     def checks_run_code(self) -> frozenset[str]:
         return frozenset[str]().union(*(each.checks_run_code for each in self.all))
+
+    @property
+    def checks_read_packages(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.checks_read_packages for each in self.all))
 
     def measurement_text(self, measurements: Mapping[str, int]) -> str:
         """Return a description of the numbers that a job's tools reported, or an empty string."""

@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
@@ -20,14 +21,21 @@ _PRINTABLE, _DELETE = 0x20, 0x7F
 class ToolTree:
     """Project tree, time limit and isolation level for a tool's calls.
 
-    If `python` is None, no project code is run. `seen` is the path of the tree inside subprocesses.
+    If `python` is None, no project code is run. `observed` contains the run-time types and values
+    of the project's functions, by node key. `seen` is the path of the tree inside subprocesses.
     `isolation` is the weakest isolation level of any subprocess so far.
     """
 
-    def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
+    def __init__(
+        self,
+        tree: Path,
+        python: ProjectPython | None = None,
+        observed: Mapping[str, Any] | None = None,
+    ) -> None:
         self.tree = tree
         self.seen = path_for_command(tree)
         self.python = python
+        self.observed = observed or {}
         self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
         self._seconds = self._ends = math.inf

@@ -1,11 +1,15 @@
 """Annotations of a small project, from planning to the files of the user."""
 
+import shutil
 import subprocess
+import sys
+import venv
 from pathlib import Path
 
 import pytest
 
 import remora
+from remora.errors import OutsideError
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
 
@@ -39,6 +43,15 @@ from shop import Item, clear, is_cheap
 items: list[Item] = [Item("tea", 2.5)]
 print(is_cheap(items[0]), items[0].label())
 clear(items)
+"""
+SEEN = """\
+import json
+
+from shop import note
+
+
+def test_note():
+    assert [note(each) for each in json.loads('["tea", 7]')] == ["tea", "7"]
 """
 
 
@@ -78,6 +91,55 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
     done = remora.analyze(root=project, operations=["types"])
     remora.accept(done.run_id, every=True, root=project)
     assert "name: str," not in (project / "shop.py").read_text()
+
+
+def test_annotation_that_run_time_types_contradict_is_left_out(project: Path) -> None:
+    (project / "shop.py").write_text(f"{SHOP}\n\ndef note(value):\n    return str(value)\n")
+    (project / "use.py").write_text(f"{USE}\nfrom shop import note\n\nnote('tea')\n")
+    (project / "tests").mkdir()
+    (project / "tests" / "test_shop.py").write_text(SEEN)
+    (project / "remora.yaml").write_text(f"python: {sys.executable}\n")
+    before = remora.analyze(root=project, operations=["types"])
+    observe = [sys.executable, "-m", "remora", "hub", "observe", "--allow-unsandboxed"]
+    subprocess.run(
+        [*observe, "--", "python", "-m", "pytest", "-q", "tests"], cwd=project, check=True
+    )
+    done = remora.analyze(root=project, operations=["types"])
+    remora.accept(done.run_id, every=True, root=project)
+    assert "def note(value) -> str:" in (project / "shop.py").read_text()
+    assert _written(before) == _written(done) + 1, "a caller passes a string"
+
+
+def _written(done: remora.RunResult) -> int:
+    (total,) = run_document(done.project, done.view)["totals"]["operations"]
+    return int(total["annotations"]["written"])
+
+
+def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
+    (project / "tests").mkdir()
+    (project / "tests" / "test_shop.py").write_text(SEEN)
+    planned = remora.plan(root=project, operations=["types"])
+    assert planned.left == {"types": {"in test code": 1}}
+    named = remora.plan(project / "tests", root=project, operations=["types"])
+    assert [job.path for job in named.jobs] == ["tests/test_shop.py"]
+
+
+class TestMergeWithAnEdit:
+    """The file was edited after `analyze`, so `accept` checks the merged file again."""
+
+    def test_without_an_environment_then_and_now(self, project: Path) -> None:
+        done = remora.analyze(root=project, operations=["types"])
+        (project / "shop.py").write_text(f"{SHOP}\n\nLIMIT = 3\n")
+        remora.accept(done.run_id, every=True, root=project)
+        assert "def label(self) -> str:" in (project / "shop.py").read_text()
+
+    def test_a_missing_environment_is_not_a_conflict(self, project: Path) -> None:
+        venv.create(project / ".venv")
+        done = remora.analyze(root=project, operations=["types"])
+        shutil.rmtree(project / ".venv")
+        (project / "shop.py").write_text(f"{SHOP}\n\nLIMIT: str = 3\n")
+        with pytest.raises(OutsideError, match="but `analyze` used an environment"):
+            remora.accept(done.run_id, every=True, root=project)
 
 
 def test_nothing_is_planned_for_a_project_that_supports_python_2(project: Path) -> None:

@@ -8,6 +8,7 @@ from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import find_slots
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
+from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 
 MODELS = "class Order:\n    pass\n"
 
@@ -127,3 +128,31 @@ def test_original_lines_are_known() -> None:
     for number, line in enumerate(after, 1):
         if line in before and line:
             assert before[changed.original_line(number) - 1] == line
+
+
+def test_signature_that_has_become_too_long_is_wrapped() -> None:
+    before = dedent("""\
+        class Cart:
+            def add(self, name, *, prices={1: (2, 3)}):
+                return name
+
+            def remove(self, name, count=1):
+                return name
+    """)
+    after = before.replace("self, name, *, prices=", "self, name: str, *, prices: Prices = ")
+    after = after.replace("count=1):", "count: int = 1) -> str:")
+    assert wrap_signatures(before, after, 60) == dedent("""\
+        class Cart:
+            def add(
+                self,
+                name: str,
+                *,
+                prices: Prices = {1: (2, 3)},
+            ):
+                return name
+
+            def remove(self, name, count: int = 1) -> str:
+                return name
+    """)
+    assert wrap_signatures(before, after, 40) != after
+    assert wrap_signatures(after, after, 40) == after, "it was too long before"

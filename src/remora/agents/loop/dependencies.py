@@ -33,6 +33,7 @@ class AgentDependencies:
       mode}}`).
     - `user_file` reads the user's current files. Without it, user edits are not detected.
     - `python` runs the project's code. Without it, no project code is run.
+    - `observed` contains the run-time types and values of the project's functions, by node key.
     """
 
     agent: Agent
@@ -51,6 +52,7 @@ class AgentDependencies:
     on_event: Callable[[Event], None]
     user_file: UserFile | None = None
     python: ProjectPython | None = None
+    observed: Mapping[str, Any] = field(default_factory=dict)
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
     rebased: Mapping[str, Any] = field(default_factory=dict)

@@ -315,7 +315,8 @@ class AgentRunner:
         )
 
     def _in_workspace(self, work: Callable[[ToolTree], Result], /) -> Result:
-        return work(ToolTree(self.dependencies.workspace.tree, self.dependencies.python))
+        own = self.dependencies
+        return work(ToolTree(own.workspace.tree, own.python, own.observed))
 
     # --- packet updates --------------------------------------------------------------------
 
@@ -387,6 +388,7 @@ class AgentRunner:
             clock=self.dependencies.clock(),
             seed=self.dependencies.settings.seed or 0,
             python=self.dependencies.python,
+            observed=self.dependencies.observed,
         )
 
     def _base(self) -> bytes | None:

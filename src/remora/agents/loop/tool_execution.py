@@ -44,6 +44,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     clock: datetime
     seed: int
     python: ProjectPython | None = None
+    observed: Mapping[str, Any] | None = None
 
     def inputs(self) -> dict[str, Any]:
         """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
@@ -78,6 +79,7 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         clock=inputs.clock,
         seed=inputs.seed,
         python=inputs.python,
+        observed=inputs.observed,
     )
     record = {
         **_for_event(run, tool.script.sha256),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.ids import NodeKey
@@ -21,7 +21,6 @@ from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.tools.tree import ToolTree
 
-_TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
@@ -97,19 +96,12 @@ class _Nodes:
 
 def lacks_docstring(module: Module, node: Node) -> bool:
     """Return True if the node has no docstring but should have one."""
-    if node.docstring is not None or is_test(module.path):
+    if node.docstring is not None or is_of_tests(module.path):
         return False
     by_key = {each.key: each for each in module.nodes}
     if node.node_type == "module":
         return any(_is_public(each, by_key) for each in module.nodes[1:])
     return _is_public(node, by_key)
-
-
-def is_test(path: str) -> bool:
-    """Return True if the file belongs to the project's tests."""
-    folders = path.split("/")[:-1]
-    in_folder = not _TEST_FOLDERS.isdisjoint(folders)
-    return in_folder or is_test_file(path) or is_conftest(path)
 
 
 def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:

@@ -10,6 +10,7 @@ from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.project_index import is_type_checking
 from remora.operations.types.source.slots import RETURN, functions_of, parameters_of
+from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 
@@ -52,7 +53,7 @@ def _new_diagnostic(place: ToolTree, files: Mapping[str, tuple[bytes | None, byt
     for path, (before, _) in files.items():
         texts.pop(path, None)
         if before is not None:
-            texts[path] = before.decode("utf-8")
+            texts[path] = decode(path, before).body
     found = session_for(place, texts).new_diagnostics(changed, place.left)
     if not found:
         return ""

@@ -9,7 +9,8 @@ from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText, find_slots, functions_of
-from remora.tools.host.ruff.ruff_process import format_text
+from remora.operations.types.writing.clean_file import without_findings
+from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
@@ -21,38 +22,34 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
     `nodes` contains qualnames. If it is empty, all functions of the file count. The result has the
     keys `counts`, which is empty if nothing is missing, and `summary`.
     """
-    return _described(len(_wanted(path, _text(place, path), nodes)))
+    return _described(len(_wanted(path, decode(path, place.read(path)).body, nodes)))
 
 
 def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     """Write the annotations of a file that the project's code makes likely enough.
 
-    Annotations that add a diagnostic of the type checker anywhere in the project are left out.
+    Annotations that add a diagnostic of the type checker anywhere in the project, or a finding of
+    ruff in the file, are left out.
     Returns the number of annotations in `written`, and the result of `missing_annotations` for the
     new content in `left`.
     """
-    text = _text(place, path)
+    content = decode(path, place.read(path))
+    text = content.body
     wanted = set(_wanted(path, text, nodes))
     session = session_for(place, project_texts(place))
     found = session.annotations(path, place.left)
     chosen = {key: term for key, term in found.items() if (key[1].number, key[1].name) in wanted}
-    after = session.text(path, chosen) if chosen else text
+    after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
     if after != text:
-        place.write(path, _formatted(place, path, text, after))
+        place.write(path, content._replace(body=after).bytes())
     left = len(_wanted(path, after, nodes))
     return {"written": len(wanted) - left, "left": _described(left)}
 
 
 def _described(count: int) -> dict[str, Any]:
-    words = "1 annotation is missing" if count == 1 else f"{count} annotations are missing"
-    return {"counts": {CODE: count} if count else {}, "summary": words}
-
-
-def _text(place: ToolTree, path: str) -> str:
-    try:
-        return place.read(path).decode("utf-8")
-    except UnicodeDecodeError:
-        raise HostError(f"{path}: not UTF-8") from None
+    words = {0: "no annotation is missing", 1: "1 annotation is missing"}
+    summary = words.get(count, f"{count} annotations are missing")
+    return {"counts": {CODE: count} if count else {}, "summary": summary}
 
 
 def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]:
@@ -64,14 +61,3 @@ def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]
     source = SourceText(text)
     starts = [node.lineno for _, node, _ in functions_of(source.tree)]
     return [(each.number, each.name) for each in find_slots(source) if starts[each.number] in lines]
-
-
-def _formatted(place: ToolTree, path: str, before: str, after: str) -> bytes:
-    """Format a changed file if it was formatted before."""
-    content = before.encode()
-    try:
-        if format_text(place, path, content) == content:
-            return format_text(place, path, after.encode())
-    except HostError:
-        pass
-    return after.encode()

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,12 +15,14 @@ from remora.operations.types.checker.type_checker import (
     line_map,
     new_diagnostics,
 )
-from remora.operations.types.facts.evidence import Collector, Evidence, Observed, SlotKey, key_of
+from remora.operations.types.facts.evidence import Collector, Evidence, SlotKey, key_of
+from remora.operations.types.facts.observed import observed_types
 from remora.operations.types.facts.probes import Instrumented, find_probes
 from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
 from remora.operations.types.ranking.siblings import Siblings
 from remora.operations.types.ranking.type_candidates import candidates_for
-from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.habits import Habits
+from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import Slot
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
@@ -30,12 +32,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """`minor` is the minor version of the oldest Python 3 that the project supports.
 
     `threshold` replaces the threshold of the weights. `rounds` is how often facts are derived again.
+    `observed` contains the run-time types of functions, by node key.
     """
 
     minor: int
     threshold: float | None = None
     rounds: int = 4
-    observed: Observed | None = None
+    observed: Mapping[str, Any] = {}
 
 
 class _Facts(NamedTuple):
@@ -60,9 +63,10 @@ class Inference:
         self._names = ProjectNames(self._original, settings.minor)
         self._file_names: dict[str, FileNames] = {}
         self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
-        self._known: tuple[int, _Facts] | None = None
+        self._known: tuple[Terms, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
         self._density = Siblings(self._original).density
+        self._habits = Habits(self._original)
         self.annotations: Terms = {}
         """All annotations found so far."""
         self.probability: dict[tuple[str, Slot], float] = {}
@@ -89,10 +93,16 @@ class Inference:
 
     def likely(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
         """Return the slots whose best candidate is likely enough, with this candidate."""
-        limit = self._settings.threshold or self._model.threshold(self._density)
-        best = {key: ranked[0] for key in slots if (ranked := self.ranked(*key))}
+        limit = self._settings.threshold
+        if limit is None:
+            limit = self._model.threshold(self._density)
+        wanted = [key for key in slots if not self._habits.omits(self._function(*key), key[1].name)]
+        best = {key: ranked[0] for key in wanted if (ranked := self.ranked(*key))}
         self.probability |= {key: each.probability for key, each in best.items()}
         return {key: each.term for key, each in best.items() if each.probability >= limit}
+
+    def _function(self, path: str, slot: Slot) -> Function:
+        return self._original.files[path].functions[slot.number]
 
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
@@ -130,10 +140,10 @@ class Inference:
 
     def _facts(self) -> "_Facts":
         """Return the facts that follow from the annotations found so far."""
-        if self._known is None or self._known[0] != len(self.annotations):
+        if self._known is None or self._known[0] != self.annotations:
             index = ProjectIndex(self.texts(self.annotations))
             evidence = collect(index, self._checker, self._settings.observed)
-            self._known = len(self.annotations), _Facts(index, evidence, Siblings(index))
+            self._known = dict(self.annotations), _Facts(index, evidence, Siblings(index))
         return self._known[1]
 
     def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
@@ -204,7 +214,7 @@ def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> l
 
 
 def collect(
-    index: ProjectIndex, checker: TypeChecker, observed: Observed | None = None
+    index: ProjectIndex, checker: TypeChecker, observed: Mapping[str, Any] | None = None
 ) -> dict[SlotKey, list[Evidence]]:
     """Return the evidence for all missing annotations of a project."""
     callees = _callees(index)
@@ -223,7 +233,7 @@ def collect(
     collector = Collector(index)
     for probes, copy in asked.values():
         collector.add_probes(probes, copy, revealed)
-    return collector.finish(observed)
+    return collector.finish(observed_types(index, observed or {}))
 
 
 def _callees(index: ProjectIndex) -> set[str]:

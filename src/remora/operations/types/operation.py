@@ -27,7 +27,9 @@ def _load() -> Parts:
             "no_new_diagnostics": no_new_diagnostics,
         },
         host_functions=(
-            HostFunction(function=annotate, seconds=600.0, reads_packages=True),
+            HostFunction(
+                function=annotate, seconds=600.0, reads_packages=True, reads_observed=True
+            ),
             HostFunction(function=missing_annotations),
         ),
     )
@@ -53,6 +55,7 @@ TYPES = Operation(
     job_seconds=0.3,
     unit_seconds=0.02,
     decides_by_rules=True,
+    checks_read_packages=frozenset({"no_new_diagnostics"}),
     load=_load,
     totals=Totals(key="annotations", measure=_measure, phrase=_phrase),
 )

@@ -2,8 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from remora.errors import HostError
@@ -14,11 +14,12 @@ from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
+from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _KEPT = 2
-_OLDEST = 9
+_WAIT = 1.0
 _MAX_TOGETHER = 4000
 _sessions: "OrderedDict[str, Session]" = OrderedDict()
 _lock = threading.Lock()
@@ -33,21 +34,31 @@ class Session:
 
     def __init__(self, texts: Mapping[str, str], place: ToolTree) -> None:
         self.texts = texts
-        minor = oldest_minor(place) or _OLDEST
+        minor = oldest_minor(place) or DEFAULT_MINOR
         self._settings = _settings(place)
+        self._observed = place.observed
         self._python: ProjectPython | None = None
         self._checker = TypeChecker(texts, self._settings, minor=minor)
-        self._inference = Inference(texts, self._checker, weights(), Settings(minor=minor))
+        self._inference = Inference(
+            texts, self._checker, weights(), Settings(minor=minor, observed=place.observed)
+        )
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._selected: set[str] = set()
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
 
-    def use(self, python: ProjectPython) -> None:
+    def fits(self, place: ToolTree) -> bool:
+        """Return True if the session has no other interpreter and no other run-time types."""
+        is_same = not place.observed or place.observed == self._observed
+        return is_same and (place.python is None or self._python in (None, place.python))
+
+    def use(self, python: ProjectPython | None) -> None:
         """Read the packages of an interpreter. Planning works without them."""
+        if python is None or self._python is not None:
+            return
         with self._lock:
-            if self._checker.python is None:
+            if self._python is None:
                 self._python, self._checker.python = python, python.python
                 self._inference.forget()
 
@@ -58,11 +69,13 @@ class Session:
         """
         with self._lock:
             self._selected |= set(paths)
-            return list(self._inference.likely(self._inference.slots(paths)))
+            slots, found = self._inference.slots(paths), self._inference.annotations
+            likely = self._inference.likely([each for each in slots if each not in found])
+            return [each for each in slots if each in found or each in likely]
 
     def annotations(self, path: str, left: Callable[[], float]) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files."""
-        with self._lock:
+        with self._locked(left):
             self._checker.left = left
             if path not in self._done:
                 together = self._inference.slots({path, *self._selected})
@@ -84,6 +97,16 @@ class Session:
             with suppress(HostError):  # it cannot check the project before, either
                 self._inference.settle_with(checker.check)
 
+    @contextmanager
+    def _locked(self, left: Callable[[], float]) -> Iterator[None]:
+        """Wait for other threads until no seconds are left."""
+        while not self._lock.acquire(timeout=min(left(), _WAIT)):
+            pass
+        try:
+            yield
+        finally:
+            self._lock.release()
+
     def text(self, path: str, terms: Terms) -> str:
         """Return the text of a file with annotations."""
         return self._inference.texts(terms)[path]
@@ -92,7 +115,7 @@ class Session:
         self, texts: Mapping[str, str], left: Callable[[], float]
     ) -> list[Diagnostic]:
         """Return the diagnostics that other texts of some files add."""
-        with self._lock:
+        with self._locked(left):
             if len(texts) == 1 and self._accepted.issuperset(texts.items()):
                 return []
             self._checker.left = left
@@ -104,16 +127,18 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
     digest = sha256()
     for path, text in sorted(texts.items()):
         digest.update(f"{path}\0{len(text)}\0{text}".encode("utf-8", "surrogatepass"))
+    for name, content in _settings(place).items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
     key = digest.hexdigest()
     with _lock:
-        if key not in _sessions:
+        if key not in _sessions or not _sessions[key].fits(place):
             _sessions[key] = Session(texts, place)
         _sessions.move_to_end(key)
-        if place.python is not None:
-            _sessions[key].use(place.python)
         if len(_sessions) > _KEPT:
             _sessions.popitem(last=False)
-        return _sessions[key]
+        found = _sessions[key]
+    found.use(place.python)
+    return found
 
 
 def project_texts(place: ToolTree) -> dict[str, str]:
@@ -121,8 +146,8 @@ def project_texts(place: ToolTree) -> dict[str, str]:
     found = {}
     for path in (*place.files.glob("**/*.py"), *place.files.glob("**/*.pyi")):
         try:
-            found[path] = place.read(path).decode("utf-8")
-        except (HostError, UnicodeDecodeError):
+            found[path] = decode(path, place.read(path)).body
+        except HostError:
             continue
     return found
 

@@ -5,48 +5,67 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
 from remora.operations.types.shared_inference import project_texts, session_for
-from remora.operations.types.source.slots import SourceText, functions_of
+from remora.operations.types.source.slots import SourceText
 from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
+_BESIDE = frozenset(("docs", "doc", "examples", "example", "benchmarks", "benchmark", "bench"))
 
-def unannotated(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
+
+def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
-    The type checker may still refuse them. Functions of projects that support Python 2, which has
-    no annotations, are left out with a reason. Raises ConfigError if the type checker fails.
+    The type checker may still refuse them. Tests, examples and documentation are left out with a
+    reason, unless only such files are selected, and so are projects that support Python 2, which
+    has no annotations. Raises ConfigError if the type checker fails.
     """
-    place = ToolTree(tree)
+    place = ToolTree(tree, observed=options.get("observed"))
     if supports_python_2(place):
-        return _left_out
+        return _in_python_2
     texts = project_texts(place)
     paths = [module.path for module in modules]
+    own = [path for path in paths if not _is_beside(path)] or paths
     try:
-        found = session_for(place, texts).select(paths) if paths else []
+        found = session_for(place, texts).select(own) if own else []
     except HostError as error:
-        raise ConfigError(error.message, hint="see `remora doctor`") from error
-    numbers: dict[str, Counter[int]] = {}
+        raise ConfigError(error.message) from error
+    likely: dict[str, Counter[int]] = {path: Counter() for path in own}
     for path, slot in found:
-        numbers.setdefault(path, Counter())[slot.number] += 1
+        likely[path][slot.number] += 1
     lines: dict[str, Counter[int]] = {}
 
-    def amount(module: Module, node: Node) -> int:
-        counts = numbers.get(module.path)
-        if counts is None or node.node_type != "function":
+    def amount(module: Module, node: Node) -> int | str:
+        if node.node_type != "function" or module.path not in texts:
             return 0
         if module.path not in lines:
-            tree = SourceText(texts[module.path]).tree
-            starts = [each.lineno for _, each, _ in functions_of(tree)]
-            lines[module.path] = Counter({starts[number]: n for number, n in counts.items()})
+            lines[module.path] = _by_line(texts[module.path], likely.get(module.path))
         inside = range(node.line_start, node.line_end + 1)
-        return sum(n for line, n in lines[module.path].items() if line in inside)
+        count = sum(n for line, n in lines[module.path].items() if line in inside)
+        return count if module.path in likely or not count else _reason(module.path)
 
     return amount
 
 
-def _left_out(_module: Module, node: Node) -> int | str:
+def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
+    """Return the number of likely annotations, or else of missing ones, by the line of `def`."""
+    source = SourceText(text)
+    numbers = Counter(slot.number for slot in source.slots) if likely is None else likely
+    return Counter({source.functions[number][1].lineno: n for number, n in numbers.items()})
+
+
+def _is_beside(path: str) -> bool:
+    """Return True for files that are not part of what a project provides."""
+    return is_of_tests(path) or not _BESIDE.isdisjoint(path.split("/")[:-1])
+
+
+def _reason(path: str) -> str:
+    return "in test code" if is_of_tests(path) else "in examples, documentation or benchmarks"
+
+
+def _in_python_2(_module: Module, node: Node) -> int | str:
     return "in a project that supports Python 2" if node.node_type == "function" else 0

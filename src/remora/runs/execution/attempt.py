@@ -83,6 +83,7 @@ def _dependencies(
         facts=run.facts,
         user_file=_user_file(run.project.root),
         python=run.python,
+        observed=run.observed,
         redact=run.project.redact,
         findings_before=base_files.findings,
         findings_after=lambda path: lint_file(workspace.tree, path),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -34,9 +34,9 @@ class FactSource(Protocol):
 class PreparedRun:
     """A planned or resumed run that can be started.
 
-    `base` is the snapshot that a new run starts from, and `ruff` checks its files. Both are None for
-    a resumed run. `python` is the
-    interpreter for agents that run the project's code, or None.
+    `base` is the snapshot that a new run starts from, and `ruff` checks its files; both are None
+    for a resumed run. `python` is the interpreter for agents that run the project's code, or None.
+    `observed` contains the run-time types and values of the project's functions, by node key.
     """
 
     run_id: str
@@ -49,6 +49,7 @@ class PreparedRun:
     ruff: SharedRuff | None
     python: ProjectPython | None
     listeners: tuple[Callable[[Event], object], ...]
+    observed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def planned_agents(self) -> tuple[Agent, ...]:
@@ -76,6 +77,7 @@ class PreparedRun:
             plan=self.plan,
             agents=self.agents,
             python=self.python,
+            observed=self.observed,
             listeners=self.listeners,
             models=models,
             settings=settings,

@@ -54,7 +54,8 @@ class Run:
     """A run whose jobs can be executed.
 
     `settings` is the configuration recorded in the run's stream. `python` runs the project's code
-    for agents that need it. `models` maps model names to connected models.
+    for agents that need it. `observed` contains the run-time types and values of the project's
+    functions, by node key. `models` maps model names to connected models.
     """
 
     run_id: str
@@ -63,6 +64,7 @@ class Run:
     plan: Plan
     agents: Mapping[str, Agent]
     python: ProjectPython | None
+    observed: Mapping[str, Any]
     models: Mapping[str, Model]
     facts: NodeFacts
     settings: Mapping[str, Any]

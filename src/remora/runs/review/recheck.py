@@ -10,7 +10,7 @@ from remora.agents.definition.agent import Agent, load_agents
 from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
 from remora.agents.verification import verify
-from remora.errors import HostError, OutsideError, RemoraError
+from remora.errors import HostError, OutsideError, RemoraError, UsageError
 from remora.files.project_files import project_files
 from remora.operations.checks import parse_errors
 from remora.operations.submission import Result, Submission
@@ -20,7 +20,7 @@ from remora.runs.records.agent_stream import start_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_record import RunRecord
 from remora.sandbox.child.rmtree import try_remove_tree
-from remora.sandbox.interpreters import environment_digest
+from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import lint_text
 from remora.tools.tree import ToolTree
@@ -111,24 +111,52 @@ class Recheck:
         )
 
     def _check_environment(self, job: JobView) -> None:
-        """Raise OutsideError if the checks ran code in another environment than `analyze` did.
+        """Raise OutsideError if the checks used another environment than `analyze` did.
 
         A failure then says nothing about the change set. Nothing has been written.
         """
-        agent = self._agents.get(job.operation)
-        runs_code = self._project.operations.checks_run_code
-        if agent is None or runs_code.isdisjoint(agent.definition.verify):
+        agent, operations = self._agents.get(job.operation), self._project.operations
+        use_it = operations.checks_run_code | operations.checks_read_packages
+        if agent is None or use_it.isdisjoint(agent.definition.verify):
             return
-        recorded = self._record.attempts().start.config.get("environment")
-        if not recorded or self._project.interpreter is None:
+        if not self._environment or self._project.interpreter is None:
             return
-        python = self._project.interpreter()
-        if environment_digest(python) != recorded:
-            raise OutsideError(
+        try:
+            python = self._project.interpreter()
+        except UsageError as error:
+            problem = f"{error.message}, but `analyze` used an environment"
+        else:
+            if environment_digest(python) == self._environment:
+                return
+            problem = (
                 f"{python.python} is not the environment that `analyze` used, or its packages have "
-                f"changed since, so {self._jobs[job.agent_id].node_name} cannot be verified",
-                hint="activate that environment, or run `remora analyze` again in this one",
+                "changed since"
             )
+        raise OutsideError(
+            f"{problem}, so {self._jobs[job.agent_id].node_name} cannot be verified",
+            hint="activate that environment, or run `remora analyze` again in this one",
+        )
+
+    @property
+    def _environment(self) -> str | None:
+        """The digest of the environment that `analyze` used, if it used one."""
+        return self._record.attempts().start.config.get("environment")
+
+    def _python(self, agent: Agent) -> ProjectPython | None:
+        """Return the interpreter for an agent's checks.
+
+        Checks that only read packages get None if `analyze` had no interpreter. Raises HostError if
+        the interpreter may not be used, or is not found.
+        """
+        runs_code = self._project.operations.checks_run_code
+        if runs_code.isdisjoint(agent.definition.verify) and not self._environment:
+            return None
+        if self._project.interpreter is None:
+            raise HostError("the project's code may not be run here")
+        try:
+            return self._project.interpreter()
+        except RemoraError as error:
+            raise HostError(error.message) from error
 
     def _worse(self, write: FileWrite) -> FileConflict | None:
         """Return a conflict if the merged file does not parse or has more findings than before."""
@@ -171,7 +199,9 @@ class Recheck:
             findings_before=findings(0),
             findings_after=findings(1),
             target=locate_target(known, now, None),
-            in_tree=_MergedCopy(self._project, self._record.run_id, prepared, tree),
+            in_tree=_MergedCopy(
+                self._project, self._record.run_id, prepared, tree, lambda: self._python(agent)
+            ),
         )
         names = [name for name in self._verified_by(job, agent) if name not in _OF_ALL]
         failed = [
@@ -215,14 +245,10 @@ class _MergedCopy:
     run_id: str
     prepared: PreparedChanges
     tree: Tree
+    interpreter: Callable[[], ProjectPython | None]
 
     def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
-        if self.project.interpreter is None:
-            raise HostError("the project's code may not be run here")
-        try:
-            python = self.project.interpreter()
-        except RemoraError as error:
-            raise HostError(error.message) from error
+        python = self.interpreter()
         folder = self.project.cache / "bases" / f"{self.run_id}~merged"
         try_remove_tree(folder)
         try:

@@ -1,5 +1,7 @@
 """Line length and docstring convention in a project's configuration."""
 
+import configparser
+import contextlib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -14,8 +16,6 @@ _HOOKS = ".pre-commit-config.yaml"
 _BLACK_HOOK = re.compile(r"\bid:\s*black\b(?:(?!\b(?:id|repo):).)*", re.DOTALL)
 _HOOK_WIDTH = re.compile(r"(?:--line-length|-l)[=\s,'\"-]+(\d+)")
 _PRESERVE = re.compile(r"--skip-string-normalization|-S\b")
-_FLAKE8 = re.compile(r"^\[flake8\]$[^\[]*", re.MULTILINE)
-_FLAKE8_WIDTH = re.compile(r"^max[-_]line[-_]length\s*=\s*(\d+)", re.MULTILINE)
 _CONVENTIONS = ("google", "numpy")
 
 
@@ -33,20 +33,25 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 
 
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
-    """Return the maximum line length configured for ruff or Black.
+    """Return the configured maximum line length, or 88. See `configured_width`."""
+    return configured_width(place, path, prose=prose) or _DEFAULT_WIDTH
 
-    If neither is configured, it is the length that pre-commit passes to Black or that flake8
-    reports. If the nearest configuration sets several limits, the smallest limit is used. Ruff's limit for
-    docstrings is considered only if `prose` is True.
+
+def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
+    """Return the maximum line length configured for ruff or Black, or None.
+
+    If neither is configured, it is the length that pre-commit passes to Black or that flake8 or
+    pycodestyle reports. If the nearest configuration sets several limits, the smallest limit is
+    used. Ruff's limit for docstrings is considered only if `prose` is True.
     """
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
         lengths = [ruff.get("line-length"), black.get("line-length")]
         lengths += [style.get("max-doc-length")] if prose else []
         widths = [width for width in lengths if isinstance(width, int)]
-        if widths:
-            return min(max(min(widths), _LEAST), _MOST)
-    return _width_of_other_tools(place) or _DEFAULT_WIDTH
+        if widths or black:
+            return _bounded(min(widths, default=_DEFAULT_WIDTH))
+    return _width_of_other_tools(place)
 
 
 def black_options(place: ToolTree, path: str) -> list[str] | None:
@@ -72,12 +77,20 @@ def black_options(place: ToolTree, path: str) -> list[str] | None:
 def _width_of_other_tools(place: ToolTree) -> int | None:
     """Return the line length that pre-commit passes to Black, or that flake8 reports, or None."""
     hook = _BLACK_HOOK.search(_text(place, _HOOKS))
-    found = [_HOOK_WIDTH.search(hook[0])] if hook is not None else []
-    for name in ("setup.cfg", "tox.ini", ".flake8"):
-        section = _FLAKE8.search(_text(place, name))
-        found += [_FLAKE8_WIDTH.search(section[0])] if section is not None else []
-    widths = [int(match[1]) for match in found if match is not None]
-    return min(max(min(widths), _LEAST), _MOST) if widths else None
+    named = _HOOK_WIDTH.search(hook[0]) if hook is not None else None
+    widths = [int(named[1])] if named is not None else []
+    for name in (".flake8", "setup.cfg", "tox.ini", ".pycodestyle"):
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        with contextlib.suppress(configparser.Error):
+            parser.read_string(_text(place, name))
+        for section in ("flake8", "pycodestyle"):
+            length = parser.get(section, "max-line-length", fallback="").strip()
+            widths += [int(length)] if length.isdecimal() else []
+    return _bounded(min(widths)) if widths else None
+
+
+def _bounded(width: int) -> int:
+    return min(max(width, _LEAST), _MOST)
 
 
 def _text(place: ToolTree, path: str) -> str:

@@ -19,6 +19,7 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
+from remora.tools.host.text_lines import split_lines
 
 SECONDS = 120.0
 _OUTPUT_LIMIT = 256 * 1024 * 1024
@@ -188,7 +189,7 @@ def new_diagnostics(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -
 
 def line_map(before: str, after: str) -> dict[int, int]:
     """Map the lines of a text to the lines of an earlier text that they replace."""
-    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    matcher = SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
     found: dict[int, int] = {}
     for _, start, end, first, last in matcher.get_opcodes():
         for offset in range(last - first):

@@ -13,6 +13,7 @@ _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MIN_NAME = 3
+_TAKES_PATHS = re.compile(r"(?:io\.)?open|os\.(?:path\.)?\w+|(?:pathlib\.)?(?:Pure)?Path")
 _STUBS = ("NotImplementedError", "NotImplemented")
 
 
@@ -26,6 +27,11 @@ class FunctionBody:
     @cached_property
     def _own(self) -> list[ast.AST]:
         return list(_own_nodes(self._node))
+
+    @cached_property
+    def _conditions(self) -> set[int]:
+        """The expressions of which only the truth is used."""
+        return {id(each) for node in self._own for each in _tested(node)}
 
     @property
     def falls_through(self) -> bool:
@@ -70,8 +76,12 @@ class FunctionBody:
             yield from self._members(name, index)
             yield from self._stored(name, index)
             yield from _class_named(self._function.path, name, index)
-        if not uses:
+            if any(_opens(each, name) for each in self._own):
+                yield "path_use", index.path_term or UNKNOWN
+        if not any(_is_name(each, name) for each in ast.walk(self._node)):
             yield "unused", UNKNOWN
+        elif _is_bool(parameter.default) and all(id(each) in self._conditions for each in uses):
+            yield "condition", "bool"
 
     def _checked(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the types that the code tests a parameter for, and literals it compares with."""
@@ -89,6 +99,7 @@ class FunctionBody:
                         yield "is_none", "None"
 
     def _members(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
+        """Yield the class that has all members used: `only_members` if no other built-in has."""
         used = {
             each.attr
             for each in self._own
@@ -96,10 +107,11 @@ class FunctionBody:
         }
         if not used:
             return
-        for builtin, members in _MEMBERS.items():
-            if used <= members:
-                yield "members", builtin
-                return
+        fitting_builtins = [each for each, members in _MEMBERS.items() if used <= members]
+        if fitting_builtins:
+            is_only = set(fitting_builtins) - {"bytes"} <= {fitting_builtins[0]}
+            yield "only_members" if is_only else "members", fitting_builtins[0]
+            return
         holders = index.members.get(min(used), ())
         fitting = {each.name for each, members in holders if used <= members}
         if len(fitting) == 1:
@@ -132,6 +144,13 @@ def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[st
             return
 
 
+def _opens(node: ast.AST, name: str) -> bool:
+    """Return True for calls that take any kind of path, such as `open(name)`."""
+    if not isinstance(node, ast.Call) or not any(_is_name(each, name) for each in node.args[:1]):
+        return False
+    return bool(_TAKES_PATHS.fullmatch(ast.unparse(node.func)))
+
+
 def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
     waiting: list[ast.AST] = list(node.body)
     while waiting:
@@ -141,6 +160,33 @@ def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
             current, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
         ):
             waiting += ast.iter_child_nodes(current)
+
+
+def _tested(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield expressions of which a statement or expression only uses the truth."""
+    match node:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
+            yield from _operands(test)
+        case ast.Assert(test=test):
+            yield from _operands(test)
+        case ast.comprehension(ifs=tests):
+            for each in tests:
+                yield from _operands(each)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _operands(operand)
+
+
+def _operands(test: ast.expr) -> Iterator[ast.expr]:
+    values = test.values if isinstance(test, ast.BoolOp) else [test]
+    for each in values:
+        if isinstance(each, ast.BoolOp):
+            yield from _operands(each)
+        else:
+            yield each
+
+
+def _is_bool(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and isinstance(default.value, bool)
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
@@ -169,7 +215,8 @@ def _is_end(node: ast.stmt) -> bool:
         case ast.If(body=body, orelse=orelse):
             return _ends(body) and _ends(orelse)
         case ast.With(body=body) | ast.AsyncWith(body=body):
-            return _ends(body)
+            swallows = any("suppress" in ast.unparse(each.context_expr) for each in node.items)
+            return _ends(body) and not swallows
         case ast.While(test=ast.Constant(value=value)):
             return bool(value) and not any(isinstance(e, ast.Break) for e in _in_loop(node.body))
         case ast.Try():

@@ -23,7 +23,6 @@ _WORDS = {
     "function": "Callable",
     "none": "None",
     "text": "str",
-    "number": "int",
     "ints": "int",
     "strs": "str",
     "true": "bool",

@@ -1,22 +1,32 @@
 """Facts about missing annotations: a source, such as `call`, and the type that it suggests."""
 
 import ast
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.docstring_types import docstring_types
 from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.project_index import Class, Function, Parameter, ProjectIndex
 from remora.operations.types.source.slots import RETURN, is_static
-from remora.operations.types.source.terms import UNKNOWN, from_checker, is_known, union
+from remora.operations.types.source.terms import (
+    UNKNOWN,
+    arguments_of,
+    from_checker,
+    head_of,
+    is_known,
+    union,
+)
 
+_CONTAINERS = frozenset(("list", "dict", "tuple", "set", "frozenset", "deque", "defaultdict"))
 SlotKey = tuple[str, str, int, str]
 """Path, qualified name and number of a function, and the name of the parameter or `return`."""
-Observed = Mapping[SlotKey, Iterable[str]]
-"""Types seen while the project ran, as text, such as `{"int", "None"}`."""
+Observed = Mapping[SlotKey, Sequence[str]]
+"""Types seen while the project ran, as text, such as `("int", "None")`."""
 
 
 class Evidence(NamedTuple):
@@ -43,6 +53,7 @@ class Collector:
         self.evidence: dict[SlotKey, list[Evidence]] = defaultdict(list)
         self._passed: dict[SlotKey, list[str]] = defaultdict(list)
         self._named: dict[SlotKey, list[str]] = defaultdict(list)
+        self._tested: dict[SlotKey, list[str]] = defaultdict(list)
         self._forwarded: dict[SlotKey, list[str]] = defaultdict(list)
 
     def add_probes(
@@ -65,6 +76,7 @@ class Collector:
         for source, places in (
             ("call", self._passed),
             ("name", self._named),
+            ("test_call", self._tested),
             ("forward", self._forwarded),
         ):
             for key, terms in places.items():
@@ -72,7 +84,7 @@ class Collector:
         for function in self._index.every_function():
             self._add_static(function)
         for key, seen in (observed or {}).items():
-            self.evidence[key].append(Evidence("observed", union(map(from_checker, seen))))
+            self.evidence[key].append(Evidence("observed", _observed_term(seen), len(seen)))
         return {
             key: [each._replace(term=self._with_aliases(each.term)) for each in found]
             for key, found in self.evidence.items()
@@ -81,7 +93,8 @@ class Collector:
     def _with_aliases(self, term: str) -> str:
         """Write generic types as the project's aliases for them."""
         for expansion, alias in self._index.expansions.items():
-            term = term.replace(expansion, alias) if expansion in term else term
+            if expansion in term:
+                term = re.sub(rf"(?<!\w){re.escape(expansion)}", alias, term)
         return term
 
     def _add(self, function: Function, name: str, evidence: Evidence) -> None:
@@ -98,6 +111,8 @@ class Collector:
         if by_name:
             target = self._only_named(call)
         places = self._named if by_name else self._passed
+        if is_of_tests(copy.path):
+            places = self._tested
         for argument in call.arguments:
             if target is not None:
                 slot = _bound(target, argument.position, argument.keyword)
@@ -213,6 +228,19 @@ def _first_terms(methods: Iterable[Function]) -> Iterator[tuple[str, str]]:
         for name, term in method.terms():
             found.setdefault(name, term)
     yield from found.items()
+
+
+def _observed_term(seen: Sequence[str]) -> str:
+    """Return the union of run-time types. The arguments of empty containers are not known."""
+    terms = [from_checker(each) for each in seen]
+    empty = {each for each in terms if arguments_of(each) in ([], ["()"])}
+    full = {head_of(each) for each in terms if each not in empty}
+    return union(
+        f"{head_of(term)}[{UNKNOWN}]" if term in empty and head_of(term) in _CONTAINERS else term
+        for term in terms
+        if not (term in empty and head_of(term) in full)
+        and not (term == "int" and "float" in terms)
+    )
 
 
 def _summary(source: str, terms: list[str]) -> Evidence:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from remora.operations.types.source.project_index import File, Function
 from remora.operations.types.source.slots import SourceText
+from remora.tools.host.text_lines import split_lines
 
 _NARROWING = frozenset(
     [
@@ -181,7 +182,7 @@ class Instrumented:
         body, self._places = _wrap(file.source, list(nodes.values()))
         if not body.endswith("\n"):
             body += "\n"
-        last = len(body.splitlines()) if "\f" not in body else body.count("\n")
+        last = len(split_lines(body))
         tail = []
         for number, each in enumerate(probes.inherited, 1):
             tail.append(f"{_OPEN}{each.expression}{_CLOSE}\n")

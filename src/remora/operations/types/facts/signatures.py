@@ -9,7 +9,6 @@ from remora.operations.types.source.terms import from_checker, split
 _NAMED = re.compile(r"(?:def|bound method) ([\w.@<>]+?)\s*(?:\[[^()]*\])?\(")
 _CLASS = re.compile(r"<class '([\w.]+)'>|type\[([\w.]+)(?:@[\w.]+)?\]")
 _SELF = re.compile(r"\bSelf@[\w.]+|\b(\w+)@[\w.]+")
-_POSITION = re.compile(r"_{1,2}\w+")
 
 
 class Shown(NamedTuple):

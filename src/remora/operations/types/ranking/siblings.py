@@ -11,7 +11,7 @@ import msgspec
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN
-from remora.operations.types.source.terms import members_of, union
+from remora.operations.types.source.terms import without_none
 
 PRIORS = Path(__file__).with_name("name_priors.json")
 _MIN_SHARE = 0.05
@@ -50,6 +50,7 @@ class Siblings:
     """Annotations by name: in the same class, file and project, and in other packages."""
 
     def __init__(self, index: ProjectIndex, priors: NamePriors | None = None) -> None:
+        self.index = index
         self._priors = priors or name_priors()
         self._tables: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         written = total = 0
@@ -58,7 +59,7 @@ class Siblings:
             total += len(function.parameters) + 1
             written += len(terms)
             for name, term in terms.items():
-                plain = _without_none(term) if name != RETURN else term
+                plain = without_none(term) if name != RETURN else term
                 for scope, place in _scopes(function):
                     self._tables[scope, place, _key(function, name)][plain] += 1
         self.density = written / max(total, 1)
@@ -96,10 +97,6 @@ def _scopes(function: Function) -> list[tuple[str, str]]:
 
 def _key(function: Function, name: str) -> str:
     return f"{function.short}()" if name == RETURN else name
-
-
-def _without_none(term: str) -> str:
-    return union(each for each in members_of(term) if each != "None") or term
 
 
 def bucket(share: float) -> str:

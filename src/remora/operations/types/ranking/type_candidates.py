@@ -1,15 +1,14 @@
 """Candidate types for a missing annotation, with the features by which they are ranked."""
 
 import ast
-import functools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.ranking.refusals import Refusals
 from remora.operations.types.ranking.siblings import Siblings, bucket
 from remora.operations.types.source.project_index import Function, Parameter
-from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.slots import RETURN, Kind
 from remora.operations.types.source.terms import (
     UNKNOWN,
     arguments_of,
@@ -18,6 +17,7 @@ from remora.operations.types.source.terms import (
     members_of,
     same,
     union,
+    without_none,
 )
 
 _PLAIN = ("None", "bool", "int", "str", "float", "bytes", "Any", "object", "Self", "NoReturn")
@@ -26,12 +26,7 @@ _ABSTRACT = ("Iterable", "Iterator", "Sequence", "Mapping", "Generator", "Mutabl
 _GENERIC = frozenset(
     (*_CONTAINERS, *_ABSTRACT, "type", "Callable", "Awaitable", "Match", "Pattern")
 )
-_SILENT_WORD = re.compile(r"\b(?:Any|object)\b")
-_MAY_BE_SILENT = frozenset(
-    {"inherited", "override", "overridden", "same_class", "same_file", "same_project", "attribute"}
-)
 _MAX_MEMBERS = 4
-_AGREEMENTS = ("same", "optional", "head", "part", "other", "unknown")
 
 
 class Candidate(NamedTuple):
@@ -54,10 +49,11 @@ def candidates_for(
     terms = dict.fromkeys(_terms(every, parameter))
     for term in siblings.terms(function, name):
         terms.setdefault(_fitting(term, parameter))
+    refusals = Refusals(every, siblings.index, _slot_kind(parameter))
     return [
         Candidate(term, _features(term, parameter, every, siblings))
         for term in terms
-        if _is_allowed(term, every, is_parameter=parameter is not None)
+        if _is_complete(term) and not refusals.refuses(term)
     ]
 
 
@@ -80,22 +76,12 @@ def _is_none(default: ast.expr | None) -> bool:
     return isinstance(default, ast.Constant) and default.value is None
 
 
-def _is_allowed(term: str, evidence: Iterable[Evidence], *, is_parameter: bool) -> bool:
-    """Return True if a type says something, and can be written without missing arguments."""
+def _is_complete(term: str) -> bool:
+    """Return True if a type can be written without missing arguments, and is short enough."""
     members = members_of(term)
     if len(members) > _MAX_MEMBERS or members == ("...",):
         return False
-    if any(head_of(each) in _GENERIC and not arguments_of(each) for each in members):
-        return False
-    if _SILENT_WORD.search(term):
-        sources = {each.source for each in evidence if same(_bare(each.term), _bare(term))}
-        return bool(sources & (_MAY_BE_SILENT if is_parameter else _MAY_BE_SILENT - {"inherited"}))
-    return True
-
-
-@functools.lru_cache(maxsize=65536)
-def _bare(term: str) -> str:
-    return union(each for each in members_of(term) if each != "None") or "None"
+    return not any(head_of(each) in _GENERIC and not arguments_of(each) for each in members)
 
 
 def _features(
@@ -111,13 +97,13 @@ def _features(
         features[f"default:{_is_none(parameter.default)}:{'None' in members_of(term)}"] = 1.0
     agreeing = set()
     for each in evidence:
-        if each.source == "prior" and not same(_bare(each.term), _bare(term)):
+        if each.source == "prior" and not same(without_none(each.term), without_none(term)):
             continue
         agreement = _agreement(term, each.term)
         name = f"{slot}:{each.source}={agreement}"
         features[name] = 1.0
         features[f"{name}:{bucket(each.share)}"] = 1.0
-        if each.source in ("call", "name", "forward", "same_project", "same_file"):
+        if each.source in ("call", "test_call", "name", "forward", "same_project", "same_file"):
             features[f"{name}:n{min(each.places, 4)}"] = 1.0
         if agreement in ("same", "optional"):
             agreeing.add(each.source)
@@ -130,8 +116,8 @@ def _features(
     return features
 
 
-def _slot_kind(parameter: Parameter | None) -> str:
-    return RETURN if parameter is None else parameter.kind
+def _slot_kind(parameter: Parameter | None) -> Kind:
+    return "return" if parameter is None else parameter.kind
 
 
 def _agreement(term: str, other: str) -> str:
@@ -140,16 +126,18 @@ def _agreement(term: str, other: str) -> str:
         return "head" if heads & {head_of(each) for each in members_of(term)} else "unknown"
     if same(term, other):
         return "same"
-    if same(_bare(term), _bare(other)):
+    if same(without_none(term), without_none(other)):
         return "optional"
-    if set(map(head_of, members_of(_bare(term)))) == set(map(head_of, members_of(_bare(other)))):
+    if set(map(head_of, members_of(without_none(term)))) == set(
+        map(head_of, members_of(without_none(other)))
+    ):
         return "head"
-    common = set(members_of(_bare(term))) & set(members_of(_bare(other)))
+    common = set(members_of(without_none(term))) & set(members_of(without_none(other)))
     return "part" if common else "other"
 
 
 def _kind(term: str) -> str:
-    members = members_of(_bare(term))
+    members = members_of(without_none(term))
     if len(members) > 1:
         return "union"
     head = head_of(members[0])

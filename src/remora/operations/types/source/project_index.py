@@ -1,8 +1,8 @@
 """Functions, classes, imports and annotations of all files of a project."""
 
 import ast
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from remora.operations.types.source.slots import (
     functions_of,
     parameters_of,
 )
-from remora.operations.types.source.terms import canonical
+from remora.operations.types.source.terms import canonical, head_of, members_of
 
 
 class Parameter(NamedTuple):
@@ -130,6 +130,13 @@ class ProjectIndex:
         return (own or found)[0] if len(own) == 1 or len(found) == 1 else None
 
     @cached_property
+    def path_term(self) -> str:
+        """The type of most parameters that take any kind of path, or an empty string."""
+        terms = (each.term for every in self.every_function() for each in every.parameters)
+        found = Counter(term for term in terms if _takes_paths(term, self.aliases))
+        return found.most_common(1)[0][0] if found else ""
+
+    @cached_property
     def members(self) -> dict[str, list[tuple[Class, frozenset[str]]]]:
         """Map each attribute to the classes that have it, with all attributes of the class."""
         found: dict[str, list[tuple[Class, frozenset[str]]]] = defaultdict(list)
@@ -158,6 +165,14 @@ class ProjectIndex:
             if name in each.methods:
                 return each.methods[name]
         return None
+
+
+def _takes_paths(term: str, aliases: Container[str]) -> bool:
+    members = {head_of(each) for each in members_of(term)}
+    if len(members) == 1:
+        (name,) = members
+        return name in aliases and "path" in name.lower()
+    return bool(members & {"Path", "PathLike"}) and members <= {"str", "Path", "PathLike"}
 
 
 def _file(path: str, source: SourceText) -> File:

@@ -1,8 +1,9 @@
 """Places in a file where an annotation is missing, and the edits that write one."""
 
 import ast
-import io
+import re
 import tokenize
+import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -10,9 +11,16 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from remora.tools.host.text_lines import split_lines
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Kind = Literal["parameter", "args", "kwargs", "return"]
 RETURN = "return"
+_LEFT_ALONE = re.compile(
+    r"#\s*type:(?!\s*ignore)|#\s*type:\s*ignore(?!\[)|#\s*type:\s*ignore\[[^]]*untyped"
+    r"|#\s*noqa(?!:)|#\s*noqa:[^#]*\bANN"
+)
+"""Comments with types, and those that say that annotations are left out on purpose."""
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +52,10 @@ class SourceText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tree = ast.parse(text)
-        self.lines = text.splitlines(keepends=True) if "\f" not in text else _lines(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            self.tree = ast.parse(text)
+        self.lines = split_lines(text, keepends=True)
         self._starts = [0]
         for line in self.lines:
             self._starts.append(self._starts[-1] + len(line))
@@ -96,10 +106,6 @@ class SourceText:
     def starts_of_defaults(self) -> dict[int, int]:
         """Map the end of each name before an equals sign to the start of what follows the sign."""
         return _starts_of_defaults(self)
-
-
-def _lines(text: str) -> list[str]:
-    return io.StringIO(text, newline="").readlines()
 
 
 def functions_of(tree: ast.Module) -> Iterator[tuple[str, FunctionNode, ast.ClassDef | None]]:
@@ -156,11 +162,11 @@ def parameters_of(
 def find_slots(source: SourceText) -> list[Slot]:
     """Return the missing annotations of a file, in source order.
 
-    Overloads and functions with type comments have none.
+    Overloads have none, and functions with type comments or comments such as `# noqa: ANN001`.
     """
     found = []
     for number, (name, node, owner) in enumerate(source.functions):
-        if is_overload(node) or _has_type_comment(source, node):
+        if is_overload(node) or _is_left_alone(source, node):
             continue
         missing = [
             (arg.arg, kind) for arg, kind, _ in parameters_of(node, owner) if arg.annotation is None
@@ -173,9 +179,9 @@ def find_slots(source: SourceText) -> list[Slot]:
     return found
 
 
-def _has_type_comment(source: SourceText, node: FunctionNode) -> bool:
+def _is_left_alone(source: SourceText, node: FunctionNode) -> bool:
     header = source.lines[node.lineno - 1 : node.body[0].lineno]
-    return any("# type:" in line and "# type: ignore" not in line for line in header)
+    return any("#" in line and _LEFT_ALONE.search(line) for line in header)
 
 
 class AnnotationEdits:

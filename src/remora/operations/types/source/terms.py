@@ -98,6 +98,12 @@ def members_of(term: str) -> tuple[str, ...]:
     return tuple(split(term, " | ")) if " | " in term else (term,)
 
 
+@functools.lru_cache(maxsize=65536)
+def without_none(term: str) -> str:
+    """Return a union without `None`, or `None` itself."""
+    return union(each for each in members_of(term) if each != "None") or "None"
+
+
 def split(text: str, separator: str) -> list[str]:
     """Split text at a separator outside of brackets and quotes."""
     parts, depth, last, quote = [], 0, 0, ""

@@ -6,6 +6,7 @@ from remora.operations.types.source.project_index import File
 from remora.operations.types.source.slots import AnnotationEdits, Slot, apply_edits
 from remora.operations.types.writing.annotation_names import FileNames, Import
 from remora.operations.types.writing.import_edits import import_edits
+from remora.tools.host.text_lines import newline_of, with_newline
 
 
 class AnnotatedFile:
@@ -24,6 +25,8 @@ class AnnotatedFile:
                 self.written[slot] = annotation.text
                 imports |= annotation.imports
         edits = AnnotationEdits(file.source).edits(self.written) + import_edits(file, imports)
+        newline = newline_of(file.source.text)
+        edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
         self.text = apply_edits(file.source.text, edits)
         added = [edit for edit in edits if "\n" in edit.text]
         self._added = sorted(

@@ -256,6 +256,6 @@ def module_of(path: str, importer: File) -> str | None:
 def _parts(path: str) -> list[str]:
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
     for root in ("src", "lib", "python"):
-        if root in parts[:-1]:
-            return parts[parts.index(root) + 1 :]
+        if len(parts) > 1 and parts[0] == root:
+            return parts[1:]
     return parts

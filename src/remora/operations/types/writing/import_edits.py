@@ -21,12 +21,20 @@ def import_edits(file: File, needed: Iterable[Import]) -> list[Edit]:
     block = _checking_block(file.source.tree)
     if lazy and block is None and "TYPE_CHECKING" not in file.imports:
         plain.add(Import("typing", "TYPE_CHECKING", False))
-    top = [each for each in file.source.tree.body if _is_import(each)]
+    top = [each for each in _head(file.source.tree.body) if _is_import(each)]
     edits, rest = _into_statements(file.source, top, plain)
     edits += _new_lines(file.source, top, rest)
     inside = [each for each in block.body if _is_import(each)] if block else []
     lazy_edits, lazy_rest = _into_statements(file.source, inside, lazy)
     return [*edits, *lazy_edits, *_lazy_lines(file.source, top, block, lazy_rest)]
+
+
+def _head(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements before the first function or class."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return
+        yield node
 
 
 def _is_import(node: ast.stmt) -> bool:
@@ -35,7 +43,11 @@ def _is_import(node: ast.stmt) -> bool:
 
 def _checking_block(tree: ast.Module) -> ast.If | None:
     blocks = (
-        each for each in tree.body if isinstance(each, ast.If) and is_type_checking(each.test)
+        each
+        for each in tree.body
+        if isinstance(each, ast.If)
+        and is_type_checking(each.test)
+        and each.body[0].lineno > each.lineno
     )
     return next(blocks, None)
 
@@ -64,7 +76,7 @@ def _into_statements(
 
 def _added_names(source: SourceText, node: ast.ImportFrom, names: list[str]) -> Iterator[Edit]:
     is_split = len({alias.lineno for alias in node.names}) > 1
-    indent = " " * node.names[-1].col_offset
+    indent = _margin(source, node.names[-1].lineno) if is_split else ""
     for name in sorted(names, key=_sort_key):
         before = [alias for alias in node.names if _sort_key(alias.name) < _sort_key(name)]
         near = before[-1] if before else node.names[0]
@@ -74,6 +86,12 @@ def _added_names(source: SourceText, node: ast.ImportFrom, names: list[str]) -> 
         end = source.offset(near.end_lineno, near.end_col_offset)
         separator = f",\n{indent}" if is_split else ", "
         yield Edit(end, end, separator + name) if before else Edit(start, start, name + separator)
+
+
+def _margin(source: SourceText, line: int) -> str:
+    """Return the white space at the start of a line."""
+    text = source.lines[line - 1]
+    return text[: len(text) - len(text.lstrip(" \t"))]
 
 
 def _sort_key(name: str) -> tuple[int, str]:
@@ -97,23 +115,34 @@ def _new_lines(
     """Add import lines in the block of the standard library, or of other packages."""
     for is_standard in (True, False):
         group = [each for each in wanted if _is_standard(each.module) == is_standard]
-        if group:
-            yield _placed(source, top, group, is_standard=is_standard)
+        same = [each for each in top if _module(each) != "__future__"]
+        same = [each for each in same if _is_standard(_module(each)) == is_standard]
+        if group and same:
+            for module in sorted({each.module for each in group}):
+                names = [each for each in group if each.module == module]
+                yield _beside(source, same, module, _lines_for(names))
+        elif group:
+            yield _apart(source, top, _lines_for(group), is_standard=is_standard)
 
 
-def _placed(
-    source: SourceText, top: Sequence[ast.stmt], group: Sequence[Import], *, is_standard: bool
-) -> Edit:
-    text = _lines_for(group)
-    same = [each for each in top if _module(each) != "__future__"]
-    same = [each for each in same if _is_standard(_module(each)) == is_standard]
-    before = [each for each in same if _module(each) < group[0].module and _is_from(each)]
-    if same:
-        froms = [each for each in same if _is_from(each)]
-        last = before[-1] if before else None
-        if last is None and froms:
-            return _at(source, froms[0].lineno, text)
-        return _after(source, last or same[-1], text)
+def _beside(source: SourceText, same: Sequence[ast.stmt], module: str, text: str) -> Edit:
+    """Add a line to the imports of the same group, in their order."""
+    among = same if _is_mixed(same) else [each for each in same if _is_from(each)]
+    before = [each for each in among if _module(each).lower() < module.lower()]
+    if before or not among:
+        return _after(source, before[-1] if before else same[-1], text)
+    return _at(source, among[0].lineno, text)
+
+
+def _is_mixed(same: Sequence[ast.stmt]) -> bool:
+    """Return True if imports are sorted by module, whether they are `from` imports or not."""
+    modules = [_module(each).lower() for each in same]
+    forms = [_is_from(each) for each in same]
+    return modules == sorted(modules) and forms != sorted(forms)
+
+
+def _apart(source: SourceText, top: Sequence[ast.stmt], text: str, *, is_standard: bool) -> Edit:
+    """Add lines as the first ones of their group."""
     future = [each for each in top if _module(each) == "__future__"]
     others = [each for each in top if each not in future]
     if is_standard and others:
@@ -127,7 +156,9 @@ def _after_docstring(source: SourceText, text: str) -> Edit:
     body = source.tree.body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         return _after(source, body[0], f"\n{text}")
-    line = body[0].lineno if body else 1
+    first = body[0] if body else None
+    decorators = getattr(first, "decorator_list", [])
+    line = min(each.lineno for each in (first, *decorators)) if first is not None else 1
     return _at(source, line, f"{text}\n\n")
 
 
@@ -137,7 +168,7 @@ def _lazy_lines(
     if not wanted:
         return
     if block is not None:
-        indent = " " * block.body[0].col_offset
+        indent = _margin(source, block.body[0].lineno)
         yield _after(source, block.body[-1], _lines_for(wanted, indent))
         return
     text = f"\nif TYPE_CHECKING:\n{_lines_for(wanted, '    ')}"

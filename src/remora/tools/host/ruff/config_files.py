@@ -60,6 +60,10 @@ def target_version(place: ToolTree) -> list[str]:
     return ["--target-version", f"py3{min(max(minor, _FIRST_KNOWN), _LAST_KNOWN)}"]
 
 
+DEFAULT_MINOR = 10
+"""The minor version of the oldest Python 3 of projects that do not say it, as ruff assumes."""
+
+
 def oldest_minor(place: ToolTree) -> int | None:
     """Return the minor version of the oldest Python 3 that the project supports, or None.
 

@@ -1,0 +1,109 @@
+"""Candidate types that are refused, however likely they are."""
+
+import re
+from collections.abc import Sequence
+
+from remora.operations.types.facts.acceptance import accepts, accepts_all, is_builtin
+from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import RETURN, Kind
+from remora.operations.types.source.terms import (
+    UNKNOWN,
+    head_of,
+    is_known,
+    members_of,
+    same,
+    without_none,
+)
+
+_SILENT = re.compile(r"\b(?:Any|object)\b")
+_WRITTEN = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
+"""Sources that are annotations of the project."""
+_RUN = frozenset(("test_call", "observed"))
+"""Sources that only say what tests happened to pass."""
+_GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
+_PASSED = ("call", "test_call", "name", "observed")
+_ONE_PATH = frozenset(("Path", "PurePath", "str"))
+
+
+class Refusals:
+    """Refuses types that say nothing, types that are too narrow, and types known from tests alone.
+
+    `evidence` is all evidence for a slot.
+    """
+
+    def __init__(self, evidence: Sequence[Evidence], index: ProjectIndex, kind: Kind) -> None:
+        self._evidence = evidence
+        self._index = index
+        self._kind = kind
+        self._is_parameter = kind != RETURN
+        self._sources = {each.source for each in evidence}
+
+    def refuses(self, term: str) -> bool:
+        """Return True if a candidate must not be proposed."""
+        agreeing = {
+            each.source
+            for each in self._evidence
+            if same(without_none(each.term), without_none(term))
+        }
+        if _SILENT.search(term) and self._is_silent(term, agreeing):
+            return True
+        if not self._accepts_values(term):
+            return True
+        return self._is_parameter and bool(
+            (agreeing and agreeing <= _RUN)
+            or self._is_guess(term, agreeing)
+            or self._is_one_path(term, agreeing)
+            or self._contradicts_code(term)
+        )
+
+    def _is_silent(self, term: str, agreeing: set[str]) -> bool:
+        """Return True if nothing but a guess suggests `Any` or `object`."""
+        allowed = _WRITTEN | {"attribute"}
+        if self._is_parameter and "Any" not in term:
+            allowed |= {"inherited"}
+        return not agreeing & allowed
+
+    def _accepts_values(self, term: str) -> bool:
+        """Return True if the type accepts all values of which the class is known."""
+        sources = _PASSED if self._is_parameter else ("observed",)
+        for each in self._evidence:
+            if each.source in sources:
+                known = (member for member in members_of(each.term) if is_known(member))
+                if not accepts_all(term, known, self._index):
+                    return False
+        return True
+
+    def _is_guess(self, term: str, agreeing: set[str]) -> bool:
+        """Return True for star parameters and classes that only a name or a test suggests."""
+        if self._kind != "parameter":
+            return agreeing <= _RUN | _GUESSED
+        is_class = not all(is_builtin(head_of(each)) for each in members_of(term))
+        return is_class and agreeing <= {"prior"}
+
+    def _is_one_path(self, term: str, agreeing: set[str]) -> bool:
+        """Return True if a type excludes paths that the code can probably work with."""
+        if not set(members_of(without_none(term))) <= _ONE_PATH:
+            return False
+        opens = "path_use" in self._sources
+        is_path = "str" not in members_of(term)
+        return (opens or is_path) and agreeing <= _RUN | _GUESSED
+
+    def _contradicts_code(self, term: str) -> bool:
+        """Return True if the code handles values that the type excludes."""
+        for each in self._evidence:
+            if each.source == "compared" and not accepts(term, each.term, self._index):
+                return True
+            if each.source == "isinstance":
+                for member in members_of(each.term):
+                    if not self._is_related(term, member):
+                        return True
+        return False
+
+    def _is_related(self, term: str, tested: str) -> bool:
+        every = members_of(term)
+        return (
+            tested == UNKNOWN
+            or accepts(term, tested, self._index)
+            or any(accepts(tested, each, self._index) for each in every if each != "None")
+        )

@@ -1,0 +1,96 @@
+"""The text of an annotated file in the project's format, without new findings of ruff."""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from remora.errors import HostError
+from remora.operations.types.source.slots import Slot, SourceText
+from remora.operations.types.writing.wrapped_signatures import habitual_width, wrap_signatures
+from remora.tools.host.ruff.new_findings import new_findings, suspects
+from remora.tools.host.ruff.ruff_process import (
+    Finding,
+    check_text,
+    format_text,
+    with_sorted_imports,
+)
+from remora.tools.host.style_config import configured_width
+from remora.tools.tree import ToolTree
+
+_TRIES = 4
+_WORD = re.compile(r"\w+")
+Terms = dict[tuple[str, Slot], str]
+
+
+def without_findings(
+    place: ToolTree, path: str, before: str, write: Callable[[Terms], str], chosen: Terms
+) -> str:
+    """Return the file with those annotations of `chosen` that add no finding of ruff.
+
+    `write` returns the text of the file with annotations. If ruff fails, all are written.
+    """
+    known = None
+    with suppress(HostError):
+        known = check_text(place, path, before.encode())
+    kept = dict(chosen)
+    for _ in range(_TRIES):
+        if not kept:
+            return before
+        after = _formatted(place, path, before, write(kept))
+        if known is None:
+            return after
+        added = _added(place, path, (before, after), known)
+        if any(each["code"] == "I001" for each in added):
+            after = with_sorted_imports(place, path, after.encode()).decode()
+            added = _added(place, path, (before, after), known)
+        if not added:
+            return after
+        causes = set(_causes(SourceText(after), kept, added))
+        kept = {key: term for key, term in kept.items() if key not in causes} if causes else {}
+    return before
+
+
+def _added(
+    place: ToolTree, path: str, texts: tuple[str, str], known: list[Finding]
+) -> list[Finding]:
+    before, after = texts
+    found = check_text(place, path, after.encode())
+    return suspects(before, after, new_findings(known, found), found)
+
+
+def _causes(
+    source: SourceText, kept: Terms, added: Iterable[Finding]
+) -> Iterator[tuple[str, Slot]]:
+    """Yield the annotations on the lines of findings, and those with a name that they import."""
+    for finding in added:
+        line = source.lines[min(finding["line"], len(source.lines)) - 1]
+        is_import = (
+            line.lstrip().startswith(("from ", "import ")) or line.strip(" ,\r\n").isidentifier()
+        )
+        words = set(_WORD.findall(line)) if is_import else set()
+        for key in kept:
+            _, node, _ = source.functions[key[1].number]
+            header = range(node.lineno, node.body[0].lineno + 1)
+            if finding["line"] in header or words & _names(node):
+                yield key
+
+
+def _names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Return the words of the annotations of a function."""
+    every = [*ast.walk(node.args), *([node.returns] if node.returns else [])]
+    annotations = [each.annotation for each in every if isinstance(each, ast.arg)]
+    texts = [ast.unparse(each) for each in (*annotations, node.returns) if each is not None]
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+def _formatted(place: ToolTree, path: str, before: str, after: str) -> str:
+    """Format a changed file if it was formatted before, or else wrap long signatures."""
+    content = before.encode()
+    try:
+        if format_text(place, path, content) == content:
+            return format_text(place, path, after.encode()).decode()
+    except HostError:
+        pass
+    width = configured_width(place, path) or habitual_width(before)
+    return wrap_signatures(before, after, width)
