@@ -10,7 +10,7 @@ import inspect
 import math
 import re
 import sys
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Set, Tuple
 
 _TEXT = 400
 _STRING = 120
@@ -22,6 +22,9 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+|<[\w.]+ object|\bfunction ")
 _DOTTED = re.compile(
     r"\b(datetime|decimal|fractions|collections|uuid|pathlib|ipaddress|zoneinfo)\.(?=[A-Za-z])"
 )
+
+tested_functions: Set[str] = set()
+"""Names of functions that an expected value must not call, because they are under test."""
 
 Claim = Tuple[str, str]
 """The tested expression, in which `{}` is the call, and the expected value."""
@@ -98,8 +101,8 @@ def _mapping(value: Dict[Any, Any], depth: int) -> Described | None:
     return Described("{" + ", ".join(texts) + "}", imports)
 
 
-def public_module(kind: type) -> str:
-    """Return the shortest public module that provides the class, or an empty string."""
+def public_module(kind: Any) -> str:
+    """Return the shortest public module that provides the class or function, or an empty string."""
     parts = kind.__module__.split(".")
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
@@ -108,7 +111,8 @@ def public_module(kind: type) -> str:
     return ""
 
 
-def _named(kind: type) -> Described | None:
+def _named(kind: Any) -> Described | None:
+    """Return the name of a class or function, and its import."""
     if kind.__module__ == "builtins":
         return Described(kind.__name__, {}) if hasattr(builtins, kind.__name__) else None
     module = public_module(kind)
@@ -149,17 +153,22 @@ def is_overridden(kind: type, method: str) -> bool:
     return getattr(kind, method, None) is not getattr(object, method)
 
 
-def _classes_in(text: str, kind: type) -> Dict[str, type | None]:
-    """Return the classes that the text calls or whose attributes it reads, by name."""
+def _classes_in(text: str, kind: type) -> Dict[str, Any]:
+    """Return the classes and functions that the text calls or reads attributes of, by name."""
     names = re.findall(r"(?<![\w.'\"])([A-Za-z_]\w*)\s*(?=[(.])", text)
     return {name: _class_called(name, kind) for name in dict.fromkeys(names)}
 
 
-def _class_called(name: str, kind: type) -> type | None:
-    """Return the class of that name in the module of `kind`, in `datetime` or in the builtins."""
-    for place in (sys.modules.get(kind.__module__), datetime, builtins):
+def _class_called(name: str, kind: type) -> Any:
+    """Return the class of that name in the module of `kind`, in `datetime` or in the builtins.
+
+    A function of the module of `kind`, which may make its objects, counts as well.
+    """
+    own = sys.modules.get(kind.__module__)
+    for place in (own, datetime, builtins):
         found = getattr(place, name, None)
-        if isinstance(found, type):
+        made = place is own and inspect.isfunction(found) and name not in tested_functions
+        if made or isinstance(found, type):
             return found
     return kind if kind.__name__ == name else None
 

@@ -9,7 +9,7 @@ import traceback
 from typing import Any, Dict, Iterable, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .described import Described, claims_about, state_of
+from .described import Described, claims_about, state_of, tested_functions
 from .fork import Order, in_child, line_of, read, write
 from .properties import run_properties
 from .tracer import Effects, Lines, foreign_module_error
@@ -29,6 +29,7 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
     if error:
         write(asked["out"], name, {"problem": error})
         return
+    tested_functions.add(order["qualname"])
     steady = run_each(asked, name, order, module)
     if order.get("mutants"):
         run_mutants(asked, name, order, module, steady)
