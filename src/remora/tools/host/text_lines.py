@@ -57,6 +57,14 @@ def lines_of(body: str) -> list[Line]:
     return found
 
 
+def split_lines(body: str, *, keepends: bool = False) -> list[str]:
+    """Return the texts of the lines of a string, without their endings unless `keepends` is true.
+
+    `str.splitlines` also splits at form feeds and other characters, so its line numbers are wrong.
+    """
+    return [body[line.start : line.next if keepends else line.stop] for line in lines_of(body)]
+
+
 def newline_of(body: str) -> str:
     r"""Return the first line ending in `body`, or `\n` if it contains no line ending."""
     ending = _ENDING.search(body)
