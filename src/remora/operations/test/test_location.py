@@ -11,6 +11,7 @@ import msgspec
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, import_name
+from remora.operations.test.test_imports import Imported
 
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 
@@ -22,8 +23,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     the surrounding tests, and `typed` is true if these tests are annotated with `-> None`. `table`
     is the form of the parameter names in parametrized tests: a single string (`text`) or several
     strings (`names`). `form` says whether tests are functions or methods, `owner` is the class of a
-    method, and `base` the source of its base class if the class has to be created. `test_name` is
-    the name of the new test.
+    method, and `base` the source of its base class if the class has to be created, which
+    `base_import` imports. `test_name` is the name of the new test.
     """
 
     path: str
@@ -36,6 +37,7 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     alias: str = ""
     owner: str = ""
     base: str = ""
+    base_import: Imported | None = None
     test_name: str = "test_it"
 
 
@@ -73,6 +75,7 @@ def locate_test(
         form=style.form,
         owner=style.owner,
         base=style.base,
+        base_import=style.base_import,
         test_name=style.test_name,
         path=path,
         exists=path in tests,

@@ -16,7 +16,6 @@ from remora.operations.test.inputs.call_input import bound_names
 from remora.operations.test.test_imports import Imported
 
 _DIGITS = 6
-_SHORT = 16
 
 
 class Style(NamedTuple):
@@ -28,11 +27,7 @@ class Style(NamedTuple):
 
 
 def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
-    """Return the unindented body of a test.
-
-    If an assertion does not fit on a line, the expected value is assigned first. Statements may
-    still be longer than the line width.
-    """
+    """Return the unindented body of a test. Statements may be longer than the line width."""
     found: list[str] = []
     before: tuple[str, ...] = ()
     bound: dict[str, str] = {}
@@ -88,11 +83,16 @@ def _assertions(case: Case, style: Style) -> list[str]:
 
 
 def _assertion(call: str, value: str, style: Style) -> list[str]:
+    """Return an assertion. If it does not fit on a line, the result is assigned first.
+
+    A long collection or call stays in the assertion, because formatters can split it.
+    """
     call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
     line = _equality(call, value, expected, style)
-    if len(line) <= style.width or len(expected) < _SHORT or expected.startswith("pytest."):
+    splits = expected[-1] in ")]}" and len(_equality(call, "", "[", style)) <= style.width
+    if len(line) <= style.width or splits or call == "result":
         return [line]
-    return [f"expected = {expected}", _equality(call, value, "expected", style)]
+    return [f"result = {call}", _equality("result", value, expected, style)]
 
 
 def _equality(call: str, value: str, expected: str, style: Style) -> str:

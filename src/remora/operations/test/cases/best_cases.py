@@ -22,10 +22,11 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
 
     `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
     documentation take precedence, followed by calls in the project. Invented values are added to
-    them only if they leave many mutants alive, or for further lines. Return an empty list if no
-    mutant is killed, if all results are trivial, or if all cases raise exceptions. Invented values
-    must also lead
-    to a result that is not one of them.
+    them only if they leave many mutants alive, or for further lines.
+
+    Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
+    exceptions. Invented values must also lead to a result that is not one of them and not always
+    False, and some of them must not be empty.
     """
     chosen: list[int] = []
     covered: set[int] = set()
@@ -47,7 +48,9 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
         run |= {*cases[best].lines}
     values = [n for n in chosen if _is_informative(cases[n]) and not cases[n].raises]
     if all(_group(cases[n]) == _INVENTED for n in values):
-        values = [n for n in values if _differs_from_input(cases[n])]
+        values = [n for n in values if _shows_behaviour(cases[n])]
+        if all(cases[n].value == "False" for n in values):
+            return []
     if not values:
         return []
     if len(chosen) == 1:
@@ -60,6 +63,8 @@ def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     case = cases[number]
     if not chosen:
         return _is_informative(case) and not case.raises
+    if _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}:
+        return False
     same = [n for n in chosen if _key(cases[n]) == _key(case)]
     raising = sum(bool(cases[n].raises) for n in chosen)
     if _group(case) == _INVENTED and (case.raises or not _is_informative(case)):
@@ -109,10 +114,21 @@ def _has_symbol_text(call: str) -> bool:
 
 
 def _differs_from_input(case: Case) -> bool:
-    call = ast.parse(case.call)
-    parts = [one for one in ast.walk(call) if isinstance(one, ast.Call)]
-    given = [ast.unparse(word) for one in parts for word in one.args]
-    return _is_informative(case) and case.value not in given
+    return _is_informative(case) and case.value not in _arguments(case)
+
+
+def _shows_behaviour(case: Case) -> bool:
+    """Return True if arguments are not all empty and the result is not one of them."""
+    given = _arguments(case)
+    is_input = case.value.lstrip("b") in {text.lstrip("b") for text in given}
+    is_empty = bool(given) and all(text in _EMPTY_VALUES for text in given)
+    return _is_informative(case) and not is_input and not is_empty
+
+
+def _arguments(case: Case) -> list[str]:
+    parts = [one for one in ast.walk(ast.parse(case.call)) if isinstance(one, ast.Call)]
+    words = [word for one in parts for word in (*one.args, *(each.value for each in one.keywords))]
+    return [ast.unparse(word) for word in words]
 
 
 def _is_informative(case: Case) -> bool:

@@ -49,8 +49,10 @@ def with_tests(
     if not isinstance(tree, ast.Module):
         return f"{home.path} does not parse"
     text, bound, names = before, top_level_names(tree), []
-    for one in _needed_imports(drafts, home, known):
-        if one in imported_names(tree):
+    new_class = home.owner not in {one.name for one in tree.body if isinstance(one, ast.ClassDef)}
+    base = home.base_import if home.owner and new_class else None
+    for one in _needed_imports(drafts, known, base):
+        if one in imported_names(tree) or (one == base and one.bound in bound):
             continue
         if one.bound.partition(".")[0] in bound:
             return f"{home.path} uses the name {one.bound} for something else"
@@ -69,19 +71,17 @@ def _qualified(home: InsertLocation, name: str) -> str:
 
 
 def _needed_imports(
-    drafts: Sequence[Draft], home: InsertLocation, known: Mapping[str, Imported]
+    drafts: Sequence[Draft], known: Mapping[str, Imported], base: Imported | None
 ) -> list[Imported]:
     """Return the imports with project names first, then pytest, and then Hypothesis."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))
-    base = home.base.partition(".")[0] if home.form == "unittest" else ""
     found = {name: known[name] for name in read & known.keys()}
     if "pytest" in read:
         found["pytest"] = Imported("pytest", "", "pytest")
-    if base:
-        from_unittest = base == home.base
-        found[base] = Imported("unittest", base if from_unittest else "", base)
+    if base is not None:
+        found[base.bound] = base
     return sorted(
         found.values(),
         key=lambda one: (

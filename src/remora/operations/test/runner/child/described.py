@@ -61,9 +61,18 @@ def _scalar(value: Any) -> Described | None:
 
 def _object(value: Any) -> Described | None:
     if isinstance(value, enum.Enum):
-        found = _named(type(value))
+        found = _named(type(value)) if value.name in type(value).__members__ else None
         return found and Described(found.text + "." + value.name, found.imports)
-    return _named(value) if isinstance(value, type) else _by_repr(value)
+    return _named(value) if isinstance(value, type) else _by_repr(value) or _as_base(value)
+
+
+def _as_base(value: Any) -> Described | None:
+    """Return a list, tuple, dict or set that an object of a subclass is equal to."""
+    bases: Tuple[Any, ...] = (list, tuple, dict, set, frozenset, str, int)
+    for base in bases:
+        if isinstance(value, base) and type(value).__eq__ is base.__eq__:
+            return describe(base(value))
+    return None
 
 
 def _items(value: Any, depth: int) -> Described | None:
@@ -185,16 +194,16 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], b
     kind = type(value)
     if not _is_from(kind, root) or callable(value):
         return [], {}, False
-    for function, method in (("str", "__str__"), ("repr", "__repr__")):
-        text = _text_of(value, function) if is_overridden(kind, method) else ""
-        if text and len(text) <= _STRING and not _ADDRESS.search(text) and "\n" not in text:
-            return [(function + "({})", repr(text))], {}, False
+    text = _text_of(value) if is_overridden(kind, "__str__") else ""
+    unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
+    if re.search(r"\w", text) and not unfit:
+        return [("str({})", repr(text))], {}, False
     return _attributes(value)
 
 
-def _text_of(value: Any, function: str) -> str:
+def _text_of(value: Any) -> str:
     try:
-        return str(value) if function == "str" else repr(value)
+        return str(value)
     except Exception:
         return ""
 

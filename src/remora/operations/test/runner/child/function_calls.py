@@ -46,7 +46,7 @@ def run_each(asked: Order, name: str, order: Order, module: Any) -> List[int]:
         place = f"{name}-{number}"
 
         def work(call: Any = call, place: str = place) -> None:
-            write(asked["out"], place, called(asked, module, order["path"], call))
+            write(asked["out"], place, called(asked, module, order, call))
 
         if not in_child(work, order["each"]):
             write(asked["out"], place, {"how": "late"})
@@ -129,11 +129,14 @@ def imported(module: str, path: str) -> tuple[Any, str]:
     return found, ""
 
 
-def called(asked: Order, module: Any, path: str, call: Any) -> Order:
-    """Return the result of a call, and the lines of the file `path` that it executed."""
-    lines, watched = Lines(path, asked["root"]), Effects(asked["root"], asked["scratch"])
+def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
+    """Return the result of a call, and the lines of the order's file that it executed."""
+    lines = Lines(order["path"], asked["root"], tuple(order["header"]))
+    watched = Effects(asked["root"], asked["scratch"])
     found = result_of(asked, module, call, lines, watched)
     found["lines"] = sorted(lines.seen)
+    if not lines.direct:
+        return {"how": "indirect", "lines": found["lines"]}
     if watched.seen:
         return {"how": "effect", "effect": watched.seen[0], "lines": found["lines"]}
     if sum(len(text) for _, text in found.get("claims", [])) > _TEXT:
