@@ -46,13 +46,15 @@ def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
     return _in_class(here, classes, qualname, form)._replace(base=base, base_import=base_import)
 
 
-def _uses_unittest(classes: Iterable[ast.ClassDef]) -> bool:
+def _uses_unittest(classes: list[ast.ClassDef]) -> bool:
     """Return True if most assertions in the classes are methods such as `self.assertEqual`."""
     nodes = [node for one in classes for node in ast.walk(one)]
+    named = any(ast.unparse(base).endswith("TestCase") for one in classes for base in one.bases)
     methods = sum(
         isinstance(node, ast.Attribute) and node.attr.startswith("assert") for node in nodes
     )
-    return methods > sum(isinstance(node, ast.Assert) for node in nodes)
+    plain = sum(isinstance(node, ast.Assert) for node in nodes)
+    return methods > plain or (named and not plain)
 
 
 def _unittest_base(

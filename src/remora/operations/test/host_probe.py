@@ -16,6 +16,7 @@ from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.observed_calls import observed_calls, variations_of
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
@@ -134,7 +135,12 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 
 def _is_assertable(subject: TargetFunction, case: Case) -> bool:
-    """Return False if the result is None although nothing says that it may be."""
+    """Return False if the result contradicts what the function says.
+
+    None needs a docstring or an annotation that mentions it.
+    """
+    if case.value and not case.listed and contradicts_return(subject, case.value):
+        return False
     if case.value != "None":
         return True
     says = [ast.get_docstring(subject.function) or ""]

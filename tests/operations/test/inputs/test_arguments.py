@@ -146,7 +146,7 @@ def test_by_type_and_name(signature: str, expected: list[str]) -> None:
         ("return re.sub(r'[-_]+', ' ', a)", "f('left-right')"),
         ("return re.fullmatch(r'(\\w+)@(?P<host>.+)', a)", "f('apple@example.com')"),
         ("return [x.lower() for x in a]", "f(['pear', 'apple'])"),
-        ("return a['key']", "f({'key': 1})"),
+        ("return a['year'] + a['count']", "f({'year': 2024, 'count': 3})"),
         ("return a(1)", "f(lambda x: x * 2)"),
         ("return sorted(a.items())", "f({'a': 1, 'b': 2})"),
         ("return datetime.strptime(a, '%d.%m.%Y')", "f('17.05.2024')"),
@@ -161,6 +161,7 @@ def test_by_use(body: str, expected: str) -> None:
     [
         "def f(path, other):\n    return path[:2] < other[:2]",
         "def f(path):\n    return path.nodes",
+        "def f(match):\n    return match['regex_name']",
         "def f(matches):\n    return [each['token'] for each in matches]",
     ],
 )

@@ -25,8 +25,8 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     them only if they leave many mutants alive, or for further lines.
 
     Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
-    exceptions. Invented values must also lead to a result that is not one of them and not always
-    False, and some of them must not be empty.
+    exceptions. In one case with invented values, none of them is empty, and the result is neither
+    one of them nor False.
     """
     chosen: list[int] = []
     covered: set[int] = set()
@@ -46,16 +46,17 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
         chosen.append(best)
         covered |= killed[best]
         run |= {*cases[best].lines}
-    values = [n for n in chosen if _is_informative(cases[n]) and not cases[n].raises]
-    if all(_group(cases[n]) == _INVENTED for n in values):
-        values = [n for n in values if _shows_behaviour(cases[n])]
-        if all(cases[n].value == "False" for n in values):
-            return []
-    if not values:
+    if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     if len(chosen) == 1:
         chosen += _contrasting_case(cases, chosen[0])
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _is_worth_asserting(cases: Sequence[Case]) -> bool:
+    if any(_group(case) < _INVENTED and _is_informative(case) for case in cases):
+        return True
+    return any(_shows_behaviour(case) and case.value != "False" for case in cases)
 
 
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
@@ -118,11 +119,10 @@ def _differs_from_input(case: Case) -> bool:
 
 
 def _shows_behaviour(case: Case) -> bool:
-    """Return True if arguments are not all empty and the result is not one of them."""
+    """Return True if no argument is empty and the result is more than one of them, as in `[x]`."""
     given = _arguments(case)
-    is_input = case.value.lstrip("b") in {text.lstrip("b") for text in given}
-    is_empty = bool(given) and all(text in _EMPTY_VALUES for text in given)
-    return _is_informative(case) and not is_input and not is_empty
+    is_input = case.value.strip("b[](),") in {text.strip("b[](),") for text in given}
+    return _is_informative(case) and not is_input and not _EMPTY_VALUES.intersection(given)
 
 
 def _arguments(case: Case) -> list[str]:

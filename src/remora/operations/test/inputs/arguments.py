@@ -101,7 +101,9 @@ def _combinations(values: dict[str, list[str]], required: list[str]) -> Iterator
     for number in range(1, max((len(texts) for texts in values.values()), default=0) + 1):
         for name, texts in values.items():
             if number < len(texts) or (texts and name not in base and number == len(texts)):
-                yield {**base, name: texts[number] if number < len(texts) else texts[0]}
+                text = texts[number] if number < len(texts) else texts[0]
+                if text not in base.values():  # two equal arguments show little
+                    yield {**base, name: text}
         several = {n: values[n][number] for n in required if number < len(values[n])}
         if len(several) > 1:
             yield {**base, **several}

@@ -49,7 +49,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "ip ip_address address": ("'192.0.2.1'", "'2001:db8::1'"),
     "html markup": ("'<p>Hello <b>World</b></p>'", "'<a href=\"/docs\">A &amp; B</a>'"),
     "json_text json_string": ("'{\"a\": 1}'",),
-    "query query_string": ("'page=2&sort=name'",),
+    "query query_string qs": ("'page=2&sort=name'",),
     "content_type mimetype mime_type": ("'text/html; charset=utf-8'", "'application/json'"),
     "headers": ("{'Content-Type': 'text/html'}",),
     "password": ("'correct horse battery'", "'qwerty123'"),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.operations.test.inputs.named_values import values_by_name
 from remora.operations.test.inputs.pattern_examples import matching_text
 
 KINDS = frozenset({"int", "float", "str", "bytes", "bool", "list", "tuple", "set", "dict", "None"})
@@ -61,11 +62,16 @@ class ParameterUse:
         self.required: dict[str, None] = {}
         self.elements: str = ""
         self.is_opaque = False
+        self._keys: dict[str, str] = {}
         self._items = {name for node in ast.walk(function) for name in self._item_names(node)}
         for node in ast.walk(function):
             self._look(node)
         for node in ast.walk(function):
             self._look_at_item(node)
+        if self._keys:
+            self.is_opaque |= not all(self._keys.values())
+            items = (f"{key!r}: {value}" for key, value in self._keys.items())
+            self.compared[f"{{{', '.join(items)}}}"] = None
 
     def _is(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id == self._name
@@ -164,7 +170,7 @@ class ParameterUse:
         if isinstance(value, ast.Name) and self._is(index):
             self._members(self._constants.get(value.id))
         elif self._is(value) and isinstance(index, ast.Constant) and isinstance(index.value, str):
-            self.compared[f"{{{index.value!r}: 1}}"] = None
+            self._keys[index.value] = next(iter(values_by_name(index.value)), "")
 
     def _look_at_computation(self, left: ast.expr, right: ast.expr) -> None:
         for one, other in ((left, right), (right, left)):

@@ -40,7 +40,7 @@ class Lines:
         """Return the file's root-relative path, or an empty string if the file is elsewhere."""
         name = code.co_filename
         if name not in self.known:
-            real = os.path.realpath(name)
+            real = "" if name.startswith("<") else os.path.realpath(name)
             self.known[name] = real[len(self.prefix) :] if real.startswith(self.prefix) else ""
         return self.known[name]
 
