@@ -14,6 +14,7 @@ from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
 from remora.operations.test.test_imports import Imported
+from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6
 
@@ -60,7 +61,7 @@ def _changes_objects(case: Case) -> bool:
 
 
 def _lines(statements: Sequence[str], quote: str) -> list[str]:
-    return [line for each in statements for line in with_quotes(each, quote).splitlines()]
+    return [line for each in statements for line in split_lines(with_quotes(each, quote))]
 
 
 def _assertions(case: Case, style: Style) -> list[str]:
@@ -137,7 +138,7 @@ def with_quotes(text: str, quote: str) -> str:
     """
     if quote == "'":
         return text
-    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    starts = [0, *accumulate(len(line) for line in split_lines(text, keepends=True))]
     pieces: list[str] = []
     at = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -23,6 +23,7 @@ from remora.operations.test.test_imports import (
     with_import,
 )
 from remora.operations.test.test_location import InsertLocation
+from remora.tools.host.text_lines import split_lines
 
 HYPOTHESIS = "hypothesis"
 
@@ -116,7 +117,7 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
         return f"{path}: more than tests was changed"
     if not set(imported_names(old)) <= set(imported_names(new)):
         return f"{path}: an import was removed"
-    if not _is_within(_lines(before, old), _decoded(after or b"").splitlines()):
+    if not _is_within(_lines(before, old), split_lines(_decoded(after or b""))):
         return f"{path}: existing lines were removed"
     return names or f"{path}: there is no new test"
 
@@ -137,7 +138,7 @@ def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
         if isinstance(one, ast.Import | ast.ImportFrom)
         for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
     }
-    lines = _decoded(content or b"").splitlines()
+    lines = split_lines(_decoded(content or b""))
     return [line for number, line in enumerate(lines, 1) if number not in imported and line.strip()]
 
 
@@ -183,7 +184,7 @@ def merge_added_tests(
         text = with_import(text, one, width)
     if set(names) & (top_level_names(mine) | set(tests_of(mine))):
         return None
-    lines = theirs.splitlines()
+    lines = split_lines(theirs)
     added = tests_of(tree)
     for name in names:
         block = lines[first_line(added[name]) - 1 : added[name].end_lineno]

@@ -20,7 +20,9 @@ _MOST_CLAIMS = 3
 _LATE = "late"
 _MOST_LATE = 2
 _MUTANT_S = 0.3
-"""Time limit of a call with a mutant, in seconds. Beyond it, the mutant is detected."""
+"""Limit of a call with a mutant, in seconds of CPU time. Beyond it, the mutant is detected."""
+_WAITING = 10
+"""Ratio of the limit in real time, which counts for calls that wait, to the limit in CPU time."""
 
 
 def run_calls(asked: Order, name: str, order: Order) -> None:
@@ -83,7 +85,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
         write(asked["out"], place, {"lines": [n for n in found if found[n] == alone[n]]})
 
     limit = _MUTANT_S * len(steady) + 1.0
-    in_child(unchanged, limit)
+    in_child(unchanged, limit * _WAITING, limit)
     same = read(asked["out"], place).get("lines", [])
     before = {n: signature(read(asked["out"], f"{name}-{n}")) for n in same}
     for number, text in enumerate(order["mutants"]):
@@ -94,7 +96,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
                 lines = [n for n in found if found[n] != before[n]]
                 write(asked["out"], f"{name}-m{number}", {"how": "ran", "lines": lines})
 
-        in_child(work, limit)
+        in_child(work, limit * _WAITING, limit)
 
 
 def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
@@ -103,14 +105,18 @@ def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
     def stop(*_: object) -> None:
         raise TimeoutError("remora: the call took too long")
 
+    timers = {signal.ITIMER_VIRTUAL: seconds, signal.ITIMER_REAL: seconds * _WAITING}
+    signal.signal(signal.SIGVTALRM, stop)
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    for timer, limit in timers.items():
+        signal.setitimer(timer, limit)
     try:
         return signature(result_of(asked, module, call))
     except Exception:
         return _LATE
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer in timers:
+            signal.setitimer(timer, 0)
 
 
 def signature(found: Order) -> Any:
