@@ -52,7 +52,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "query query_string qs": ("'page=2&sort=name'",),
     "content_type mimetype mime_type": ("'text/html; charset=utf-8'", "'application/json'"),
     "headers": ("{'Content-Type': 'text/html'}",),
-    "password": ("'correct horse battery'", "'qwerty123'"),
+    "password": ("'correct horse battery'", "'qwerty123'", "'abcabc 17.5.2024'"),
     "country": ("'AT'",),
     "currency": ("'EUR'", "'USD'"),
     "words names": ("['pear', 'apple']", "['fig']", "[]"),

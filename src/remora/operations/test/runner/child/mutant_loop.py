@@ -95,6 +95,9 @@ class Recorder:
         self.arguments: List[Dict[str, str]] = []
         setattr(builtins, PROBE, self.note)
 
+    def is_full(self) -> bool:
+        return len(self.arguments) >= _MOST_ARGUMENTS
+
     def reached(self, item: Any) -> bool:
         """Run a test. Return True if it passes and enters the function."""
         self.entered = False
@@ -102,7 +105,7 @@ class Recorder:
 
     def note(self, given: Dict[str, Any]) -> None:
         self.entered = True
-        if len(self.arguments) < _MOST_ARGUMENTS:
+        if not self.is_full():
             found = sources_of(given)
             if found is not None and found not in self.arguments:
                 self.arguments.append(found)
