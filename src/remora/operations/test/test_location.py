@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, import_name
@@ -84,6 +85,13 @@ def locate_test(
         typed=_tests_are_typed(around),
         table=_table_style(tests),
     )
+
+
+def is_unittest_file(path: str) -> bool:
+    """Return True for files such as `tests/testcart.py`, which only unittest collects by default."""
+    *folders, file = path.split("/")
+    in_tests = bool(folders) and folders[-1] in ("test", "tests")
+    return in_tests and file.startswith("test") and file.endswith(".py") and not is_test_file(path)
 
 
 def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ _FOLDERS = frozenset(
         "docs",
         "doc",
         "examples",
+        "benchmark",
         "benchmarks",
         "bench",
         "_vendor",

@@ -80,6 +80,7 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
 def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, float, bool]:
     """Return a sort key: where the case is from, how it reads, and what it detects."""
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
+    hard_to_read |= bool(case.raises) and "Hello, World" in case.call  # an odd example of an error
     lines = sum(len(each.splitlines()) for each in case.setup)
     return _group(case), hard_to_read, lines / 2 - len(kills), not _differs_from_input(case)
 

@@ -22,7 +22,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "time": ("'14:30:15'",),
     "timestamp": ("1715956215", "0"),
     "width length size": ("20", "5", "0"),
-    "count times limit k n num number amount total": ("3", "10", "1", "0", "-2"),
+    "count times limit k n num number amount total": ("3", "10", "1", "0"),
     "index idx pos position offset start": ("1", "0", "2"),
     "end stop": ("4", "2"),
     "seconds duration": ("90", "3600", "0"),

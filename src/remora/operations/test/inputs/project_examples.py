@@ -20,6 +20,7 @@ from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.operations.test.test_blocks import tests_of
 from remora.operations.test.test_imports import Imported
+from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
@@ -93,6 +94,10 @@ class ProjectExamples:
                 ):
                     found.append(f"{path}::{qualname.replace('.', '::')}")
         return found
+
+    def is_called_in_other_tests(self, name: str) -> bool:
+        """Return True if a unittest module that pytest does not collect calls such a function."""
+        return any(is_unittest_file(path) for path in self._by_name.get(name, []))
 
     def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
         """Return calls of a class in the project, which make objects for the function's calls."""

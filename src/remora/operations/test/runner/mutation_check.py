@@ -73,7 +73,7 @@ def prove(
     killed: list[str] = []
     survived: list[str] = []
     faults = mutants(place.read(path), qualname)
-    took = max(sum(test["ms"] for test in run["tests"].values()) for run in runs) / 1000
+    took = max(sum(test.get("ms") or 0 for test in run["tests"].values()) for run in runs) / 1000
     step = len(faults) if enough >= len(faults) else _AT_ONCE
     for start in range(0, len(faults), max(step, 1)):
         tried = faults[start : start + step]
