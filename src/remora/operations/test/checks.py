@@ -11,19 +11,19 @@ from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove
 from remora.tools.tree import ToolTree
 
-_MAX_TESTS = 2
+_MAX_TESTS = 4
 
 
 def test_only_adds(submission: Submission) -> str:
     """Check that the change set only adds a test, with its imports, to a single test file.
 
-    It may also add a second test for exceptions.
+    It may also add tests of other arguments and of exceptions, whose names begin like the first.
     """
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
-    first = re.sub(r"_\d+\Z", "", found[0])
-    rest = [name for name in found[1:] if not name.startswith(f"{first}_raises")]
+    first = re.sub(r"(_with(out)?_\w+|_\d+)\Z", "", found[0])
+    rest = [name for name in found[1:] if not name.startswith(first)]
     return "" if len(found) <= _MAX_TESTS and not rest else f"there are {len(found)} new tests"
 
 

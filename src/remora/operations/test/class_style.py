@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from remora.code.syntax.source import parse_text
+from remora.operations.test.test_imports import Imported, imported_names
 
 Form = Literal["function", "class", "unittest"]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -16,13 +17,15 @@ _AFFIX = re.compile(r"(Test)?(\w*?)(TestCase|Tests|Test|Case)?\Z")
 class ClassStyle(NamedTuple):
     """The place of a new test. `owner` and `base` are empty for a function.
 
-    `base` is the source of the base class, for a class that has to be created.
+    `base` is the source of the base class, for a class that has to be created, and `base_import`
+    imports it.
     """
 
     form: Form
     owner: str
     base: str
     test_name: str
+    base_import: Imported | None = None
 
 
 def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
@@ -36,22 +39,50 @@ def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
     functions = sum(_is_test(one) for tree in trees for one in tree.body)
     if methods <= functions:
         return ClassStyle("function", "", "", function_name(qualname))
-    bases = Counter(", ".join(map(ast.unparse, one.bases)) for one in classes)
-    base = bases.most_common(1)[0][0]
-    form: Form = "unittest" if base.endswith("TestCase") else "class"
+    form: Form = "unittest" if _uses_unittest(classes) else "class"
+    base, base_import = _unittest_base(trees, classes) if form == "unittest" else ("", None)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
-    return _in_class(here, classes, qualname, base, form)
+    return _in_class(here, classes, qualname, form)._replace(base=base, base_import=base_import)
+
+
+def _uses_unittest(classes: list[ast.ClassDef]) -> bool:
+    """Return True if most assertions in the classes are methods such as `self.assertEqual`."""
+    nodes = [node for one in classes for node in ast.walk(one)]
+    named = any(ast.unparse(base).endswith("TestCase") for one in classes for base in one.bases)
+    methods = sum(
+        isinstance(node, ast.Attribute) and node.attr.startswith("assert") for node in nodes
+    )
+    plain = sum(isinstance(node, ast.Assert) for node in nodes)
+    return methods > plain or (named and not plain)
+
+
+def _unittest_base(
+    trees: Iterable[ast.Module], classes: Iterable[ast.ClassDef]
+) -> tuple[str, Imported]:
+    """Return the usual base class of test cases, and its import."""
+    known = {
+        each.bound: each
+        for tree in trees
+        for each in imported_names(tree)
+        if not each.module.startswith(".")
+    }
+    bases = Counter(ast.unparse(one.bases[0]) for one in classes if len(one.bases) == 1)
+    for base, _ in bases.most_common():
+        root = base.partition(".")[0]
+        if base.endswith("TestCase") and root in known:
+            return base, known[root]
+    return "unittest.TestCase", Imported("unittest", "", "unittest")
 
 
 def _in_class(
-    here: list[ast.ClassDef], others: list[ast.ClassDef], qualname: str, base: str, form: Form
+    here: list[ast.ClassDef], others: list[ast.ClassDef], qualname: str, form: Form
 ) -> ClassStyle:
     *outer, name = qualname.split(".")
     about = {_flat(one.name): one.name for one in here}
     for subject, test in ((name, f"test_{name}"), *((each, f"test_{name}") for each in outer)):
         if _flat(subject) in about:
-            return ClassStyle(form, about[_flat(subject)], base, test)
+            return ClassStyle(form, about[_flat(subject)], "", test)
     affixes = Counter(_affixes(one.name) for one in others)
     prefix, suffix = affixes.most_common(1)[0][0]
     if not prefix and not suffix:
@@ -61,7 +92,7 @@ def _in_class(
     )
     owner = f"{prefix}{subject}{suffix}"
     taken = {one.name for one in here}
-    return ClassStyle(form, owner if owner not in taken else f"{owner}Values", base, f"test_{name}")
+    return ClassStyle(form, owner if owner not in taken else f"{owner}Values", "", f"test_{name}")
 
 
 def _affixes(name: str) -> tuple[str, str]:
@@ -89,5 +120,10 @@ def _is_test(one: ast.stmt) -> bool:
 
 def function_name(qualname: str) -> str:
     """Return the name of a test function, such as `test_shop_cart_add` for `ShopCart.add`."""
-    words = [_CAMEL.sub("_", part).lower() for part in qualname.split(".")]
+    words = [snake_case(part) for part in qualname.split(".")]
     return f"test_{'_'.join(word.strip('_') for word in words)}"
+
+
+def snake_case(name: str) -> str:
+    """Return a class name in lower case, with underscores between its words."""
+    return _CAMEL.sub("_", name).lower()

@@ -7,7 +7,7 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.public_names import public_modules
 from remora.operations.test.target_function import TargetFunction, find_target
-from remora.operations.test.test_location import InsertLocation, locate_test
+from remora.operations.test.test_location import InsertLocation, is_unittest_file, locate_test
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -28,7 +28,11 @@ def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
 
 
 def test_files(place: ToolTree) -> dict[str, str]:
-    paths = [path for path in place.files.glob("**/*.py", look=place.left) if is_test_file(path)]
+    paths = [
+        path
+        for path in place.files.glob("**/*.py", look=place.left)
+        if is_test_file(path) or is_unittest_file(path)
+    ]
     found: dict[str, str] = {}
     for path in paths[:_MOST_FILES]:
         try:

@@ -16,7 +16,9 @@ from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.observed_calls import observed_calls, variations_of
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
@@ -54,7 +56,7 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return _unfit(subject)
-    calls = candidate_calls(subject, ProjectExamples(place))
+    calls = _calls_of(place, subject)
     tests = test_files(place)
     groups = properties_of(subject) if names_hypothesis(place, tests) else []
     if not calls and not groups:
@@ -85,6 +87,17 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         "mutants": len(faults),
         **_line_counts(subject, weighed.chosen),
     }
+
+
+def _calls_of(place: ToolTree, subject: TargetFunction) -> list[CallInput]:
+    """Return calls to try. If no example shows one, the examples of other functions are run."""
+    examples = ProjectExamples(place)
+    calls = candidate_calls(subject, examples)
+    is_shown = any(each.source not in ("fixture", "value") for each in calls)
+    if is_shown or "." in subject.qualname or not examples.is_reached(subject.function.name):
+        return calls
+    seen = example_arguments(place, subject, examples.runnable())
+    return [*observed_calls(subject, seen, vary=False), *calls]
 
 
 def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
@@ -134,7 +147,12 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 
 def _is_assertable(subject: TargetFunction, case: Case) -> bool:
-    """Return False if the result is None although nothing says that it may be."""
+    """Return False if the result contradicts what the function says.
+
+    None needs a docstring or an annotation that mentions it.
+    """
+    if case.value and not case.listed and contradicts_return(subject, case.value):
+        return False
     if case.value != "None":
         return True
     says = [ast.get_docstring(subject.function) or ""]

@@ -21,7 +21,7 @@ from remora.operations.test.test_blocks import tests_of
 from remora.operations.test.test_imports import Imported, imported_names
 from remora.operations.test.test_location import InsertLocation
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports
+from remora.tools.host.ruff.ruff_process import check_text, fix_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import Text, decode
 from remora.tools.tree import ToolTree
@@ -44,9 +44,9 @@ def write_test(
     """Write a test of a function, for either `cases` or the property `holds`.
 
     The test file is chosen according to the project's conventions. Similar cases become a
-    parametrized test, and cases with exceptions become a second test.
+    parametrized test. Cases with other keyword arguments and with exceptions have their own tests.
 
-    Return the `path`, `name` and `id` of the first test. Raises HostError, without writing
+    Return the `path`, `name` and `id` of the first test, and the `ids` of all tests. Raises HostError, without writing
     anything, if the file would have new findings or names would conflict.
     """
     subject = target_at(place, path, node)
@@ -65,14 +65,17 @@ def write_test(
     if home.alias:
         given = [with_alias(case, home.alias, known, home.imports_from) for case in given]
         known[home.alias] = Imported(home.imports_from, "", home.alias)
-    for tables in (True, False):
-        drafts = case_drafts(subject, given, home, width, tables=tables)
-        try:
-            return _written(place, home, drafts, known, width)
-        except HostError:  # lint rules may reject the names in a parametrized test
-            if not tables:
-                raise
-    raise AssertionError
+    values = [case for case in given if not case.raises]
+    problem = HostError("there is nothing to assert")
+    # lint rules may reject the names in a parametrized test, or exceptions without a message
+    for kept in (given, values) if len(values) < len(given) else (given,):
+        for tables in (True, False):
+            drafts = case_drafts(subject, kept, home, width, tables=tables)
+            try:
+                return _written(place, home, drafts, known, width)
+            except HostError as error:
+                problem = error
+    raise problem
 
 
 def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) -> str:
@@ -135,7 +138,8 @@ def _written(
     content = _liked(place, home, text._replace(body=written.text).bytes())
     (place.write if home.exists else place.create)(home.path, content)
     name = written.names[0]
-    return {"path": home.path, "name": name, "id": f"{home.path}::{name.replace('.', '::')}"}
+    ids = [f"{home.path}::{each.replace('.', '::')}" for each in written.names]
+    return {"path": home.path, "name": name, "id": ids[0], "ids": ids}
 
 
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
@@ -146,14 +150,18 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 
 
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
-    """Return the content with its imports sorted if the project's lint rules require it.
+    """Return the content with sorted imports and other safe fixes, if lint rules require them.
 
-    Raises HostError if the change adds any other findings.
+    Raises HostError if the change still adds findings.
     """
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
     extra = new_findings(found, check_text(place, home.path, content))
-    if extra and all(str(each["code"]).startswith("I0") for each in extra):
+    if any(str(each["code"]).startswith("I0") for each in extra):
         content = with_sorted_imports(place, home.path, content)
+        extra = new_findings(found, check_text(place, home.path, content))
+    codes = {str(each["code"]) for each in extra} - {str(each["code"]) for each in found}
+    if codes:
+        content = fix_text(place, home.path, content, fixable=sorted(codes))
         extra = new_findings(found, check_text(place, home.path, content))
     if extra:
         raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")

@@ -9,6 +9,7 @@ import msgspec
 
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
+from remora.tools.host.text_lines import split_lines
 
 MAX_MUTANTS = 20
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
@@ -120,7 +121,7 @@ class _File:
         self._tree = read.tree
         self._function = function
         self._classes = qualname.split(".")[:-1]
-        self._lines = read.utf8.decode().splitlines(keepends=True)
+        self._lines = split_lines(read.utf8.decode(), keepends=True)
 
     def with_function(self, faulty: FunctionNode) -> str:
         """Return the source of the file with the mutant, or an empty string if it is invalid."""
@@ -134,11 +135,12 @@ class _File:
         for _ in range(indent // 4):
             nested = ast.If(test=ast.Constant(True), body=[nested], orelse=[])
         try:
-            made = ast.unparse(ast.fix_missing_locations(nested)).splitlines()[indent // 4 :]
+            made = split_lines(ast.unparse(ast.fix_missing_locations(nested)))[indent // 4 :]
         except (ValueError, RecursionError):
             return ""
         before, after = self._lines[: old.lineno - 1], self._lines[old.end_lineno :]
-        return "".join([*before, "\n".join(made), "\n", *after])
+        text = "".join([*before, "\n".join(made), "\n", *after])
+        return text if isinstance(parse_text(text), ast.Module) else ""
 
     def _unparsed(self, faulty: FunctionNode) -> str:
         return _unparse(copy.deepcopy(self._tree, {id(self._function): faulty}))

@@ -11,6 +11,8 @@ from remora.operations.test.mutants import function_named
 from remora.operations.test.testable_functions import is_empty
 
 _STATIC = frozenset({"staticmethod", "classmethod"})
+_ROOTS = frozenset({"", "src", "lib"})
+_INIT = "/__init__.py"
 _ENVIRONMENT_NAMES = frozenset(
     {"platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable"}
 )
@@ -79,6 +81,11 @@ def target_in(
         path=path, qualname=qualname, import_root=root, module=module,
         name=qualname.partition(".")[0], owner=owner, function=function, source=source,
     )  # fmt: skip
+
+
+def is_importable(subject: TargetFunction) -> bool:
+    """Return True for modules in packages, and for those in folders of which tests can import."""
+    return "." in subject.module or subject.import_root in _ROOTS or subject.path.endswith(_INIT)
 
 
 def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:

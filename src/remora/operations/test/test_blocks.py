@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Collection
 
 from remora.code.syntax.source import parse_text
+from remora.tools.host.text_lines import split_lines
 
 
 def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
@@ -61,7 +62,7 @@ def with_block(text: str, owner: str, base: str, block: str) -> str:
     if not found:
         opening = f"class {owner}({base}):" if base else f"class {owner}:"
         return (f"{head}\n\n\n" if head else "") + f"{opening}\n{method}"
-    lines = text.splitlines(keepends=True)
+    lines = split_lines(text, keepends=True)
     end = found[-1].end_lineno or len(lines)
     if not lines[end - 1].endswith("\n"):
         lines[end - 1] += "\n"

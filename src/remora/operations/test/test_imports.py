@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from remora.code.syntax.source import parse_text
+from remora.tools.host.text_lines import split_lines
 
 _THIRD_PARTY = frozenset({"hypothesis"})
 """Third-party packages, which are grouped with pytest."""
@@ -58,7 +59,7 @@ def with_import(text: str, wanted: Imported, width: int) -> str:
     """
     tree = parse_text(text)
     assert isinstance(tree, ast.Module)
-    lines, module = text.splitlines(), wanted.module if wanted.name else ""
+    lines, module = split_lines(text), wanted.module if wanted.name else ""
     found = [one for one in _import_section(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
     new = wanted.statement()
     if not _extend_import(lines, found, wanted, width):

@@ -8,9 +8,11 @@ from typing import Literal
 
 import msgspec
 
+from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, import_name
+from remora.operations.test.test_imports import Imported
 
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 
@@ -22,8 +24,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     the surrounding tests, and `typed` is true if these tests are annotated with `-> None`. `table`
     is the form of the parameter names in parametrized tests: a single string (`text`) or several
     strings (`names`). `form` says whether tests are functions or methods, `owner` is the class of a
-    method, and `base` the source of its base class if the class has to be created. `test_name` is
-    the name of the new test.
+    method, and `base` the source of its base class if the class has to be created, which
+    `base_import` imports. `test_name` is the name of the new test.
     """
 
     path: str
@@ -36,6 +38,7 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     alias: str = ""
     owner: str = ""
     base: str = ""
+    base_import: Imported | None = None
     test_name: str = "test_it"
 
 
@@ -73,6 +76,7 @@ def locate_test(
         form=style.form,
         owner=style.owner,
         base=style.base,
+        base_import=style.base_import,
         test_name=style.test_name,
         path=path,
         exists=path in tests,
@@ -81,6 +85,13 @@ def locate_test(
         typed=_tests_are_typed(around),
         table=_table_style(tests),
     )
+
+
+def is_unittest_file(path: str) -> bool:
+    """Return True for files such as `tests/testcart.py`, which only unittest collects by default."""
+    *folders, file = path.split("/")
+    in_tests = bool(folders) and folders[-1] in ("test", "tests")
+    return in_tests and file.startswith("test") and file.endswith(".py") and not is_test_file(path)
 
 
 def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from remora.errors import HostError
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.target_function import target_in
+from remora.operations.test.target_function import is_importable, target_in
 from remora.operations.test.testable_functions import needs_test
 from remora.tools.tree import ToolTree
 
@@ -59,7 +59,8 @@ class TestNeed:
         """Return 1 for a job, 0 if there is nothing to do, or the reason there is no job."""
         if not needs_test(module, node):
             return 0
-        tested = self._tested.holds(node.key)
+        name = node.qualname.rpartition(".")[2]
+        tested = self._tested.holds(node.key) or self._examples.is_called_in_other_tests(name)
         if tested and not self._strengthen:
             return 0
         return self._obstacle(node) or 1
@@ -72,7 +73,7 @@ class TestNeed:
             return NOT_CALLABLE
         exists = self._place.files.exists
         subject = target_in(file.source, node.path, function, node.qualname, exists)
-        if isinstance(subject, str):
+        if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
         called = _called_names(function)
         if called & _EFFECTS:

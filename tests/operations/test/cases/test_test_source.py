@@ -54,15 +54,14 @@ def test_three_cases_of_one_shape_are_a_table() -> None:
     assert draft.body == ["assert f(text, times=times) == expected"]
 
 
-def test_two_are_where_the_project_has_tables() -> None:
-    assert not case_drafts(subject(), THREE[:2], home(), 88)[0].decorators
-    (draft,) = case_drafts(subject(), THREE[:2], home(table="text"), 88)
+def test_the_names_of_the_columns_are_written_as_in_the_project() -> None:
+    (draft,) = case_drafts(subject(), THREE, home(table="text"), 88)
     assert draft.decorators[1] == '    "text, times, expected",'
 
 
 def test_refused_arguments_are_a_separate_test() -> None:
     table, refused = case_drafts(subject(), [*THREE, REFUSED], home(), 88)
-    assert (table.name, refused.name) == ("test_f", "test_f_raises")
+    assert (table.name, refused.name) == ("test_f", "test_f_raises_value_error")
     assert refused.body == ["with pytest.raises(ValueError):", '    f("x")']
 
 
@@ -81,9 +80,23 @@ def test_types_where_the_tests_around_have_them() -> None:
     ],
 )
 def test_other_shapes_are_lines(cases: list[Case]) -> None:
-    (draft,) = case_drafts(subject(), cases, home(), 88)
-    assert not draft.decorators
-    assert len(draft.body) == 3
+    drafts = case_drafts(subject(), cases, home(), 88)
+    assert not any(draft.decorators for draft in drafts)
+    assert sum(len(draft.body) for draft in drafts) == 3
+
+
+def test_other_keyword_arguments_are_a_separate_test() -> None:
+    cases = [
+        Case(call="f('a')", value="'a'"),
+        Case(call="f('b', times=2)", value="'bb'"),
+        Case(call="f('c', loud=False)", value="'c'"),
+    ]
+    drafts = case_drafts(subject(), cases, home(), 88, tables=False)
+    assert [(draft.name, draft.body) for draft in drafts] == [
+        ("test_f", ['assert f("a") == "a"']),
+        ("test_f_with_times", ['assert f("b", times=2) == "bb"']),
+        ("test_f_without_loud", ['assert f("c", loud=False) == "c"']),
+    ]
 
 
 @pytest.mark.parametrize("name", ["expected", "request", "list", "f"])
@@ -124,13 +137,9 @@ def test_objects_are_made_first() -> None:
 
 def test_unittest_has_its_own_assertions() -> None:
     cases = [THREE[0], Case(call="f('')", value="False"), REFUSED]
-    (draft,) = case_drafts(subject(), cases, home(form="unittest"), 88)
-    assert draft.body == [
-        'self.assertEqual(f("a"), "a")',
-        'self.assertFalse(f(""))',
-        "with self.assertRaises(ValueError):",
-        '    f("x")',
-    ]
+    values, refused = case_drafts(subject(), cases, home(form="unittest"), 88)
+    assert values.body == ['self.assertEqual(f("a"), "a")', 'self.assertFalse(f(""))']
+    assert refused.body == ["with self.assertRaises(ValueError):", '    f("x")']
 
 
 HOLDS = Property(

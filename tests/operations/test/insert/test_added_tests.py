@@ -104,11 +104,11 @@ def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
     assert case_statements([case], Style('"', 84)) == [line]
 
 
-def test_a_long_value_has_a_line_of_its_own() -> None:
-    case = Case(call="f('a')", value="['one', 'two', 'three']")
+def test_a_call_that_is_too_long_for_a_line_has_a_line_of_its_own() -> None:
+    case = Case(call="f('a b c')", value="'one two three'")
     assert case_statements([case], Style("'", 30)) == [
-        "expected = ['one', 'two', 'three']",
-        "assert f('a') == expected",
+        "result = f('a b c')",
+        "assert result == 'one two three'",
     ]
 
 

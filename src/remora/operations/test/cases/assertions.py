@@ -14,9 +14,9 @@ from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
 from remora.operations.test.test_imports import Imported
+from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6
-_SHORT = 16
 
 
 class Style(NamedTuple):
@@ -28,11 +28,7 @@ class Style(NamedTuple):
 
 
 def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
-    """Return the unindented body of a test.
-
-    If an assertion does not fit on a line, the expected value is assigned first. Statements may
-    still be longer than the line width.
-    """
+    """Return the unindented body of a test. Statements may be longer than the line width."""
     found: list[str] = []
     before: tuple[str, ...] = ()
     bound: dict[str, str] = {}
@@ -65,7 +61,7 @@ def _changes_objects(case: Case) -> bool:
 
 
 def _lines(statements: Sequence[str], quote: str) -> list[str]:
-    return [line for each in statements for line in with_quotes(each, quote).splitlines()]
+    return [line for each in statements for line in split_lines(with_quotes(each, quote))]
 
 
 def _assertions(case: Case, style: Style) -> list[str]:
@@ -88,11 +84,16 @@ def _assertions(case: Case, style: Style) -> list[str]:
 
 
 def _assertion(call: str, value: str, style: Style) -> list[str]:
+    """Return an assertion. If it does not fit on a line, the result is assigned first.
+
+    A long collection or call stays in the assertion, because formatters can split it.
+    """
     call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
     line = _equality(call, value, expected, style)
-    if len(line) <= style.width or len(expected) < _SHORT or expected.startswith("pytest."):
+    splits = expected[-1] in ")]}" and len(_equality(call, "", "[", style)) <= style.width
+    if len(line) <= style.width or splits or call == "result":
         return [line]
-    return [f"expected = {expected}", _equality(call, value, "expected", style)]
+    return [f"result = {call}", _equality("result", value, expected, style)]
 
 
 def _equality(call: str, value: str, expected: str, style: Style) -> str:
@@ -137,7 +138,7 @@ def with_quotes(text: str, quote: str) -> str:
     """
     if quote == "'":
         return text
-    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    starts = [0, *accumulate(len(line) for line in split_lines(text, keepends=True))]
     pieces: list[str] = []
     at = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -22,10 +22,11 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
 
     `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
     documentation take precedence, followed by calls in the project. Invented values are added to
-    them only if they leave many mutants alive, or for further lines. Return an empty list if no
-    mutant is killed, if all results are trivial, or if all cases raise exceptions. Invented values
-    must also lead
-    to a result that is not one of them.
+    them only if they leave many mutants alive, or for further lines.
+
+    Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
+    exceptions. In one case with invented values, none of them is empty, and the result is neither
+    one of them nor False.
     """
     chosen: list[int] = []
     covered: set[int] = set()
@@ -45,14 +46,17 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
         chosen.append(best)
         covered |= killed[best]
         run |= {*cases[best].lines}
-    values = [n for n in chosen if _is_informative(cases[n]) and not cases[n].raises]
-    if all(_group(cases[n]) == _INVENTED for n in values):
-        values = [n for n in values if _differs_from_input(cases[n])]
-    if not values:
+    if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     if len(chosen) == 1:
         chosen += _contrasting_case(cases, chosen[0])
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _is_worth_asserting(cases: Sequence[Case]) -> bool:
+    if any(_group(case) < _INVENTED and _is_informative(case) for case in cases):
+        return True
+    return any(_shows_behaviour(case) and case.value != "False" for case in cases)
 
 
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
@@ -60,6 +64,8 @@ def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     case = cases[number]
     if not chosen:
         return _is_informative(case) and not case.raises
+    if _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}:
+        return False
     same = [n for n in chosen if _key(cases[n]) == _key(case)]
     raising = sum(bool(cases[n].raises) for n in chosen)
     if _group(case) == _INVENTED and (case.raises or not _is_informative(case)):
@@ -74,6 +80,7 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
 def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, float, bool]:
     """Return a sort key: where the case is from, how it reads, and what it detects."""
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
+    hard_to_read |= bool(case.raises) and "Hello, World" in case.call  # an odd example of an error
     lines = sum(len(each.splitlines()) for each in case.setup)
     return _group(case), hard_to_read, lines / 2 - len(kills), not _differs_from_input(case)
 
@@ -109,10 +116,20 @@ def _has_symbol_text(call: str) -> bool:
 
 
 def _differs_from_input(case: Case) -> bool:
-    call = ast.parse(case.call)
-    parts = [one for one in ast.walk(call) if isinstance(one, ast.Call)]
-    given = [ast.unparse(word) for one in parts for word in one.args]
-    return _is_informative(case) and case.value not in given
+    return _is_informative(case) and case.value not in _arguments(case)
+
+
+def _shows_behaviour(case: Case) -> bool:
+    """Return True if no argument is empty and the result is more than one of them, as in `[x]`."""
+    given = _arguments(case)
+    is_input = case.value.strip("b[](),") in {text.strip("b[](),") for text in given}
+    return _is_informative(case) and not is_input and not _EMPTY_VALUES.intersection(given)
+
+
+def _arguments(case: Case) -> list[str]:
+    parts = [one for one in ast.walk(ast.parse(case.call)) if isinstance(one, ast.Call)]
+    words = [word for one in parts for word in (*one.args, *(each.value for each in one.keywords))]
+    return [ast.unparse(word) for word in words]
 
 
 def _is_informative(case: Case) -> bool:

@@ -15,7 +15,11 @@ from remora.operations.test.cases.inverse_functions import inverse_functions, si
 from remora.operations.test.target_function import TargetFunction
 
 _MOST_CLAIMS = 3
-_PREDICATE = re.compile(r"(is|has|can|should|in|equals?|contains|matches|starts|ends)(_|\Z)|.*\?")
+_NORMALIZING = re.compile(
+    r"(?i)normali[sz]e|canonical|clean|strip|trim|sanitize|slug|dedent|collapse|squeeze|squash|sort"
+    r"|uniq|dedup|simplify|lower|upper|flatten|reduce_"
+)
+"""Functions whose results do not change when they are passed back."""
 
 
 class Property(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,11 +122,11 @@ def _argument_domains(
 
 
 def _may_be_idempotent(function: FunctionNode, first: str) -> bool:
-    """Return True if the result can be passed back to the function, which is not a predicate."""
+    """Return True if the result can be passed back to the function, whose name says normalizing."""
     arg = next((one for one in function.args.args if one.arg == first), None)
     taken = ast.unparse(arg.annotation) if arg is not None and arg.annotation else ""
     returned = ast.unparse(function.returns) if function.returns else ""
-    if _PREDICATE.match(function.name) or returned == "bool" or _returns_truth(function):
+    if not _NORMALIZING.search(function.name) or returned == "bool" or _returns_truth(function):
         return False
     return not taken or not returned or taken == returned
 

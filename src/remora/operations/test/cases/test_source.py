@@ -1,5 +1,6 @@
 """Source code of test functions for cases and properties."""
 
+import ast
 from collections.abc import Sequence
 
 import msgspec
@@ -8,6 +9,7 @@ from remora.operations.test.cases.assertions import Style, case_statements, with
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
+from remora.operations.test.class_style import snake_case
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import InsertLocation
 
@@ -16,7 +18,9 @@ _TYPES = {
     "st.booleans": "bool",
 }  # fmt: skip
 _ENOUGH = 3
-"""Minimum number of similar cases for a parametrized test in a project that has no such tests."""
+"""Minimum number of similar cases for a parametrized test."""
+_MOST_TESTS = 3
+"""Maximum number of tests of results. Beyond it, a single test has all cases."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,23 +43,49 @@ def case_drafts(
     *,
     tables: bool = True,
 ) -> list[Draft]:
-    """Return one test with all cases, or a parametrized test and a test of the exceptions."""
-    wanted = home.test_name
-    indent = 8 if home.owner else 4
-    style = Style(home.quote, width - indent, unittest=home.form == "unittest")
-    if style.unittest:
-        return [Draft(name=wanted, body=case_statements(cases, style))]
+    """Return the tests of the cases, with a test for each behaviour.
+
+    Similar cases become a parametrized test. Otherwise, cases with other keyword arguments have
+    their own test. Exceptions always do.
+    """
+    style = Style(home.quote, width - (8 if home.owner else 4), unittest=home.form == "unittest")
     values = [case for case in cases if not case.raises]
     raising = [case for case in cases if case.raises]
-    few = 2 if home.table else _ENOUGH
-    table = table_of(subject, values, home, width) if tables and len(values) >= few else None
-    if table is None or len(table.rows) < few:
-        return [Draft(name=wanted, body=case_statements(cases, style))] if cases else []
-    found = [_tabular(table, wanted, home)]
+    tables = tables and not style.unittest and len(values) >= _ENOUGH
+    table = table_of(subject, values, home, width) if tables else None
+    if table is not None and len(table.rows) >= _ENOUGH:
+        found = [_tabular(table, home.test_name, home)]
+    else:
+        found = [
+            Draft(name=f"{home.test_name}{ending}", body=case_statements(group, style))
+            for ending, group in _by_behaviour(values).items()
+        ]
     if raising:
+        kinds = {case.raises for case in raising}
+        ending = f"_{snake_case(*kinds)}" if len(kinds) == 1 else ""
         body = case_statements(raising, style)
-        found.append(Draft(name=f"{wanted}_raises", body=body))
+        found.append(Draft(name=f"{home.test_name}_raises{ending}", body=body))
     return found
+
+
+def _by_behaviour(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """Group cases by the ending of the test's name, which says the keyword arguments."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(_ending(case), []).append(case)
+    if len(found) == 1 or len(found) > _MOST_TESTS:
+        return {"": list(cases)}
+    return dict(sorted(found.items()))
+
+
+def _ending(case: Case) -> str:
+    call = ast.parse(case.call, mode="eval").body
+    words = call.keywords if isinstance(call, ast.Call) else []
+    named = {word.arg: word.value for word in words if word.arg}
+    match list(named.values()):
+        case [ast.Constant(value=False)]:
+            return f"_without_{next(iter(named))}"
+    return f"_with_{'_and_'.join(named)}" if named else ""
 
 
 def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:

@@ -93,12 +93,17 @@ def _arguments(subject: TargetFunction) -> Iterator[str]:
 def _combinations(values: dict[str, list[str]], required: list[str]) -> Iterator[dict[str, str]]:
     if not all(values[name] for name in required):
         return
-    base = {name: values[name][0] for name in required}
+    base: dict[str, str] = {}
+    for name in required:  # two parameters have different values if possible
+        others = [text for text in values[name] if text not in base.values()]
+        base[name] = (others or values[name])[0]
     yield base
     for number in range(1, max((len(texts) for texts in values.values()), default=0) + 1):
         for name, texts in values.items():
             if number < len(texts) or (texts and name not in base and number == len(texts)):
-                yield {**base, name: texts[number] if number < len(texts) else texts[0]}
+                text = texts[number] if number < len(texts) else texts[0]
+                if text not in base.values():  # two equal arguments show little
+                    yield {**base, name: text}
         several = {n: values[n][number] for n in required if number < len(values[n])}
         if len(several) > 1:
             yield {**base, **several}

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from remora.code.syntax.source import parse_text
+from remora.tools.host.text_lines import split_lines
 
 _PARSER = doctest.DocTestParser()
 _FENCE = re.compile(
@@ -41,7 +42,7 @@ def code_in(text: str) -> list[ast.stmt]:
 
 
 def _interactive(text: str) -> Iterator[tuple[int, list[ast.stmt]]]:
-    lines = text.splitlines(keepends=True)
+    lines = split_lines(text, keepends=True)
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))

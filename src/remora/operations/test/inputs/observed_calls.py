@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.call_input import CallInput, Source
 from remora.operations.test.inputs.sample_values import values_of
 from remora.operations.test.target_function import TargetFunction
 
@@ -15,9 +15,9 @@ _LONGEST = 160
 
 
 def observed_calls(
-    subject: TargetFunction, arguments: Sequence[Mapping[str, str]]
+    subject: TargetFunction, arguments: Sequence[Mapping[str, str]], *, vary: bool = True
 ) -> list[CallInput]:
-    """Return calls with the observed arguments, and then with one argument changed.
+    """Return calls with the observed arguments, and then with one argument changed if `vary`.
 
     Each item of `arguments` maps parameters to literals. Methods have none, because their object is
     unknown.
@@ -27,12 +27,13 @@ def observed_calls(
     seen = [each for each in arguments if _are_literals(each)][:_MOST_OBSERVED]
     found = [_call(subject, each) for each in seen]
     varied: dict[str, None] = {}
-    for each in seen:
+    for each in seen if vary else ():
         for name, text in each.items():
             for other in _variations(subject, name, text):
                 varied[_call(subject, {**each, name: other})] = None
     calls = dict.fromkeys([*found, *list(varied)[:_MOST_VARIED]])
-    return [CallInput(call=call, source="test") for call in calls if call and len(call) <= _LONGEST]
+    source: Source = "test" if vary else "observed"
+    return [CallInput(call=call, source=source) for call in calls if call and len(call) <= _LONGEST]
 
 
 def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[CallInput]:

@@ -2,9 +2,12 @@
 
 import ast
 import datetime
+import re
 from collections.abc import Mapping
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.operations.test.inputs.named_values import values_by_name
+from remora.operations.test.inputs.pattern_examples import matching_text
 
 KINDS = frozenset({"int", "float", "str", "bytes", "bool", "list", "tuple", "set", "dict", "None"})
 _METHODS = {
@@ -17,8 +20,7 @@ _METHODS = {
 _KIND_OF_METHOD = {name: kind for kind, names in _METHODS.items() for name in names.split()}
 _KINDS_BY_CALL = {
     "list": "sum sorted max min any all enumerate reversed iter list tuple set zip islice chain",
-    "str list": "len",
-    "str": "int ord match search fullmatch sub findall finditer StringIO",
+    "str": "ord StringIO",
     "int": "range abs chr hex round",
 }
 _GIVEN_TO = {name: kinds for kinds, names in _KINDS_BY_CALL.items() for name in names.split()}
@@ -31,6 +33,11 @@ _PARSED = {
     "urlsplit": "'https://example.com/docs?page=2'", "ip_address": "'192.0.2.1'",
 }  # fmt: skip
 """Values of a parameter that is passed to a parser, by the name of the parser."""
+_MATCHING = frozenset({"match", "fullmatch"})
+_SEARCHING = frozenset({"search", "sub", "subn", "split", "findall", "finditer"})
+_PLAIN_ATTRIBUTES = frozenset(
+    name for kind in (str, bytes, int, float, list, tuple, set, dict) for name in dir(kind)
+)
 _CALLABLES = ("lambda: 5", "lambda x: x * 2", "lambda a, b: a + b")
 _ITEMS_AT_MOST = 3
 
@@ -38,9 +45,11 @@ _ITEMS_AT_MOST = 3
 class ParameterUse:
     """Likely types of a parameter, and values that the function treats in a special way.
 
-    `constants` maps module-level names to the source of their values. `compared` contains values
+    `constants` maps module-level names to the source of their values. `kinds` contains only types
+    for which the use is evidence: a length, for example, says nothing. `compared` contains values
     that the parameter is compared with. `required` contains values of the only form that the
-    function accepts.
+    function accepts. `elements` is the type of the items if the function shows it. `is_opaque` is
+    true if the function uses attributes or items that no plain value has.
     """
 
     def __init__(
@@ -51,34 +60,117 @@ class ParameterUse:
         self.kinds: dict[str, None] = {}
         self.compared: dict[str, None] = {}
         self.required: dict[str, None] = {}
+        self.elements: str = ""
+        self.is_opaque = False
+        self._keys: dict[str, str] = {}
+        self._items = {name for node in ast.walk(function) for name in self._item_names(node)}
         for node in ast.walk(function):
             self._look(node)
+        for node in ast.walk(function):
+            self._look_at_item(node)
+        if self._keys:
+            self.is_opaque |= not all(self._keys.values())
+            items = (f"{key!r}: {value}" for key, value in self._keys.items())
+            self.compared[f"{{{', '.join(items)}}}"] = None
 
     def _is(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id == self._name
+
+    def _item_names(self, node: ast.AST) -> list[str]:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=item)], value=ast.Subscript(value=value, slice=index)
+            ) if self._is(value) and not isinstance(index, ast.Slice):
+                return [item]
+        return []
 
     def _look(self, node: ast.AST) -> None:
         match node:
             case ast.Attribute(value=value, attr=attr) if self._is(value):
                 self._kind(_KIND_OF_METHOD.get(attr))
+                self.is_opaque |= attr not in _PLAIN_ATTRIBUTES
             case ast.Compare(left=left, comparators=others):
                 self._look_at_comparison(left, others)
             case ast.BinOp(left=left, right=right):
                 self._look_at_computation(left, right)
-            case ast.For(iter=over) | ast.comprehension(iter=over) if self._is(over):
-                self._kind("list")
-            case ast.Call(func=ast.Name(id=name), args=args) if name == self._name:
-                self.required.update(dict.fromkeys(_CALLABLES[len(args) : len(args) + 1]))
-            case ast.Call(args=[first, *_]):
-                self._look_at_call(node, first)
+            case ast.For(iter=over, target=item) | ast.comprehension(iter=over, target=item):
+                self._look_at_loop(over, item)
+            case ast.Call():
+                self._look_at_any_call(node)
             case ast.Subscript(value=value, slice=index):
                 self._look_at_index(value, index)
+
+    def _look_at_any_call(self, node: ast.Call) -> None:
+        if self._is(node.func):
+            self.required.update(dict.fromkeys(_CALLABLES[len(node.args) : len(node.args) + 1]))
+        elif node.args:
+            self._look_at_call(node, node.args[0])
+            self._look_at_pattern(node)
+
+    def _look_at_loop(self, over: ast.expr, item: ast.expr) -> None:
+        match over, item:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]), ast.Tuple(
+                elts=[_, item]
+            ):
+                over = inner
+            case ast.Call(
+                func=ast.Name(id="sorted" | "reversed" | "set" | "list"), args=[inner]
+            ), _:
+                over = inner
+        if not self._is(over):
+            return
+        self._kind("list")
+        if isinstance(item, ast.Name):
+            self._items.add(item.id)
+        elif isinstance(item, ast.Tuple) and len(item.elts) == 2:
+            self.elements = "pair"
+
+    def _look_at_item(self, node: ast.AST) -> None:
+        """Note the type of the items, or that they are neither texts nor numbers."""
+        match node:
+            case ast.Attribute(value=value, attr=attr) if self._is_item(value):
+                if _KIND_OF_METHOD.get(attr) == "str":
+                    self.elements = self.elements or "str"
+                self.is_opaque |= attr not in _PLAIN_ATTRIBUTES
+            case ast.Subscript(value=value, slice=ast.Constant(value=str())):
+                self.is_opaque |= self._is_item(value)
+            case ast.Call(args=[first, *_], func=function) if self._is_item(first):
+                if last_name(function) in ("len", "ord"):
+                    self.elements = self.elements or "str"
+
+    def _is_item(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Subscript):
+            return self._is(node.value) and isinstance(node.slice, ast.Constant | ast.UnaryOp)
+        return isinstance(node, ast.Name) and node.id in self._items
+
+    def _look_at_pattern(self, node: ast.Call) -> None:
+        """Note a text that matches a regular expression to which the parameter is compared."""
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method not in _MATCHING | _SEARCHING or not isinstance(node.func, ast.Attribute):
+            return
+        owner, args = node.func.value, node.args
+        if isinstance(owner, ast.Name) and owner.id in self._constants:
+            match self._constants[owner.id]:
+                case ast.Call(args=[_, *_] as given) as made if last_name(made.func) == "compile":
+                    args = [given[0], *args]
+                    owner = made
+        elif not (isinstance(owner, ast.Name) and owner.id in ("re", "regex")):
+            return
+        match args:
+            case [ast.Constant(value=str(pattern)), *rest] if any(map(self._is, rest)):
+                flags = re.VERBOSE if "VERBOSE" in ast.dump(owner) else 0
+                text = matching_text(pattern, flags)
+                self._kind("str")
+                if text and method in _MATCHING:
+                    self.required[repr(text)] = None
+                elif text:
+                    self.compared[repr(f"left{text}right")] = None
 
     def _look_at_index(self, value: ast.expr, index: ast.expr) -> None:
         if isinstance(value, ast.Name) and self._is(index):
             self._members(self._constants.get(value.id))
         elif self._is(value) and isinstance(index, ast.Constant) and isinstance(index.value, str):
-            self.compared[f"{{{index.value!r}: 1}}"] = None
+            self._keys[index.value] = next(iter(values_by_name(index.value)), "")
 
     def _look_at_computation(self, left: ast.expr, right: ast.expr) -> None:
         for one, other in ((left, right), (right, left)):

@@ -20,12 +20,14 @@ from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.operations.test.test_blocks import tests_of
 from remora.operations.test.test_imports import Imported
+from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
 _MOST_OBJECTS = 4
 _MOST_PER_SNIPPET = 8
 _MOST_FILES = 40
+_MOST_RUN = 200
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _DOCUMENTS = ("**/*.md", "**/*.rst", "docs/**/*.txt", "doc/**/*.txt", "README*")
 _OUTDATED = re.compile(r"(?i)(change|history|news|release|migrat|upgrad|whatsnew|todo|contribut)")
@@ -44,6 +46,11 @@ class _Scope(NamedTuple):
     docstring: str
     called: frozenset[str]
     documented: frozenset[str]
+
+
+def _called_names(node: ast.AST) -> set[str]:
+    calls = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
+    return {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
 
 
 def _scope(node: ast.AST) -> _Scope:
@@ -88,9 +95,47 @@ class ProjectExamples:
                     found.append(f"{path}::{qualname.replace('.', '::')}")
         return found
 
+    def is_called_in_other_tests(self, name: str) -> bool:
+        """Return True if a unittest module that pytest does not collect calls such a function."""
+        return any(is_unittest_file(path) for path in self._by_name.get(name, []))
+
     def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
         """Return calls of a class in the project, which make objects for the function's calls."""
         return self._calls(Wanted(name, by_name=True), subject, _MOST_OBJECTS)
+
+    def runnable(self) -> list[list[str]]:
+        """Return the statements of each document and docstring with examples, documents first."""
+        found = [self._document(path) for path in self._texts if not path.endswith(".py")]
+        code = [path for path in self._texts if path.endswith(".py") and not is_test_file(path)]
+        for path in code:
+            tree = self.tree(path) if ">>>" in self._texts[path] else None
+            scopes = self._scopes_of(path, tree) if tree is not None else []
+            found += [code_in(scope.docstring) for scope in scopes if scope.documented]
+        return [[ast.unparse(one) for one in body] for body in found if body][:_MOST_RUN]
+
+    def is_reached(self, name: str) -> bool:
+        """Return True if examples call a function of that name, directly or indirectly.
+
+        Functions are told apart by their names only.
+        """
+        return name in self._reached
+
+    @cached_property
+    def _reached(self) -> set[str]:
+        called: dict[str, set[str]] = {}
+        for path in self._texts:
+            tree = self.tree(path) if path.endswith(".py") and not is_test_file(path) else None
+            for one in ast.walk(tree) if tree is not None else ():
+                if isinstance(one, ast.FunctionDef):
+                    called.setdefault(one.name, set()).update(_called_names(one))
+        texts = ("\n".join(body) for body in self.runnable())
+        waiting = {name for text in texts for name in _CALLED.findall(text)}
+        found: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            found.add(name)
+            waiting |= called.get(name, set()) - found
+        return found
 
     def _calls(self, wanted: Wanted, subject: TargetFunction, most: int) -> list[CallInput]:
         found: dict[tuple[str, tuple[str, ...]], CallInput] = {}

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.operations.test.inputs.named_values import shows_type, values_by_name
 from remora.operations.test.inputs.parameter_use import ParameterUse, last_name
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "int": ("3", "10", "0", "1", "-2"),
-    "float": ("2.5", "0.5", "-1.5"),
-    "str": ("'Hello, World'", "'apple'", "'a b  c'", "'12'", "''"),
+    "int": ("3", "10", "0", "1"),
+    "float": ("2.5", "0.5", "10.0"),
+    "str": ("'apple'", "'Hello, World'", "'a b  c'", "'12'", "'12x'", "''"),
     "bytes": ("b'hello'", "b'a b'", "b''"),
     "bool": ("True", "False"),
     "list": ("[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]"),
@@ -27,42 +28,11 @@ ALIASES = {
     "AnyStr": "str", "complex": "float", "bytearray": "bytes", "ByteString": "bytes",
     "SupportsInt": "int",
 }  # fmt: skip
-_NAMED: dict[str, str] = {
-    "email mail": "'ann@example.com'",
-    "url uri href link": "'https://example.com/docs?page=2'",
-    "host hostname domain server": "'example.com'",
-    "name username user first_name author": "'Ann'",
-    "title": "'The Old Man and the Sea'",
-    "text s string content message msg sentence line": "'Hello, World'",
-    "word noun singular": "'apple'",
-    "path filename file_name file filepath": "'docs/index.html'",
-    "date day_text": "'2024-05-17'",
-    "time": "'14:30:15'",
-    "timestamp": "1715956215",
-    "width length size": "20",
-    "year": "2024",
-    "month": "5",
-    "day": "17",
-    "hour": "14",
-    "minute": "30",
-    "sep separator delimiter": "','",
-    "prefix": "'un'",
-    "suffix": "'.txt'",
-    "pattern regex": "'[0-9]+'",
-    "lang language locale": "'en'",
-    "color colour": "'#ff8800'",
-    "version": "'1.10.2'",
-    "ip ip_address": "'192.0.2.1'",
-    "html": "'<p>Hello</p>'",
-    "json_text": "'{\"a\": 1}'",
-    "words names": "['pear', 'apple']",
-    "items iterable seq sequence lst values numbers elements": "[3, 1, 2]",
-    "mapping dct dictionary params": "{'a': 1, 'b': 2}",
-    "func function fn callback": "lambda x: x * 2",
-    "pred predicate": "lambda x: x > 1",
+_LISTS = {
+    "str": ("['pear', 'apple']", "['fig']", "[]"),
+    "pair": ("[('a', 1), ('b', 2)]", "[]"),
 }
-_BY_NAME = {name: text for names, text in _NAMED.items() for name in names.split()}
-"""Sample values by the name of the parameter."""
+"""Lists by the type of their items."""
 MAX_VALUES = 9
 _DEEPEST = 2
 
@@ -82,23 +52,34 @@ def values_of(
     takes.
     """
     used = ParameterUse(arg.arg, function, constants)
-    named = [_BY_NAME[arg.arg.lower()]] if arg.arg.lower() in _BY_NAME else []
-    special = [*used.required, *used.compared]
+    named = list(values_by_name(arg.arg))
     if default is not None and kind_of(default) != "bool":
-        return list(dict.fromkeys([*special, *named]))[:MAX_VALUES]
-    if arg.annotation is not None:
-        typed = list(values_of_type(arg.annotation, classes))
-        kinds = {_kind(text) for text in typed}
-        found = [text for text in (*special, *named) if not typed or _kind(text) in kinds]
-        found = [*(used.required and found), *typed[:2], *found, *typed[2:]]
-        if named and named[0] in found:
-            found = [*used.required, *named, *found]
+        is_none = isinstance(default, ast.Constant) and default.value is None
+        kinds = {*used.kinds} if is_none else {kind_of(default)}
+        fitting = [text for text in named if _kind(text) in kinds]
+        return list(dict.fromkeys([*used.required, *used.compared, *fitting]))[:MAX_VALUES]
+    typed = list(values_of_type(arg.annotation, classes)) if arg.annotation is not None else []
+    if used.is_opaque and not any(_kind(text) == "call" for text in typed):
+        return []
+    likely = [kind_of(default)] if default is not None else list(used.kinds)
+    kinds = {_kind(text) for text in typed} or {*likely, *map(_kind, used.compared)}
+    sure = not kinds and shows_type(arg.arg)
+    fitting = [text for text in named if sure or _kind(text) in kinds]
+    compared = [text for text in used.compared if not typed or _kind(text) in kinds]
+    if fitting or used.required:
+        found = [*used.required, *fitting, *compared[:4]]
+    elif typed:
+        found = [*typed[:2], *compared, *typed[2:]]
     else:
-        likely = [kind_of(default)] if default is not None else list(used.kinds)
-        plain = [text for kind in likely for text in KINDS.get(kind, ())]
-        fitting = [text for text in named if not likely or _kind(text) in likely]
-        found = [*used.required, *fitting, *list(used.compared)[:4], *plain]
+        plain = [text for kind in likely for text in _plain_values(kind, used.elements)]
+        found = [*compared[:4], *plain]
     return list(dict.fromkeys(found))[:MAX_VALUES]
+
+
+def _plain_values(kind: str, elements: str) -> tuple[str, ...]:
+    if kind == "list" and elements:
+        return _LISTS[elements]
+    return KINDS.get(kind, ())
 
 
 def values_of_type(

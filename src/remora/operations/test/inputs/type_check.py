@@ -1,6 +1,7 @@
 """Checks of call arguments against annotations."""
 
 import ast
+import re
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.inputs.parameter_use import last_name
@@ -17,6 +18,7 @@ _PROTOCOL_NAMES = frozenset(
 )
 """Names that allow more types than their entry in ALIASES."""
 _DEEPEST = 4
+_PREDICATE = re.compile(r"(is|has|can|should)_")
 
 
 def contradicts(subject: TargetFunction, call: str) -> bool:
@@ -37,6 +39,28 @@ def contradicts(subject: TargetFunction, call: str) -> bool:
         *((by_name[w.arg], w.value) for w in one.value.keywords if w.arg in by_name),
     ]
     return any(_contradicts_annotation(subject, arg, value) for arg, value in pairs)
+
+
+def contradicts_return(subject: TargetFunction, value: str) -> bool:
+    """Return True if a result contradicts the return annotation or the function's name.
+
+    The result of `is_valid`, for example, must be a bool.
+    """
+    try:
+        result = ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    returns = subject.function.returns
+    if returns is None:
+        name = subject.function.name
+        return _PREDICATE.match(name) is not None and not isinstance(result, bool)
+    if result is None or _is_generator(returns):
+        return False
+    return not _allows(returns, result, _type_aliases(subject), 0)
+
+
+def _is_generator(returns: ast.expr) -> bool:
+    return any(name in ast.unparse(returns) for name in ("Iter", "Generator"))
 
 
 def _contradicts_annotation(subject: TargetFunction, arg: ast.arg, given: ast.expr) -> bool:

@@ -23,6 +23,7 @@ from remora.operations.test.test_imports import (
     with_import,
 )
 from remora.operations.test.test_location import InsertLocation
+from remora.tools.host.text_lines import split_lines
 
 HYPOTHESIS = "hypothesis"
 
@@ -49,8 +50,10 @@ def with_tests(
     if not isinstance(tree, ast.Module):
         return f"{home.path} does not parse"
     text, bound, names = before, top_level_names(tree), []
-    for one in _needed_imports(drafts, home, known):
-        if one in imported_names(tree):
+    new_class = home.owner not in {one.name for one in tree.body if isinstance(one, ast.ClassDef)}
+    base = home.base_import if home.owner and new_class else None
+    for one in _needed_imports(drafts, known, base):
+        if one in imported_names(tree) or (one == base and one.bound in bound):
             continue
         if one.bound.partition(".")[0] in bound:
             return f"{home.path} uses the name {one.bound} for something else"
@@ -69,19 +72,17 @@ def _qualified(home: InsertLocation, name: str) -> str:
 
 
 def _needed_imports(
-    drafts: Sequence[Draft], home: InsertLocation, known: Mapping[str, Imported]
+    drafts: Sequence[Draft], known: Mapping[str, Imported], base: Imported | None
 ) -> list[Imported]:
     """Return the imports with project names first, then pytest, and then Hypothesis."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))
-    base = home.base.partition(".")[0] if home.form == "unittest" else ""
     found = {name: known[name] for name in read & known.keys()}
     if "pytest" in read:
         found["pytest"] = Imported("pytest", "", "pytest")
-    if base:
-        from_unittest = base == home.base
-        found[base] = Imported("unittest", base if from_unittest else "", base)
+    if base is not None:
+        found[base.bound] = base
     return sorted(
         found.values(),
         key=lambda one: (
@@ -116,7 +117,7 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
         return f"{path}: more than tests was changed"
     if not set(imported_names(old)) <= set(imported_names(new)):
         return f"{path}: an import was removed"
-    if not _is_within(_lines(before, old), _decoded(after or b"").splitlines()):
+    if not _is_within(_lines(before, old), split_lines(_decoded(after or b""))):
         return f"{path}: existing lines were removed"
     return names or f"{path}: there is no new test"
 
@@ -137,7 +138,7 @@ def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
         if isinstance(one, ast.Import | ast.ImportFrom)
         for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
     }
-    lines = _decoded(content or b"").splitlines()
+    lines = split_lines(_decoded(content or b""))
     return [line for number, line in enumerate(lines, 1) if number not in imported and line.strip()]
 
 
@@ -183,7 +184,7 @@ def merge_added_tests(
         text = with_import(text, one, width)
     if set(names) & (top_level_names(mine) | set(tests_of(mine))):
         return None
-    lines = theirs.splitlines()
+    lines = split_lines(theirs)
     added = tests_of(tree)
     for name in names:
         block = lines[first_line(added[name]) - 1 : added[name].end_lineno]

@@ -17,7 +17,10 @@ from remora.tools.tree import ToolTree
 PROOF_S = 240.0
 """Time limit of one proof."""
 _TESTS_S = 60.0
-_MUTANT_S = 10.0
+_MUTANT_S = 30.0
+_MUTANT_CPU_S = 10.0
+"""Limits of the tests with a mutant, to which the tests' own time is added. Beyond them, the mutant
+is detected."""
 _AT_ONCE = 3
 _CONFIG_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
 _IMPORT_MODE = "--import-mode=importlib"
@@ -70,10 +73,11 @@ def prove(
     killed: list[str] = []
     survived: list[str] = []
     faults = mutants(place.read(path), qualname)
+    took = max(sum(test.get("ms") or 0 for test in run["tests"].values()) for run in runs) / 1000
     step = len(faults) if enough >= len(faults) else _AT_ONCE
     for start in range(0, len(faults), max(step, 1)):
         tried = faults[start : start + step]
-        dead = _killed(place, subject, ids, tried)
+        dead = _killed(place, subject, ids, tried, took)
         killed += [fault.what for fault in tried if fault in dead]
         survived += [fault.what for fault in tried if fault not in dead]
         if len(killed) >= enough:
@@ -120,12 +124,16 @@ def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
 
 
 def _killed(
-    place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
+    place: ToolTree,
+    subject: TargetFunction,
+    ids: Sequence[str],
+    faults: Sequence[Mutant],
+    took: float,
 ) -> list[Mutant]:
-    """Return the mutants for which a test fails or times out."""
-    orders = [
-        {**test_order(place, subject.path, ids, _MUTANT_S), "text": fault.text} for fault in faults
-    ]
+    """Return the mutants for which a test fails or times out. `took` is the time without mutants."""
+    plain = test_order(place, subject.path, ids, _MUTANT_S + 5 * took)
+    plain["cpu"] = _MUTANT_CPU_S + 2 * took
+    orders = [{**plain, "text": fault.text} for fault in faults]
     if not orders:
         return []
     results = run_in_child(place, [subject.import_root], orders)

@@ -21,6 +21,10 @@ may also have `properties`, which are groups of tests with a name and source. Th
 are tried until one of them holds, with `examples` examples and a time limit of `each_property`
 seconds for each test.
 
+An order with `snippets`, which are lists of statements, runs these in the namespace of `package`, and
+returns the arguments with which they call a function (`qualname`, `header`, and `probe` as its
+source).
+
 An order with `ids` runs the pytest tests with these ids. If it also has `mutants`, which are sources
 of a function (`qualname`, with its `header` lines), the tests that enter the function run with each.
 

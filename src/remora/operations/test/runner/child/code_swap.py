@@ -44,12 +44,15 @@ def _inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def swap(functions: List[FunctionType], code: CodeType | None) -> bool:
-    """Give the functions another code. Return False if that is not possible."""
+    """Give the functions another code. Return False, without any change, if that is not possible."""
     if code is None or not functions:
         return False
-    for function in functions:
-        try:
+    before = [function.__code__ for function in functions]
+    try:
+        for function in functions:
             function.__code__ = code
-        except ValueError:  # another number of variables of enclosing functions
-            return False
+    except ValueError:  # another number of variables of enclosing functions
+        for number, function in enumerate(functions):
+            function.__code__ = before[number]
+        return False
     return True

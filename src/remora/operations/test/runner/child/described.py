@@ -10,7 +10,7 @@ import inspect
 import math
 import re
 import sys
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Set, Tuple
 
 _TEXT = 400
 _STRING = 120
@@ -22,6 +22,9 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+|<[\w.]+ object|\bfunction ")
 _DOTTED = re.compile(
     r"\b(datetime|decimal|fractions|collections|uuid|pathlib|ipaddress|zoneinfo)\.(?=[A-Za-z])"
 )
+
+tested_functions: Set[str] = set()
+"""Names of functions that an expected value must not call, because they are under test."""
 
 Claim = Tuple[str, str]
 """The tested expression, in which `{}` is the call, and the expected value."""
@@ -58,9 +61,18 @@ def _scalar(value: Any) -> Described | None:
 
 def _object(value: Any) -> Described | None:
     if isinstance(value, enum.Enum):
-        found = _named(type(value))
+        found = _named(type(value)) if value.name in type(value).__members__ else None
         return found and Described(found.text + "." + value.name, found.imports)
-    return _named(value) if isinstance(value, type) else _by_repr(value)
+    return _named(value) if isinstance(value, type) else _by_repr(value) or _as_base(value)
+
+
+def _as_base(value: Any) -> Described | None:
+    """Return a list, tuple, dict or set that an object of a subclass is equal to."""
+    bases: Tuple[Any, ...] = (list, tuple, dict, set, frozenset, str, int)
+    for base in bases:
+        if isinstance(value, base) and type(value).__eq__ is base.__eq__:
+            return describe(base(value))
+    return None
 
 
 def _items(value: Any, depth: int) -> Described | None:
@@ -98,8 +110,8 @@ def _mapping(value: Dict[Any, Any], depth: int) -> Described | None:
     return Described("{" + ", ".join(texts) + "}", imports)
 
 
-def public_module(kind: type) -> str:
-    """Return the shortest public module that provides the class, or an empty string."""
+def public_module(kind: Any) -> str:
+    """Return the shortest public module that provides the class or function, or an empty string."""
     parts = kind.__module__.split(".")
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
@@ -108,7 +120,8 @@ def public_module(kind: type) -> str:
     return ""
 
 
-def _named(kind: type) -> Described | None:
+def _named(kind: Any) -> Described | None:
+    """Return the name of a class or function, and its import."""
     if kind.__module__ == "builtins":
         return Described(kind.__name__, {}) if hasattr(builtins, kind.__name__) else None
     module = public_module(kind)
@@ -149,17 +162,22 @@ def is_overridden(kind: type, method: str) -> bool:
     return getattr(kind, method, None) is not getattr(object, method)
 
 
-def _classes_in(text: str, kind: type) -> Dict[str, type | None]:
-    """Return the classes that the text calls or whose attributes it reads, by name."""
+def _classes_in(text: str, kind: type) -> Dict[str, Any]:
+    """Return the classes and functions that the text calls or reads attributes of, by name."""
     names = re.findall(r"(?<![\w.'\"])([A-Za-z_]\w*)\s*(?=[(.])", text)
     return {name: _class_called(name, kind) for name in dict.fromkeys(names)}
 
 
-def _class_called(name: str, kind: type) -> type | None:
-    """Return the class of that name in the module of `kind`, in `datetime` or in the builtins."""
-    for place in (sys.modules.get(kind.__module__), datetime, builtins):
+def _class_called(name: str, kind: type) -> Any:
+    """Return the class of that name in the module of `kind`, in `datetime` or in the builtins.
+
+    A function of the module of `kind`, which may make its objects, counts as well.
+    """
+    own = sys.modules.get(kind.__module__)
+    for place in (own, datetime, builtins):
         found = getattr(place, name, None)
-        if isinstance(found, type):
+        made = place is own and inspect.isfunction(found) and name not in tested_functions
+        if made or isinstance(found, type):
             return found
     return kind if kind.__name__ == name else None
 
@@ -176,16 +194,16 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], b
     kind = type(value)
     if not _is_from(kind, root) or callable(value):
         return [], {}, False
-    for function, method in (("str", "__str__"), ("repr", "__repr__")):
-        text = _text_of(value, function) if is_overridden(kind, method) else ""
-        if text and len(text) <= _STRING and not _ADDRESS.search(text) and "\n" not in text:
-            return [(function + "({})", repr(text))], {}, False
+    text = _text_of(value) if is_overridden(kind, "__str__") else ""
+    unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
+    if re.search(r"\w", text) and not unfit:
+        return [("str({})", repr(text))], {}, False
     return _attributes(value)
 
 
-def _text_of(value: Any, function: str) -> str:
+def _text_of(value: Any) -> str:
     try:
-        return str(value) if function == "str" else repr(value)
+        return str(value)
     except Exception:
         return ""
 

@@ -18,9 +18,10 @@ _STEP = 0.002
 monotonic, sleep = time.monotonic, time.sleep  # before the clocks are shifted
 
 
-def in_child(work: Callable[[], None], seconds: float) -> bool:
-    """Run `work` in a child process. Return True if the child exited in time.
+def in_child(work: Callable[[], None], seconds: float, cpu: float = 0.0) -> bool:
+    """Run `work` in a child process. Return True if the child ended within `seconds`.
 
+    `cpu` limits the child's CPU time in seconds, which does not depend on the load of the machine.
     The child's process group is killed afterwards.
     """
     child = os.fork()
@@ -30,13 +31,17 @@ def in_child(work: Callable[[], None], seconds: float) -> bool:
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if cpu:
+                signal.signal(signal.SIGPROF, signal.SIG_DFL)
+                signal.setitimer(signal.ITIMER_PROF, cpu)
             work()
         finally:
             os._exit(0)
     until = monotonic() + seconds
-    ended = False
+    ended, status = False, 0
     while not ended and monotonic() < until:
-        ended = os.waitpid(child, os.WNOHANG)[0] == child
+        pid, status = os.waitpid(child, os.WNOHANG)
+        ended = pid == child
         if not ended:
             sleep(_STEP)
     with contextlib.suppress(OSError):
@@ -45,7 +50,7 @@ def in_child(work: Callable[[], None], seconds: float) -> bool:
         with contextlib.suppress(OSError):  # it may not be a group leader yet
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    return ended
+    return ended and not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF)
 
 
 def write(out: str, name: str, found: Order) -> None:

@@ -9,7 +9,7 @@ import traceback
 from typing import Any, Dict, Iterable, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .described import Described, claims_about, state_of
+from .described import Described, claims_about, state_of, tested_functions
 from .fork import Order, in_child, line_of, read, write
 from .properties import run_properties
 from .tracer import Effects, Lines, foreign_module_error
@@ -20,7 +20,9 @@ _MOST_CLAIMS = 3
 _LATE = "late"
 _MOST_LATE = 2
 _MUTANT_S = 0.3
-"""Time limit of a call with a mutant, in seconds. Beyond it, the mutant is detected."""
+"""Limit of a call with a mutant, in seconds of CPU time. Beyond it, the mutant is detected."""
+_WAITING = 10
+"""Ratio of the limit in real time, which counts for calls that wait, to the limit in CPU time."""
 
 
 def run_calls(asked: Order, name: str, order: Order) -> None:
@@ -29,6 +31,7 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
     if error:
         write(asked["out"], name, {"problem": error})
         return
+    tested_functions.add(order["qualname"])
     steady = run_each(asked, name, order, module)
     if order.get("mutants"):
         run_mutants(asked, name, order, module, steady)
@@ -45,7 +48,7 @@ def run_each(asked: Order, name: str, order: Order, module: Any) -> List[int]:
         place = f"{name}-{number}"
 
         def work(call: Any = call, place: str = place) -> None:
-            write(asked["out"], place, called(asked, module, order["path"], call))
+            write(asked["out"], place, called(asked, module, order, call))
 
         if not in_child(work, order["each"]):
             write(asked["out"], place, {"how": "late"})
@@ -82,7 +85,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
         write(asked["out"], place, {"lines": [n for n in found if found[n] == alone[n]]})
 
     limit = _MUTANT_S * len(steady) + 1.0
-    in_child(unchanged, limit)
+    in_child(unchanged, limit * _WAITING, limit)
     same = read(asked["out"], place).get("lines", [])
     before = {n: signature(read(asked["out"], f"{name}-{n}")) for n in same}
     for number, text in enumerate(order["mutants"]):
@@ -93,7 +96,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
                 lines = [n for n in found if found[n] != before[n]]
                 write(asked["out"], f"{name}-m{number}", {"how": "ran", "lines": lines})
 
-        in_child(work, limit)
+        in_child(work, limit * _WAITING, limit)
 
 
 def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
@@ -102,14 +105,18 @@ def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
     def stop(*_: object) -> None:
         raise TimeoutError("remora: the call took too long")
 
+    timers = {signal.ITIMER_VIRTUAL: seconds, signal.ITIMER_REAL: seconds * _WAITING}
+    signal.signal(signal.SIGVTALRM, stop)
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    for timer, limit in timers.items():
+        signal.setitimer(timer, limit)
     try:
         return signature(result_of(asked, module, call))
     except Exception:
         return _LATE
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer in timers:
+            signal.setitimer(timer, 0)
 
 
 def signature(found: Order) -> Any:
@@ -128,11 +135,14 @@ def imported(module: str, path: str) -> tuple[Any, str]:
     return found, ""
 
 
-def called(asked: Order, module: Any, path: str, call: Any) -> Order:
-    """Return the result of a call, and the lines of the file `path` that it executed."""
-    lines, watched = Lines(path, asked["root"]), Effects(asked["root"], asked["scratch"])
+def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
+    """Return the result of a call, and the lines of the order's file that it executed."""
+    lines = Lines(order["path"], asked["root"], tuple(order["header"]))
+    watched = Effects(asked["root"], asked["scratch"])
     found = result_of(asked, module, call, lines, watched)
     found["lines"] = sorted(lines.seen)
+    if not lines.direct:
+        return {"how": "indirect", "lines": found["lines"]}
     if watched.seen:
         return {"how": "effect", "effect": watched.seen[0], "lines": found["lines"]}
     if sum(len(text) for _, text in found.get("claims", [])) > _TEXT:

@@ -17,6 +17,10 @@ _LONGEST = 120
 _BASELINE_S = 10.0
 """Time after which no further tests run on the unchanged function, in seconds."""
 _LEAST_S = 1.0
+_WAITING = 5
+"""Ratio of the limit in real time, which counts for tests that wait, to the limit in CPU time."""
+_SHARE = 0.8
+"""Share of the order's time after which no further mutants are tried."""
 
 
 class MutantLoop:
@@ -27,6 +31,7 @@ class MutantLoop:
 
     def __init__(self, asked: Order, name: str, order: Order) -> None:
         self.asked, self.name, self.order = asked, name, order
+        self.until = monotonic() + _SHARE * order["seconds"]
         self.found: Order = {"reaching": [], "arguments": [], "lines": [], "swapped": False}
 
     def pytest_runtestloop(self, session: Any) -> bool:
@@ -52,6 +57,8 @@ class MutantLoop:
         self.found["reaching"] = [item.nodeid for item in alive]
         limit = _LEAST_S + 3 * sum(took.values())
         for number, text in enumerate(self.order["mutants"] if alive else ()):
+            if monotonic() > self.until:
+                break
             if self.prepare(functions, text) and self.passes(f"m{number}", alive, limit):
                 self.found["lines"].append(number)
         return True
@@ -60,7 +67,7 @@ class MutantLoop:
         return swap(functions, mutated_code(text, self.order["path"], self.order["qualname"]))
 
     def passes(self, name: str, items: List[Any], limit: float) -> bool:
-        """Return True if all tests pass in a forked process, within `limit` seconds."""
+        """Return True if all tests pass in a forked process, within `limit` seconds of CPU time."""
         place = f"{self.name}-{name}"
         path = os.path.join(self.asked["out"], place + ".json")
         if os.path.exists(path):
@@ -70,7 +77,7 @@ class MutantLoop:
             if all(passes(item) for item in items):
                 write(self.asked["out"], place, {"how": "passed"})
 
-        in_child(work, limit)
+        in_child(work, limit * _WAITING, limit)
         return os.path.exists(path)
 
 
@@ -88,6 +95,9 @@ class Recorder:
         self.arguments: List[Dict[str, str]] = []
         setattr(builtins, PROBE, self.note)
 
+    def is_full(self) -> bool:
+        return len(self.arguments) >= _MOST_ARGUMENTS
+
     def reached(self, item: Any) -> bool:
         """Run a test. Return True if it passes and enters the function."""
         self.entered = False
@@ -95,7 +105,7 @@ class Recorder:
 
     def note(self, given: Dict[str, Any]) -> None:
         self.entered = True
-        if len(self.arguments) < _MOST_ARGUMENTS:
+        if not self.is_full():
             found = sources_of(given)
             if found is not None and found not in self.arguments:
                 self.arguments.append(found)

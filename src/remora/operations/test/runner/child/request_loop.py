@@ -9,6 +9,7 @@ import sys
 from typing import Callable
 
 from .determinism import block_network, shift_clocks
+from .example_run import run_examples
 from .fork import Order, in_child, write
 from .function_calls import run_calls
 from .properties import prepare
@@ -71,8 +72,10 @@ def run_order(asked: Order, name: str, order: Order) -> None:
             run_with_mutants(asked, name, order)
         elif "ids" in order:
             run_tests(asked, name, order)
+        elif "snippets" in order:
+            run_examples(asked, name, order)
         else:
             run_calls(asked, name, order)
 
-    if not in_child(work, order["seconds"]):
+    if not in_child(work, order["seconds"], order.get("cpu", 0.0)):
         write(asked["out"], name + "-late", {})

@@ -14,10 +14,16 @@ _LATER = 0x20 | 0x80 | 0x200
 
 
 class Lines:
-    """Traces the executed lines of one file, and the calls between functions under `root`."""
+    """Traces the executed lines of one file, and the calls between functions under `root`.
 
-    def __init__(self, path: str, root: str) -> None:
+    `direct` is true if a call from outside the project has entered the function with the lines
+    `header`, at once or through decorators.
+    """
+
+    def __init__(self, path: str, root: str, header: tuple[int, ...] = ()) -> None:
         self.path = path
+        self.header = header
+        self.direct = False
         self.prefix = root + os.sep
         self.seen: set[int] = set()
         self.entered: dict[CodeType, None] = {}
@@ -34,7 +40,7 @@ class Lines:
         """Return the file's root-relative path, or an empty string if the file is elsewhere."""
         name = code.co_filename
         if name not in self.known:
-            real = os.path.realpath(name)
+            real = "" if name.startswith("<") else os.path.realpath(name)
             self.known[name] = real[len(self.prefix) :] if real.startswith(self.prefix) else ""
         return self.known[name]
 
@@ -48,9 +54,17 @@ class Lines:
         if not file:
             return None
         self.entered[code] = None
+        if self.header and code.co_firstlineno in self.header and self.prefix + file == self.path:
+            self.direct = self.direct or self.is_direct(caller)
         if caller is not None and self.own(caller.f_code) and called_by(code, caller.f_code):
             self.calls[caller.f_code, caller.f_lineno, code] = None
         return self.step if self.prefix + file == self.path else None
+
+    def is_direct(self, caller: FrameType | None) -> bool:
+        """Return True if only decorators of the project are between the caller and other code."""
+        while caller is not None and self.own(caller.f_code) and caller.f_code.co_freevars:
+            caller = caller.f_back
+        return caller is not None and not self.own(caller.f_code)
 
     def step(self, frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":

@@ -1,0 +1,107 @@
+"""Sample arguments by the name of the parameter, as an example in documentation would have them."""
+
+_NAMED: dict[str, tuple[str, ...]] = {
+    "email mail": ("'ann@example.com'",),
+    "url uri href link": (
+        "'https://example.com/docs?page=2'", "'http://example.com/a/../b#top'", "'example.com/docs'",
+    ),
+    "host hostname domain server": ("'example.com'", "'www.example.org'", "'192.0.2.1'"),
+    "netloc authority": ("'ann@example.com:8080'", "'example.com'"),
+    "scheme protocol": ("'https'", "'ftp'"),
+    "port": ("8080", "443"),
+    "username user first_name author owner person": ("'Ann'", "'Bob'"),
+    "name": ("'example'", "'Example_Name'", "'first.second-third'"),
+    "title": ("'The Old Man and the Sea'",),
+    "text s string content message msg sentence line": (
+        "'Hello, World'", "'one two  three'", "'first\\nsecond'", "''",
+    ),
+    "word noun singular": ("'apple'", "'box'", "'city'"),
+    "path filepath file_path": ("'docs/index.html'", "'/srv/data/report.txt'", "'index'"),
+    "filename file_name file basename": ("'report.txt'", "'archive.tar.gz'", "'README'"),
+    "date day_text": ("'2024-05-17'",),
+    "time": ("'14:30:15'",),
+    "timestamp": ("1715956215", "0"),
+    "width length size": ("20", "5", "0"),
+    "count times limit k n num number amount total": ("3", "10", "1", "0"),
+    "index idx pos position offset start": ("1", "0", "2"),
+    "end stop": ("4", "2"),
+    "seconds duration": ("90", "3600", "0"),
+    "minutes": ("45", "90"),
+    "year": ("2024", "1999"),
+    "month": ("5", "12"),
+    "day": ("17", "1"),
+    "hour": ("14", "0"),
+    "minute": ("30", "0"),
+    "price cost": ("12.5", "0.0"),
+    "ratio fraction factor weight": ("0.5", "2.0"),
+    "percent percentage": ("25", "100"),
+    "lat latitude": ("48.2", "-33.9"),
+    "lon lng longitude": ("16.4", "151.2"),
+    "sep separator delimiter delim": ("','", "' - '"),
+    "prefix": ("'un'",),
+    "suffix": ("'.txt'",),
+    "pattern regex": ("'[0-9]+'",),
+    "lang language": ("'en'", "'de'"),
+    "locale": ("'en_US'", "'de_DE'"),
+    "encoding charset": ("'utf-8'", "'latin-1'", "'ascii'"),
+    "color colour": ("'#ff8800'", "'red'"),
+    "version": ("'1.10.2'", "'2.0.0'"),
+    "ip ip_address address": ("'192.0.2.1'", "'2001:db8::1'"),
+    "html markup": ("'<p>Hello <b>World</b></p>'", "'<a href=\"/docs\">A &amp; B</a>'"),
+    "json_text json_string": ("'{\"a\": 1}'",),
+    "query query_string qs": ("'page=2&sort=name'",),
+    "content_type mimetype mime_type": ("'text/html; charset=utf-8'", "'application/json'"),
+    "headers": ("{'Content-Type': 'text/html'}",),
+    "password": ("'correct horse battery'", "'qwerty123'", "'abcabc 17.5.2024'"),
+    "country": ("'AT'",),
+    "currency": ("'EUR'", "'USD'"),
+    "words names": ("['pear', 'apple']", "['fig']", "[]"),
+    "lines": ("['first', '  second', '']",),
+    "items iterable seq sequence lst values numbers elements": (
+        "[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]",
+    ),
+    "mapping dct dictionary params": ("{'a': 1, 'b': 2}", "{}"),
+    "func function fn callback": ("lambda x: x * 2",),
+    "pred predicate": ("lambda x: x > 1",),
+}  # fmt: skip
+_BY_NAME = {name: values for names, values in _NAMED.items() for name in names.split()}
+_NOT_ENDINGS = frozenset(
+    {
+        "name",
+        "s",
+        "k",
+        "n",
+        "file",
+        "text",
+        "line",
+        "time",
+        "day",
+        "start",
+        "end",
+        "size",
+        "function",
+    }
+)
+"""Names that say too little at the end of a longer name."""
+_SURE = frozenset(
+    {
+        "email", "mail", "url", "uri", "hostname", "domain", "title", "text", "string", "sentence",
+        "word", "html", "markup", "filename", "username", "first_name", "encoding", "charset", "year",
+        "month", "hour", "minute", "content_type", "mimetype", "password",
+    }
+)  # fmt: skip
+"""Names that show the type without any use of the parameter."""
+
+
+def shows_type(name: str) -> bool:
+    """Return True if the type of a parameter is known from its name alone."""
+    return name.lower().strip("_") in _SURE
+
+
+def values_by_name(name: str) -> tuple[str, ...]:
+    """Return sample values for a parameter of that name, or of a name that ends with such a word."""
+    plain = name.lower().strip("_")
+    if plain in _BY_NAME:
+        return _BY_NAME[plain]
+    last = plain.rpartition("_")[2]
+    return _BY_NAME.get(last, ()) if last not in _NOT_ENDINGS else ()
