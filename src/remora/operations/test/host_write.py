@@ -161,7 +161,7 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
         extra = new_findings(found, check_text(place, home.path, content))
     codes = {str(each["code"]) for each in extra} - {str(each["code"]) for each in found}
     if codes:
-        content = fix_text(place, home.path, content, fixable=sorted(codes))
+        content, _ = fix_text(place, home.path, content, fixable=sorted(codes))
         extra = new_findings(found, check_text(place, home.path, content))
     if extra:
         raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
