@@ -141,7 +141,7 @@ def _wrong(
         ),
         (
             "to redo changes on nodes that you edited during the run:",
-            [("retry", view.run_id, escape_line(node)) for node in stale],
+            [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)],
         ),
         ("to see what cannot be read:", [("trace", "verify", one) for one in sorted(unread)]),
         (
