@@ -21,10 +21,10 @@ from remora.bootstrap.project_interpreter import interpreter_for
 from remora.bootstrap.tool_lookup import tool_named
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.node_patterns import nearest
-from remora.code.syntax.nodes import Module, find_node
+from remora.code.syntax.nodes import Module, Node, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError
 from remora.files.project_files import project_files
-from remora.ids import escape_path, node_key
+from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.memory.context import ContextManager
 from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
@@ -66,8 +66,8 @@ class ToolTrial:
     diffs: tuple[str, ...] = ()
 
 
-class _NodeName(str):
-    """A `target` input given as `PATH:QUALNAME`."""
+class _TargetName(str):
+    """A `target` input given as `PATH` or `PATH:QUALNAME`."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
     )
     require_driver(project.config.workspace.driver, project.cache)
     with _workspace(project) as workspace:
-        if isinstance(given.get(_TARGET), _NodeName):
+        if isinstance(given.get(_TARGET), _TargetName):
             given[_TARGET] = _target(given[_TARGET], workspace)
         run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
         run = _summarized(project, run, tool.name, summarizers)
@@ -156,7 +156,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"invalid input {word!r}", hint="use NAME=VALUE")
         given[name] = _value(specs[name], text) if name in specs else text
     # nodes are looked up in the copy, which is not made for invalid inputs
-    found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
+    found = {name: {} if isinstance(value, _TargetName) else value for name, value in given.items()}
     problem = script.arguments.problem(found)
     if problem:
         raise UsageError(problem, hint=_inputs_hint(script))
@@ -167,15 +167,15 @@ def _value(spec: InputSpec, text: str) -> Any:
     """Convert the string given for an input to a value.
 
     If the input accepts `text` as a string, or if `text` is not valid JSON, the value is the string
-    itself. Otherwise the string is parsed as JSON. A `target` such as `PATH:QUALNAME` becomes a
-    node name.
+    itself. Otherwise the string is parsed as JSON. A `target` is the name of a file or node.
     """
     if spec.schema and Draft202012Validator(spec.schema).is_valid(text):
         return text
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return _NodeName(text) if spec.name == _TARGET and ":" in text else text
+        is_target = spec.name == _TARGET and (spec.schema or ":" in text)
+        return _TargetName(text) if is_target else text
 
 
 def _inputs_hint(script: Script) -> str:
@@ -186,17 +186,20 @@ def _inputs_hint(script: Script) -> str:
     return f"inputs of this tool: {', '.join(named)}" if named else "this tool has no inputs"
 
 
-def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
+def _target(named: _TargetName, workspace: Workspace) -> dict[str, Any]:
+    """Return the `target` input for a node, or for all nodes of a file."""
     path, _, qualname = named.removeprefix("node:").rpartition(":")
+    is_file = not path
+    if is_file:
+        path, qualname = qualname, MODULE
     key = node_key(escape_path(path), qualname)
     try:
         source = workspace.read(path)
     except HostError as error:
-        raise UsageError(error.message, hint="use PATH:QUALNAME") from None
-    module = parse_module(path, source) if source is not None else None
-    node = find_node(module, key) if isinstance(module, Module) else None
+        raise UsageError(error.message, hint="use PATH or PATH:QUALNAME") from None
+    node = _node(path, key, source)
     if node is None:
-        hint = "use PATH:QUALNAME, for example src/a.py:f or src/a.py:__module__"
+        hint = "use PATH or PATH:QUALNAME, for example src/a.py:f or src/a.py:__module__"
         raise UsageError(f"no node {str(named)!r}", hint=hint)
     job = Job(
         run_id="",
@@ -208,8 +211,19 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
         node_summary="",
         path=path,
         qualname=node.qualname,
+        nodes=() if is_file else None,
     )
     return locate_target(job, source, None)
+
+
+def _node(path: str, key: NodeKey, source: bytes | None) -> Node | None:
+    """Return a node of a file. Raises UsageError if the file does not exist or does not parse."""
+    if source is None:
+        raise UsageError(f"no file {path!r}", hint="use PATH or PATH:QUALNAME")
+    module = parse_module(path, source)
+    if not isinstance(module, Module):
+        raise UsageError(f"{path} does not parse: {module.detail}")
+    return find_node(module, key)
 
 
 @contextmanager

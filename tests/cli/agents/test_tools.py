@@ -188,6 +188,12 @@ def test_a_target_is_a_node_as_an_agent_is_given_it(poor: Remora, project: Path)
     assert "-import os\n-import sys\n" in fixed.out
 
 
+def test_a_target_may_be_a_whole_file(poor: Remora, project: Path) -> None:
+    words = ("lint/fix_findings", "--input", "target=src/settings.py", "--json")
+    done = poor("tools", "run", *words, cwd=project)
+    assert done.document["result"]["fixed"] == {"F401": 2}
+
+
 @pytest.mark.parametrize(
     ("source", "kind"),
     [("1 / 0\n", "runtime"), ("x: int = 'a'\n", "typing"), ("def (\n", "syntax")],

@@ -139,7 +139,8 @@ def of_all_agents(report: Report) -> Report:
         measurements=WORTH,
         measurement_text=BUILT_IN.measurement_text(WORTH),
     )
-    left = replace(text, files=(), fixed={}, left=(Finding(code="missing docstring", message=""),))
+    missing = Finding(code="missing docstring", message="", count=2)
+    left = replace(text, files=(), fixed={}, left=(missing,))
     return replace(report, sums=sums, jobs=(*report.jobs, text, test, left))
 
 
@@ -172,11 +173,11 @@ class TestAllAgents:
         assert "E501 too long" not in head
         assert folded.partition("</details>")[0].count("E501 too long") == 30
 
-    def test_a_docstring_that_is_missing_is_a_result_of_sarif(self, shop: Desk) -> None:
+    def test_what_is_missing_without_a_place_is_one_result_of_sarif(self, shop: Desk) -> None:
         log = json.loads(FORMATS["sarif"](of_all_agents(told(shop))))
         jsonschema.validate(log, LOG)
         results = [(each["ruleId"], each["message"]["text"]) for each in log["runs"][0]["results"]]
-        assert ("remora/docstring", "missing docstring") in results
+        assert ("remora/docstring", "2 missing docstrings") in results
 
 
 class TestSarif:

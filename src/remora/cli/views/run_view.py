@@ -59,7 +59,8 @@ def attempt_lines(
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
     nodes = [display_name(job["node_id"]) for job in jobs if job["review"] == "pending"]
     if nodes:
-        commands = [(command, view.run_id, *nodes) for command in ("diff", "accept")]
+        names = dict.fromkeys(nodes)  # a file may have change sets of several operations
+        commands = [(command, view.run_id, *names) for command in ("diff", "accept")]
         yield from _commands(
             options, project, f"{count(len(nodes), 'change set')} to review:", commands
         )
@@ -140,7 +141,7 @@ def _wrong(
         ),
         (
             "to redo changes on nodes that you edited during the run:",
-            [("retry", view.run_id, escape_line(node)) for node in stale],
+            [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)],
         ),
         ("to see what cannot be read:", [("trace", "verify", one) for one in sorted(unread)]),
         (

@@ -63,7 +63,7 @@ def _remaining(parts: Layout) -> Iterator[str]:
         f"- {_code(row.place)} {_text(f'{row.rule} {row.text}'.strip())}" for row in parts.findings
     ]
     folded = len(rows) > _MAX_UNFOLDED
-    title = f"{len(rows)} findings in the processed nodes"
+    title = f"{parts.remaining:,} findings in the processed nodes"
     yield from _folded(title, rows) if folded else ["", *rows]
     yield from ["", *(f"- {_code(row.place)} {_text(row.text)}" for row in parts.unreadable)]
 

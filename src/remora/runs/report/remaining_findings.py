@@ -34,6 +34,6 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
 
 def _unnamed(missing: Counter[str]) -> Iterator[Finding]:
     for code, number in sorted(missing.items()):
-        for _ in range(number):
+        if number:
             where = "the location was not recorded" if is_lint_code(code) else ""
-            yield Finding(code=code, message=where)
+            yield Finding(code=code, message=where, count=number)

@@ -40,7 +40,11 @@ class FindingRow(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The parts of a report, in reading order. Each item of `numbers` is a value and its label."""
+    """The parts of a report, in reading order.
+
+    Each item of `numbers` is a value and its label. `remaining` is the number of findings, of which
+    a row may have several.
+    """
 
     headline: str
     pending: str
@@ -49,6 +53,7 @@ class Layout(NamedTuple):
     totals: str
     details: list[str]
     findings: list[FindingRow]
+    remaining: int
     unreadable: list[FindingRow]
     jobs: list[JobRow]
     head: str
@@ -59,11 +64,12 @@ def layout(report: Report) -> Layout:
     pending = _pending(report)
     brief = [phrase.brief for phrase in phrases]
     findings = [_finding(job, finding) for job in report.jobs for finding in job.left]
+    remaining = sum(finding.count for job in report.jobs for finding in job.left)
     numbers = [(f"{one.done:,} / {one.of:,}", one.what) for one in phrases]
     numbers += [
         (f"{report.waiting:,}", "pending review"),
         (f"{report.states.get('accepted', 0):,}", "accepted"),
-        (f"{len(findings):,}", "remaining"),
+        (f"{remaining:,}", "remaining"),
     ]
     return Layout(
         headline=", ".join([*brief, pending] if report.waiting or not brief else brief),
@@ -73,6 +79,7 @@ def layout(report: Report) -> Layout:
         totals=f"{_totals(report)}. {_decisions(report)}.",
         details=[phrase.whole for phrase in phrases if phrase.more],
         findings=findings,
+        remaining=remaining,
         unreadable=[
             FindingRow(str(file.get("path")), "", f"could not be read: {file.get('detail')}")
             for file in report.unreadable
@@ -127,9 +134,20 @@ def _job(job: JobReport) -> JobRow:
 
 def _finding(job: JobReport, finding: Finding) -> FindingRow:
     place = f"{job.path}:{finding.line}" if finding.line else display_name(job.node_id)
-    if finding.code and not is_lint_code(finding.code):
-        return FindingRow(place, "", finding.code)
-    return FindingRow(place, finding.code, finding.message)
+    return FindingRow(place, finding.code if _has_rule(finding) else "", finding_text(finding))
+
+
+def finding_text(finding: Finding) -> str:
+    """Describe a finding without its rule, e.g. `12 missing annotations`."""
+    if not _has_rule(finding):
+        text = finding.message or finding.code
+        return text if finding.count == 1 else count(finding.count, text)
+    return finding.message if finding.count == 1 else f"{finding.message} (x{finding.count})"
+
+
+def _has_rule(finding: Finding) -> bool:
+    """Return True if the finding has the code of a lint rule."""
+    return bool(finding.code) and is_lint_code(finding.code)
 
 
 def fixes_of(job: JobReport) -> str:
@@ -150,7 +168,7 @@ def fixes_of(job: JobReport) -> str:
 def left_codes(left: Sequence[Finding]) -> str:
     counts: dict[str, int] = {}
     for finding in left:
-        counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
+        counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + finding.count
     return escape_line(codes_text(counts))
 
 

@@ -35,7 +35,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A remaining finding.
+    """A remaining finding, or several equal ones whose lines were not recorded.
 
     `line` is its line number at the start of the run, or null if the line was not recorded.
     """
@@ -43,6 +43,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     message: str
     line: int | None = None
+    count: int = 1
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from remora.ids import MODULE, display_name, unescape_path
 from remora.operations.base import is_lint_code
 from remora.runs.records.current_attempt import UNDECIDED
-from remora.runs.report.report_layout import fixes_of, left_codes, reasons
+from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -90,7 +90,7 @@ def _proposed(job: JobReport) -> dict[str, Any]:
 def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
     known = finding.code and is_lint_code(finding.code)
     rule = finding.code if known else f"remora/{job.operation}"
-    result = _result(job, rule, finding.message or finding.code, "warning", number)
+    result = _result(job, rule, finding_text(finding), "warning", number)
     return {
         **result,
         "locations": [{**_place(job.path, finding.line), **_logical(job)}],
