@@ -36,6 +36,7 @@ _MENTIONS = {
 }
 """What a docstring mentions if an error can be planted, to save time."""
 _TRUE_IF = re.compile(r"\b(?:[Tt]rue|[Ff]alse)\b.{0,9}\b(?:if|when|iff)\b|\b[Ww]hether\b")
+_OTHER_SECTIONS = ("parameters", "attributes", "raises")
 
 Planted = tuple[ast.Module, set[str]]
 """The changed tree, and the names that a right finding is about."""
@@ -194,9 +195,23 @@ def change_exception(
     return tree, {old, new}
 
 
+def about_result(found: DocumentedNode) -> str:
+    """Return the docstring without the lists of parameters, attributes and exceptions."""
+    if found.code is None:
+        return ""
+    parsed = found.code.parsed
+    others = {
+        number
+        for section in parsed.sections
+        if section.kind in _OTHER_SECTIONS
+        for number in range(section.first, section.last + 1)
+    }
+    return "\n".join(line for n, line in enumerate(parsed.lines) if n not in others)
+
+
 def invert_result(found: DocumentedNode, tree: ast.Module, _draw: random.Random) -> Planted | None:
     node = find(tree, found.node)
-    text = found.text or ""
+    text = about_result(found)
     returns = [each for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
     if not _TRUE_IF.search(text) or not returns:
         return None

@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from remora.code.syntax.effects import is_stub, own_nodes
@@ -29,38 +30,22 @@ _NEGATION = re.compile(
     r"|without|lacks?|missing|fails?|failed|free of)\b"
 )
 _WORD = re.compile(r"[a-z]+")
-_NOISE = frozenset(
-    (
-        *("the", "this", "that", "a", "an", "is", "are", "was", "has", "have", "in", "of", "to"),
-        *("it", "its", "for", "on", "be", "been", "can", "with", "any", "all", "given", "value"),
-        *(
-            "self",
-            "get",
-            "isinstance",
-            "startswith",
-            "endswith",
-            "false",
-            "type",
-            "str",
-            "int",
-            "check",
-            "object",
-            "instance",
-            "item",
-            "name",
-            "returns",
-            "true",
-        ),
-    )
-)
+_NO_PROPERTIES = ["the", "this", "that", "a", "an", "is", "are", "was", "has", "have", "in", "of", "to", "it", "its", "for", "on", "be", "been", "can", "with", "any", "all", "given", "value", "self", "get", "isinstance", "startswith", "endswith", "false", "true", "type", "str", "int", "check", "object", "instance", "item", "name", "returns"]  # fmt: skip
+_EQUAL = frozenset(("equal", "equals", "same", "identical", "match", "matches"))
+_PREDICATE = re.compile(r"\b(?:is|are|was|were|been)\s+(?:\w+ly\s+)?([a-z]+)")
+_UNKNOWN_WORDS = frozenset(("none", "nonempty", "null"))
 
 
 class _Condition(NamedTuple):
-    """A test of one thing. `words` are the words of its names, and `text` is the sentence."""
+    """A test of one thing. `words` are the stems of its words, and `text` is the sentence.
+
+    `is_subject` is True if the words name the thing rather than its property.
+    """
 
     words: frozenset[str]
     is_negative: bool
     text: str = ""
+    is_subject: bool = False
 
 
 def truth_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
@@ -74,11 +59,21 @@ def truth_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     tested = _tested(code.body)
     if tested is None:
         return
+    inside = {
+        number
+        for section in code.parsed.sections
+        if section.kind in ("parameters", "attributes", "raises")
+        for number in range(section.first, section.last + 1)
+    }
     for number, line in enumerate(code.parsed.lines):
+        if number in inside:
+            continue
         claim = _claim(line.strip(), code.parsed.lines[number + 1 : number + 2])
         if claim is None:
             continue
         shared = claim.words & tested.words
+        if tested.is_subject:
+            shared &= {_stem(word) for word in _PREDICATE.findall(claim.text)}
         if shared and claim.is_negative != tested.is_negative and _is_close(claim.text, shared):
             message = "the docstring says the opposite of the returned value"
             yield DriftFinding(code="inverted-result", line=number, message=message)
@@ -103,12 +98,16 @@ def _claim(line: str, following: Sequence[str]) -> _Condition | None:
     text = _OTHERWISE.sub("", re.sub(r"\([^)]*\)?", " ", text)).lower()
     if _COMPLEX.search(text):
         return None
-    negations = len(_NEGATION.findall(text))
-    if negations > 1 or "empty" in text:
+    negations, words = len(_NEGATION.findall(text)), {*_WORD.findall(text)}
+    if negations > 1 or words & _UNKNOWN_WORDS:
         return None
     said_false = found is not None and found[1].lower() == "false"
-    words = frozenset(_stem(word) for word in _WORD.findall(text)) - _NOISE
-    return _Condition(words, bool(negations) != said_false, text)
+    is_negative = bool(negations) != said_false
+    if "empty" in words:  # the opposite of having items
+        return _Condition(frozenset(("empty",)), not is_negative, text)
+    if words & _EQUAL:
+        words.add("equal")
+    return _Condition(_property_words(words), is_negative, text)
 
 
 def _is_close(text: str, shared: frozenset[str]) -> bool:
@@ -119,18 +118,36 @@ def _is_close(text: str, shared: frozenset[str]) -> bool:
 
 
 def _tested(body: Sequence[ast.stmt]) -> _Condition | None:
-    """Return the condition under which a body returns True, if it is a single test."""
-    if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-        return _condition(body[0].value)
+    """Return the condition under which a body returns True, if it is a single test at its end."""
     returns = [each for each in own_nodes(body) if isinstance(each, ast.Return)]
-    if len(body) == 2 and isinstance(body[0], ast.If) and len(returns) == 2:
-        first, last = body[0].body, body[1]
-        if len(first) == 1 and not body[0].orelse and isinstance(last, ast.Return):
-            yes, no = _truth(first[0]), _truth(last)
-            if yes is not None and no is not None and yes != no:
-                found = _condition(body[0].test)
-                return found and found._replace(is_negative=found.is_negative == yes)
-    return None
+    last = body[-1] if body else None
+    if len(returns) == 1 and isinstance(last, ast.Return) and last.value is not None:
+        return _condition(_assigned(last.value, body))
+    before = body[-2:-1]
+    if isinstance(last, ast.If) and len(last.orelse) == 1:
+        before, last = [last], last.orelse[0]
+    if len(returns) != 2 or last is None or not before or not isinstance(before[0], ast.If):
+        return None
+    first = before[0]
+    yes, no = _truth(first.body[0]), _truth(last)
+    if len(first.body) > 1 or yes is None or no is None or yes == no:
+        return None
+    if first.orelse and first.orelse != [last]:
+        return None
+    found = _condition(first.test)
+    return found and found._replace(is_negative=found.is_negative == yes)
+
+
+def _assigned(value: ast.expr, body: Sequence[ast.stmt]) -> ast.expr:
+    """Return the only value that a body gives to a returned local name, or `value` itself."""
+    if not isinstance(value, ast.Name):
+        return value
+    uses = [each for each in own_nodes(body) if isinstance(each, ast.Name) and each.id == value.id]
+    targets = [each for each in uses if isinstance(each.ctx, ast.Store)]
+    if not targets:
+        return value
+    known = [each for each in body if isinstance(each, ast.Assign) and each.targets == targets]
+    return known[0].value if known and len(uses) == 2 else ast.Constant(None)
 
 
 def _truth(statement: ast.stmt) -> bool | None:
@@ -152,16 +169,42 @@ def _condition(test: ast.expr) -> _Condition | None:
             return _named(test.args[1])
         return None if name[:1].isupper() else _named(test.func)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        right = test.comparators[0]
-        name = right.attr if isinstance(right, ast.Attribute) else getattr(right, "id", "")
-        is_value = (
-            isinstance(right, ast.Constant)
-            or name[:1].isupper()
-            or (bool(name) and isinstance(test.ops[0], ast.In | ast.NotIn))
-        )
-        found = _named(right) if is_value else None
-        return found and found._replace(is_negative=isinstance(test.ops[0], _OPPOSITES))
+        return _compared(test.left, test.ops[0], test.comparators[0])
     return _named(test)
+
+
+def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _Condition | None:
+    """Return the tested property of a comparison."""
+    is_negative = isinstance(operator, _OPPOSITES)
+    if isinstance(right, ast.Constant) and right.value is None:
+        found = _named(left)
+        return found and found._replace(is_negative=not is_negative, is_subject=True)
+    if _is_number_of_items(left) and isinstance(right, ast.Constant) and right.value == 0:
+        if not isinstance(operator, ast.Eq | ast.NotEq | ast.Gt):
+            return None
+        found = _named(left.args[0]) if isinstance(left, ast.Call) else None
+        words = found.words if found is not None else frozenset[str]()
+        return _Condition(words | {"empty"}, is_negative=isinstance(operator, ast.Eq))
+    name = right.attr if isinstance(right, ast.Attribute) else getattr(right, "id", "")
+    if (
+        isinstance(right, ast.Constant)
+        or name[:1].isupper()
+        or (bool(name) and isinstance(operator, ast.In | ast.NotIn))
+    ):
+        found = _named(right)
+        return found and found._replace(is_negative=is_negative)
+    if isinstance(operator, ast.Eq | ast.NotEq):
+        return _Condition(frozenset(("equal",)), is_negative=is_negative)
+    return None
+
+
+def _is_number_of_items(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "len"
+        and len(node.args) == 1
+    )
 
 
 _OPPOSITES = (ast.NotEq, ast.IsNot, ast.NotIn)
@@ -176,11 +219,19 @@ def _named(node: ast.expr) -> _Condition | None:
     words = _WORD.findall(spaced)
     if _NEGATION.search(" ".join(words).replace("none", "")):
         return None
-    return _Condition(frozenset(map(_stem, words)) - _NOISE, is_negative=False)
+    return _Condition(_property_words(words), is_negative=False)
 
 
+def _property_words(words: Iterable[str]) -> frozenset[str]:
+    """Return the stems of words, without those that name no property."""
+    return frozenset(map(_stem, words)) - frozenset(map(_stem, _NO_PROPERTIES))
+
+
+@cache
 def _stem(word: str) -> str:
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
+            stem = word[: -len(ending)]
+            is_doubled = ending in ("ing", "ed") and stem[-1] == stem[-2] and stem[-1] not in "ls"
+            return stem[:-1] if is_doubled else stem
     return word
