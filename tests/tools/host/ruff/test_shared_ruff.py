@@ -46,7 +46,7 @@ def test_what_is_known_of_a_version_of_a_file_needs_no_run(
         before = lint_findings(base, ["a.py"])
         other = lint_text(base, "a.py", b"x = 1\n")
         shared.remember_format("a.py", IMPORT, is_formatted=True)
-        monkeypatch.setattr("remora.tools.host.ruff.shared_ruff.RuffSession.run", None)
+        monkeypatch.setattr("remora.tools.host.ruff.ruff_session.RuffSession.run", None)
         assert lint_text(base, "a.py", IMPORT) == before
         assert lint_text(base, "a.py", b"x = 1\n") == other == []
         assert is_formatted(ToolTree(base), "a.py", IMPORT)

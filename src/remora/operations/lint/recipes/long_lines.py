@@ -21,7 +21,6 @@ _COMMENT = re.compile(r"(\s*)(#+:?\s*)(.*)")
 _ITEM = re.compile(r"(?:[-*+•]|\d+[.)]|:\w[^:]*:|@\w+[^:]*:|\w[\w, *]*(?:\([^)]*\))?\s?:)\s+")
 _BULLETS = "-*+•0123456789"
 _LITERAL = re.compile(r"\s*(?:>>>|\.\.\.(?:\s|$)|\||\+[-=]|\.\. |[-=~^\"'`#*+]{3,}\s*$|\$ |%)")
-_CODE = re.compile(r"[=;{}]|\w\(.*\)|^\s*(?:def|class|import|from|return|if|for|while|with)\b.*:?$")
 
 
 def fix_long_line(source: PythonSource, finding: Finding) -> RecipeFix | None:

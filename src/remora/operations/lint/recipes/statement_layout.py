@@ -23,7 +23,6 @@ _SHORT = 12
 _MARK = "# part "
 _PARTS = re.compile(rf"^{_MARK}(\d+)\n", re.MULTILINE)
 _SPLIT_INDEX = re.compile(r"[\w\])]\[$|^\s*(?:assert|del|print) \($")
-_KEY = "_" * 3
 
 
 @dataclass(frozen=True)
