@@ -144,3 +144,15 @@ def test_opening_again_hashes_nothing(driver: SlotDriver, monkeypatch: pytest.Mo
     monkeypatch.delattr("remora.workspaces.copy.scan._hash")
     with driver.open() as workspace:
         assert workspace.snapshot() == {}
+
+
+def test_only_edited_modules_keep_the_settings_of_the_base(driver: SlotDriver) -> None:
+    with driver.open() as workspace:
+        (workspace.tree / "pkg/a.py").write_bytes(b"a = 2\n")
+        assert workspace.has_settings_of_base()
+        for other in ("setup.py", "pkg/ruff.toml", "pkg/ignored.pyc"):
+            (workspace.tree / other).write_bytes(b"")
+            assert not workspace.has_settings_of_base(), other
+            (workspace.tree / other).unlink()
+        (workspace.tree / "run.sh").write_bytes(b"")
+        assert not workspace.has_settings_of_base()

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from remora.errors import HostError
 from remora.tools.host.ruff.ruff_process import format_text, is_formatted
+from remora.tools.host.ruff.ruff_session import RuffStoppedError
 from remora.tools.host.style_config import black_options, width_of
 from remora.tools.host.text_lines import Text, split_lines
 from remora.tools.tree import ToolTree
@@ -46,6 +47,8 @@ class FileFormat:
         if self._options is not None:
             try:
                 return format_text(self._place, self._path, changed, *self._options)
+            except RuffStoppedError:
+                raise
             except HostError:  # it does not parse
                 return changed
         body = without_extra_blank_lines(self._text.body, body)
@@ -58,6 +61,8 @@ class FileFormat:
         options = ["--line-length", str(self.width), *_OF_PARTS]
         try:
             return format_text(self._place, self._path, body.encode(), options).decode()
+        except RuffStoppedError:
+            raise
         except HostError:
             return None
 
@@ -69,6 +74,8 @@ class FileFormat:
             try:
                 if is_formatted(self._place, self._path, content, options):
                     return (options,)
+            except RuffStoppedError:
+                raise
             except HostError:  # it does not parse
                 return None
         return None

@@ -215,8 +215,8 @@ class _Fixer:
         fixed = self._format.formatted(decode(self._path, fixed).body)
         if not any(each["code"] in codes and self._allows(each) for each in self.check(fixed)):
             return fixed
-        fixed, _ = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
-        return self._format.formatted(decode(self._path, fixed).body)
+        all_fixed = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
+        return self._format.formatted(decode(self._path, all_fixed.content).body)
 
     def _check_body(self, body: str) -> list[Finding]:
         return self.check(decode(self._path, self._content)._replace(body=body).bytes())

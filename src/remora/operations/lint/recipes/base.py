@@ -197,6 +197,18 @@ class PythonSource:
             or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
         ]
 
+    def strings_in(self, line: int) -> list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]:
+        """Return the strings that start and end in a line, each with the node around it."""
+        return self._strings_by_line.get(line, [])
+
+    @cached_property
+    def _strings_by_line(self) -> dict[int, list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]]:
+        found: dict[int, list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]] = {}
+        for parent, node in self.strings:
+            if node.lineno == node.end_lineno:
+                found.setdefault(node.lineno, []).append((parent, node))
+        return found
+
     def docstring_at(self, line: int) -> ast.Constant | None:
         """Return the literal of the docstring that a line belongs to, or None."""
         return self._docstring_lines.get(line)

@@ -1,6 +1,7 @@
 """Recipe for RUF012: annotates mutable class attributes with `ClassVar`."""
 
 import ast
+import builtins
 from collections.abc import Iterator
 from copy import deepcopy
 
@@ -18,12 +19,13 @@ from remora.tools.host.ruff.text_edits import Edit
 _SUBSCRIPTED = 9
 """Minor version of the first Python 3 in which `list` can be subscripted."""
 _MEMBER_BASES = {"NamedTuple", "TypedDict", "Protocol", "Structure", "Union"}
-_PLAIN_BASES = {
-    *("object", "ABC", "Generic", "Exception", "ValueError", "TypeError", "KeyError"),
-    *("RuntimeError", "OSError", "AttributeError", "LookupError", "Thread", "TestCase"),
-    *("dict", "list", "set", "tuple", "str", "int", "float", "bytes", "type", "NodeVisitor"),
-    *("NodeTransformer", "Action", "ArgumentParser", "Handler", "Formatter", "Filter"),
+_BUILT_IN = frozenset(name for name, kind in vars(builtins).items() if isinstance(kind, type))
+_PLAIN_MODULES = {
+    *("abc", "argparse", "ast", "cmd", "code", "collections", "collections.abc", "contextlib"),
+    *("html.parser", "http.server", "io", "json", "logging", "logging.handlers", "string"),
+    *("threading", "unittest", "xml.sax.handler"),
 }
+"""Modules of the standard library whose classes do not make fields of annotated attributes."""
 _SIMPLE = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 
 
@@ -69,8 +71,17 @@ def _is_plain(source: PythonSource, owner: ast.ClassDef) -> bool:
     known = source.once(_classes)
     names = [*_bases(source, owner)]
     above = [owner, *(known[name] for name in names if name in known)]
-    return all(name in known or name in _PLAIN_BASES for name in names) and not any(
-        each.decorator_list or each.keywords for each in above
+    imported = {
+        (each.asname or each.name): node.module or ""
+        for node in source.nodes
+        if isinstance(node, ast.ImportFrom) and node.level == 0
+        for each in node.names
+    }
+    return not any(each.decorator_list or each.keywords for each in above) and all(
+        name in known
+        or (name in _BUILT_IN and name not in source.bound_names and name not in imported)
+        or imported.get(name) in _PLAIN_MODULES
+        for name in names
     )
 
 

@@ -105,11 +105,7 @@ def _literal_in_line(
     source: PythonSource, number: int
 ) -> tuple[ast.Constant | ast.JoinedStr, ast.AST] | None:
     """Return the last literal of a line that starts and ends in it, and the node around it."""
-    found = [
-        (node, parent)
-        for parent, node in source.strings
-        if node.lineno == node.end_lineno == number
-    ]
+    found = [(node, parent) for parent, node in source.strings_in(number)]
     return max(found, key=lambda pair: pair[0].col_offset, default=None)
 
 

@@ -23,7 +23,6 @@ _SHORT = 12
 _MARK = "# part "
 _PARTS = re.compile(rf"^{_MARK}(\d+)\n", re.MULTILINE)
 _SPLIT_INDEX = re.compile(r"[\w\])]\[$|^\s*(?:assert|del|print) \($")
-_KEY = "_" * 3
 
 
 @dataclass(frozen=True)
@@ -147,11 +146,11 @@ def _is_long_display(node: ast.expr) -> bool:
 
 def _code(source: PythonSource, first: int, last: int) -> str | None:
     """Return the text of some lines, or None if they have comments or strings of several lines."""
-    if any(number in source.comments for number in range(first, last + 1)):
+    text = source.body[source.lines[first - 1].start : source.lines[last - 1].stop]
+    if "#" in text and any(number in source.comments for number in range(first, last + 1)):
         return None
     if any(source.starts_in_string(number) for number in range(first, last + 2)):
         return None
-    text = source.body[source.lines[first - 1].start : source.lines[last - 1].stop]
     return None if "\\\n" in text or "\t" in text or "\r" in text or ";" in text else text
 
 

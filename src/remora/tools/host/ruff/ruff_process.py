@@ -1,10 +1,11 @@
 """Runs of ruff on files in the tree, using the project's configuration."""
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,6 +27,7 @@ _CHECKED = (0, 1, 2)  # exit codes of `format --check`: formatted, unformatted, 
 _AT_ONCE = 2000  # paths for one command line
 _CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
 _SOURCES = (".py", ".pyi")
+_GUTTER = re.compile(r"\s*(?:\d+\s*)?(?:\||\^)")
 _NO_CODE = "invalid-syntax"
 
 
@@ -91,6 +93,13 @@ def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
     )
 
 
+class FixedText(NamedTuple):
+    """A text after fixes, and the findings that are left in it, or None if they are not known."""
+
+    content: bytes
+    left: list[Finding] | None
+
+
 def fix_text(
     place: ToolTree,
     path: str,
@@ -99,11 +108,10 @@ def fix_text(
     unsafe: bool = False,
     unfixable: Sequence[str] = (),
     fixable: Sequence[str] = (),
-) -> tuple[bytes, list[Finding] | None]:
+) -> FixedText:
     """Return `content` as `ruff check --fix` would leave it in the file at `path`.
 
-    Also returns the findings that are left, as `check_text` returns them. They are None if
-    they are not known. Rules in `unfixable` are not fixed. If `fixable` is given, no other rules
+    Rules in `unfixable` are not fixed. If `fixable` is given, no other rules
     are fixed.
     """
     ruff = _Ruff(place)
@@ -124,7 +132,7 @@ def fix_text(
     left = None
     with suppress(HostError):  # a warning
         left = sorted(ruff.parsed(finished.stderr, unsafe=True), key=_sort_key) if every else None
-    return finished.stdout, left
+    return FixedText(finished.stdout, left)
 
 
 def is_formatted(
@@ -304,8 +312,10 @@ class _Ruff:
 
 
 def _failure(finished: ProcessResult, place: ToolTree) -> str:
+    """Return ruff's message as one line, without the quoted lines of a configuration file."""
     lines = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
-    message = "; ".join(line.strip() for line in lines if line.strip())
+    texts = [line.strip().removeprefix("Cause: ") for line in lines if not _GUTTER.match(line)]
+    message = "; ".join(filter(None, texts))
     return message.removeprefix("ruff failed; ")[:300] or str(finished.returncode)
 
 

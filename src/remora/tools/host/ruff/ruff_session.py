@@ -36,6 +36,10 @@ while head := sys.stdin.buffer.readline():
 """
 
 
+class RuffStoppedError(HostError):
+    """Ruff's process ended or did not answer, so nothing is known about the text it was given."""
+
+
 class RuffSession:
     """A process that runs commands one after another in a folder."""
 
@@ -49,12 +53,12 @@ class RuffSession:
         self._isolation = f"L{level}"
 
     def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
-        """Run a command. Raises HostError if the process ended or if the command takes too long.
+        """Run a command. Raises RuffStoppedError if the process ended or if the command takes too long.
 
         After an error, the session cannot be used any more.
         """
         if self._is_broken:
-            raise HostError("ruff's process is not used after an error")
+            raise RuffStoppedError("ruff's process stopped after an error")
         self._is_broken = True
         result = self._run(words, stdin, time.monotonic() + seconds)
         self._is_broken = False
@@ -67,7 +71,7 @@ class RuffSession:
             while unsent:
                 unsent = unsent[os.write(self._input, unsent) :]
         except OSError:
-            raise HostError("ruff's process ended unexpectedly") from None
+            raise RuffStoppedError("ruff's process ended unexpectedly") from None
         while b"\n" not in self._received:
             self._receive(until)
         head, _, rest = bytes(self._received).partition(b"\n")
@@ -92,7 +96,7 @@ class RuffSession:
         ready = select.select([self._output], [], [], max(until - time.monotonic(), 0.0))[0]
         chunk = os.read(self._output, _CHUNK) if ready else b""
         if not chunk:
-            raise HostError("ruff's process ended unexpectedly or did not finish in time")
+            raise RuffStoppedError("ruff's process ended unexpectedly or did not finish in time")
         self._received += chunk
 
 

@@ -1,8 +1,7 @@
-"""Sandboxed processes that run ruff for all copies of a base, and the results of earlier runs."""
+"""Runs of ruff for all copies of a base, and the results of earlier runs."""
 
 import hashlib
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,38 +9,33 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from remora.errors import HostError
 from remora.sandbox.process import ProcessResult
 from remora.tools.host.ruff.config_files import is_configured, target_version
-from remora.tools.host.ruff.ruff_session import RuffSession, start_session
+from remora.tools.host.ruff.ruff_pool import RuffPool
 from remora.tools.tree import ToolTree
 
-_MOST_PROCESSES = 4
-_OLDEST = 900.0
-"""Seconds after which a process is replaced, because its own time limit ends it later."""
 _MOST_RESULTS = 256
 _LARGEST_RESULT = 256 * 1024
 _MOST_FINDINGS = 50_000
-
-_Result = tuple[tuple[str, ...], bytes]
+_Version = tuple[str, bytes]
+"""Path and SHA-256 of a version of a file."""
 
 
 class SharedRuff:
     """Runs ruff on texts as if they were files of a base.
 
-    Ruff reads only the base's configuration and the names of its files, so a run is valid for every
-    copy that has the same of both. Processes start when they are needed, and end with `close`.
+    Ruff reads only the base's configuration and the names and modes of its files, so a run is valid
+    for every copy that has the same of them.
     """
 
     def __init__(self, folder: Path) -> None:
         self.tree = ToolTree(folder)
-        self._changed = threading.Condition()
-        self._idle: list[_Started] = []
-        self._running = 0
-        self._results: OrderedDict[_Result, ProcessResult] = OrderedDict()
-        self._findings: dict[tuple[str, bytes], list[dict[str, Any]]] = {}
-        self._formats: dict[tuple[str, bytes], bool] = {}
-        self._known = 0
+        self._pool = RuffPool(folder)
+        self._lock = threading.Lock()
+        self._results: OrderedDict[tuple[tuple[str, ...], bytes], ProcessResult] = OrderedDict()
+        self._findings: dict[_Version, list[dict[str, Any]]] = {}
+        self._kept = 0
+        self._formats: dict[_Version, bool] = {}
         self._options: dict[str, list[str]] = {}
 
     @contextmanager
@@ -61,14 +55,14 @@ class SharedRuff:
     def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
         """Run a command in the base's folder, or return its earlier result. Raises HostError."""
         key = (tuple(words), hashlib.sha256(stdin).digest())
-        with self._changed:
+        with self._lock:
             if key in self._results:
                 self._results.move_to_end(key)
                 return self._results[key]
-        with self._session(seconds) as session:
+        with self._pool.session(seconds) as session:
             result = session.run(words, stdin, seconds)
-        if result.returncode == 0 and len(result.stdout) <= _LARGEST_RESULT:
-            with self._changed:
+        if result.returncode == 0 and len(result.stdout) + len(result.stderr) <= _LARGEST_RESULT:
+            with self._lock:
                 self._results[key] = result
                 while len(self._results) > _MOST_RESULTS:
                     self._results.popitem(last=False)
@@ -88,75 +82,29 @@ class SharedRuff:
             if finding["path"] in by_path:
                 by_path[finding["path"]].append(finding)
         for path, findings in by_path.items():
-            self._known += len(findings)
-            if self._known <= _MOST_FINDINGS:
-                self._findings[path, hashlib.sha256(contents[path]).digest()] = findings
+            if self._kept + len(findings) <= _MOST_FINDINGS:
+                self._kept += len(findings)
+                self._findings[_version(path, contents[path])] = findings
 
     def known_findings(self, path: str, content: bytes) -> list[dict[str, Any]] | None:
         """Return the findings that were kept for a version of a file, or None."""
-        found = self._findings.get((path, hashlib.sha256(content).digest()))
+        found = self._findings.get(_version(path, content))
         return None if found is None else list(found)
 
     def remember_format(self, path: str, content: bytes, *, is_formatted: bool) -> None:
-        self._formats[path, hashlib.sha256(content).digest()] = is_formatted
+        self._formats[_version(path, content)] = is_formatted
 
     def known_format(self, path: str, content: bytes) -> bool | None:
         """Return True if a version of a file is formatted, or None if that is not known."""
-        return self._formats.get((path, hashlib.sha256(content).digest()))
+        return self._formats.get(_version(path, content))
 
     def close(self) -> None:
-        """End all processes that are idle."""
-        with self._changed:
-            idle, self._idle = self._idle, []
-        for started in idle:
-            started.end()
-
-    @contextmanager
-    def _session(self, seconds: float) -> Iterator[RuffSession]:
-        """Yield a process that is not used by another thread. It ends if the block raises."""
-        started = self._next(seconds)
-        try:
-            started = started or _Started(self.tree.tree)
-            yield started.session
-        except BaseException:
-            self._give_back(None)
-            if started is not None:
-                started.end()
-            raise
-        self._give_back(started)
-
-    def _next(self, seconds: float) -> "_Started | None":
-        """Return an idle process, or None if a new one is to be started. May wait for one."""
-        with self._changed:
-            if not self._changed.wait_for(
-                lambda: self._idle or self._running < _MOST_PROCESSES, seconds
-            ):
-                raise HostError("ruff's processes did not finish in time")
-            self._running += 1
-            started = self._idle.pop() if self._idle else None
-        if started is not None and time.monotonic() - started.at > _OLDEST:
-            started.end()
-            return None
-        return started
-
-    def _give_back(self, started: "_Started | None") -> None:
-        with self._changed:
-            self._running -= 1
-            if started is not None:
-                self._idle.append(started)
-            self._changed.notify()
+        """End all processes."""
+        self._pool.close()
 
 
-class _Started:
-    """A process and the time at which it was started."""
-
-    def __init__(self, folder: Path) -> None:
-        self.at = time.monotonic()
-        self._opened = start_session(folder, seconds=_OLDEST * 2)
-        self.session = self._opened.__enter__()
-
-    def end(self) -> None:
-        self._opened.__exit__(None, None, None)
+def _version(path: str, content: bytes) -> _Version:
+    return path, hashlib.sha256(content).digest()
 
 
 _CURRENT: ContextVar[tuple[SharedRuff, Path | None, Callable[[], bool]] | None] = ContextVar(
