@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.project_checker import find_checker
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
@@ -36,3 +37,22 @@ def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
         inference.annotations = {parameter: "int", result: "float"}
         inference.settle_with(checker.check)
     assert inference.annotations == {parameter: "int"}, "use() would return a float"
+
+
+def test_annotations_that_break_an_import_are_removed(tmp_path: Path) -> None:
+    """A decorator reads them when the function is defined."""
+    plain = "def bare(f):\n    assert not f.__annotations__\n    return f\n"
+    files = {
+        "shop.py": f"{plain}\n\n@bare\ndef half(n=1):\n    return n / 2\n",
+        "src/cart.py": "def add(n=1):\n    return n\n",
+    }
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    check = find_import_check(sorted(files), python)
+    assert check is not None
+    with TypeChecker(files, {}, minor=11) as ty:
+        inference = Inference(files, ty, weights(), Settings(minor=11))
+        named = {slot.name: (path, slot) for path, slot in inference.slots(["shop.py"])}
+        (other, _) = inference.slots(["src/cart.py"])
+        inference.annotations = {named["n"]: "int", other: "int"}
+        inference.settle_with(check.check)
+    assert inference.annotations == {other: "int"}

@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
+from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.checker.project_checker import SETTINGS_FILES, find_checker
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
@@ -82,20 +84,28 @@ class Session:
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)
-                self._ask_project_checker()
+                self._ask_other_judges()
                 self._done |= {each for each, _ in together}
             every = self._inference.annotations
             kept = self._inference.settle({key: every[key] for key in every if key[0] == path})
             self._accepted.add((path, self.text(path, kept)))
             return kept
 
-    def _ask_project_checker(self) -> None:
-        """Remove annotations that the project's own type checker refuses, if it can be run."""
-        folders = {path.partition("/")[0] for path in self.texts}
-        checker = find_checker(self._settings, self._python, sorted(folders))
-        if checker is not None and self._inference.annotations:
-            with suppress(HostError):  # it cannot check the project before, either
-                self._inference.settle_with(checker.check)
+    def _ask_other_judges(self) -> None:
+        """Remove annotations that the project's own type checker refuses, if it can be run.
+
+        Then remove those with which a module can no longer be imported.
+        """
+        own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
+        folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
+        changed = sorted({path for path, _ in self._inference.annotations})
+        for judge in (
+            find_checker(self._settings, self._python, sorted(folders)),
+            find_import_check(changed, self._python),
+        ):
+            if judge is not None and self._inference.annotations:
+                with suppress(HostError):  # it cannot check the project before, either
+                    self._inference.settle_with(judge.check)
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:

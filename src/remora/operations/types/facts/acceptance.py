@@ -75,7 +75,8 @@ def _arguments_fit(wanted: list[str], given: list[str], index: ProjectIndex, *, 
 def _is_subclass(plain: str, head: str, index: ProjectIndex) -> bool:
     """Return True if a class is, or may be, a subclass of the class `head`."""
     abstract: type | tuple[type, ...] | None = _FILES.get(head)
-    abstract = abstract or getattr(collections.abc, head, None)
+    if head in collections.abc.__all__:
+        abstract = getattr(collections.abc, head)
     known = _standard_class(plain)
     if known is not None and plain not in index.classes:
         if abstract is not None:

@@ -138,7 +138,8 @@ def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[st
     if len(words) < _MIN_NAME:
         return
     imported = [each for each in index.files[path].imports if each[:1].isupper()]
-    for candidate in (*imported, *index.classes):
+    aliases = [each for each in index.aliases if each[:1].isupper() and not each.isupper()]
+    for candidate in (*imported, *index.classes, *aliases):
         if _SNAKE.sub("_", candidate).strip("_").lower() == words:
             yield "class_name", candidate
             return

@@ -29,6 +29,20 @@ Observed = Mapping[SlotKey, Sequence[str]]
 """Types seen while the project ran, as text, such as `("int", "None")`."""
 
 
+_ABSTRACT = {
+    "BytesIO": "BinaryIO",
+    "BufferedReader": "BinaryIO",
+    "BufferedWriter": "BinaryIO",
+    "BufferedRandom": "BinaryIO",
+    "FileIO": "BinaryIO",
+    "StringIO": "TextIO",
+    "TextIOWrapper": "TextIO",
+    "PosixPath": "Path",
+    "WindowsPath": "Path",
+}
+"""What a parameter accepts of which a more special class is passed."""
+
+
 class Evidence(NamedTuple):
     """A type that a source suggests for a slot.
 
@@ -80,11 +94,15 @@ class Collector:
             ("forward", self._forwarded),
         ):
             for key, terms in places.items():
-                self.evidence[key].append(_summary(source, terms))
+                abstract = [_ABSTRACT.get(each, each) for each in terms]
+                self.evidence[key].append(_summary(source, abstract))
         for function in self._index.every_function():
             self._add_static(function)
         for key, seen in (observed or {}).items():
-            self.evidence[key].append(Evidence("observed", _observed_term(seen), len(seen)))
+            terms = [from_checker(each) for each in seen]
+            if key[-1] != RETURN:
+                terms = [_ABSTRACT.get(each, each) for each in terms]
+            self.evidence[key].append(Evidence("observed", _observed_term(terms), len(terms)))
         return {
             key: [each._replace(term=self._with_aliases(each.term)) for each in found]
             for key, found in self.evidence.items()
@@ -230,9 +248,8 @@ def _first_terms(methods: Iterable[Function]) -> Iterator[tuple[str, str]]:
     yield from found.items()
 
 
-def _observed_term(seen: Sequence[str]) -> str:
+def _observed_term(terms: Sequence[str]) -> str:
     """Return the union of run-time types. The arguments of empty containers are not known."""
-    terms = [from_checker(each) for each in seen]
     empty = {each for each in terms if arguments_of(each) in ([], ["()"])}
     full = {head_of(each) for each in terms if each not in empty}
     return union(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from remora.operations.types.facts.acceptance import accepts, accepts_all, is_builtin
+from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Kind
@@ -53,6 +54,7 @@ class Refusals:
         return self._is_parameter and bool(
             (agreeing and agreeing <= _RUN)
             or self._is_guess(term, agreeing)
+            or self._is_one_subclass(term, agreeing)
             or self._is_one_path(term, agreeing)
             or self._contradicts_code(term)
         )
@@ -80,6 +82,21 @@ class Refusals:
             return agreeing <= _RUN | _GUESSED
         is_class = not all(is_builtin(head_of(each)) for each in members_of(term))
         return is_class and agreeing <= {"prior"}
+
+    def _is_one_subclass(self, term: str, agreeing: set[str]) -> bool:
+        """Return True if callers pass one of several subclasses, and nothing else suggests it."""
+        return agreeing <= _RUN | {"call", "name"} and any(
+            len(self._index.subclasses.get(base, ())) > 1 or self._is_abstract(base)
+            for member in members_of(term)
+            for own in self._index.classes.get(head_of(member), ())[:1]
+            for base in own.bases
+            if base in self._index.classes
+        )
+
+    def _is_abstract(self, name: str) -> bool:
+        given = self._index.classes[name][0]
+        stubs = (FunctionBody(each).is_stub for each in given.methods.values())
+        return not {"ABC", "Protocol"}.isdisjoint(given.bases) or any(stubs)
 
     def _is_one_path(self, term: str, agreeing: set[str]) -> bool:
         """Return True if a type excludes paths that the code can probably work with."""

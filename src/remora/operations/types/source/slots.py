@@ -3,7 +3,6 @@
 import ast
 import re
 import tokenize
-import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from remora.code.syntax.source import parse_text
 from remora.tools.host.text_lines import split_lines
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -47,14 +47,15 @@ class Edit(NamedTuple):
 class SourceText:
     """The text of a file with its syntax tree, and offsets for the tree's positions.
 
-    Raises SyntaxError or ValueError if the text does not parse.
+    Raises SyntaxError if the text does not parse.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            self.tree = ast.parse(text)
+        tree = parse_text(text)
+        if isinstance(tree, str):
+            raise SyntaxError(tree)  # noqa: TRY004 - what ast.parse raises
+        self.tree = tree
         self.lines = split_lines(text, keepends=True)
         self._starts = [0]
         for line in self.lines:
