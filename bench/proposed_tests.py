@@ -1,21 +1,24 @@
-"""Tests that are proposed for the functions of packages, beside those of Hypothesis' ghostwriter.
+"""Tests that are proposed for the functions of packages, beside those of other generators.
 
     python bench/proposed_tests.py PYTHON [--strengthen] [--functions N] FOLDER...
 
-Each FOLDER is an unpacked source distribution. PYTHON is an interpreter with pytest, Hypothesis and
-the requirements of the packages. Without `--strengthen`, the packages' tests are put aside. Without
-arguments, a small project is measured.
+Each FOLDER is an unpacked source distribution. PYTHON is an interpreter with pytest, Hypothesis,
+Pynguin and the requirements of the packages. Without `--strengthen`, the packages' tests are put
+aside, and the tests of Hypothesis' ghostwriter and of Pynguin are measured, too. Without arguments, a
+small project is measured.
 """
 
 import argparse
+import os
 import random
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from subprocess import run
+from subprocess import TimeoutExpired, run
 from typing import Any, NamedTuple
 
 from remora.bootstrap.operations import BUILT_IN
@@ -52,6 +55,8 @@ def parse_size(text):
 TEST = "from sizes import parse_size\n\n\ndef test_parse_size():\n    assert parse_size('10k') == 10240\n"
 _TESTS = ("tests", "test")
 _GHOST = "from hypothesis.extra.cli import main; main()"
+_SEARCH_S = 30
+"""Time that Pynguin may search for tests of a module, in seconds."""
 
 
 class Measured(NamedTuple):
@@ -80,6 +85,7 @@ class Package:
         chosen = ProjectPython(python=python, root=place / "none", activated=True)
         self.place = ToolTree(self.tree, chosen)
         self.host = bind(BUILT_IN.host_functions.values(), self.place)
+        self.searched: dict[str, tuple[str, float]] = {}
 
     def planned(self) -> Iterator[tuple[str, str]]:
         """Yield the path and the qualname of each function that would get a job."""
@@ -106,9 +112,11 @@ class Package:
         normal = any(not case["raises"] for case in plan["cases"])
         show(self.tree / written["path"], written["name"], f"{self.name} {path}:{qualname}")
         if self.strengthen:
-            passes = self._proved(path, qualname, written["id"], Measured()).passes
+            passes = self._proved(path, qualname, written["ids"], Measured()).passes
             return Measured(passes, normal, plan["killed"], plan["mutants"], seconds)
-        return self._proved(path, qualname, written["id"], Measured(normal=normal, seconds=seconds))
+        return self._proved(
+            path, qualname, written["ids"], Measured(normal=normal, seconds=seconds)
+        )
 
     def ghost(self, path: str, qualname: str) -> Measured | None:
         """Return what `hypothesis write` proposes, or None if it cannot import the function."""
@@ -130,15 +138,52 @@ class Package:
         test = f"{file.name}::{name.removeprefix('def ').partition('(')[0]}"
         normal = "assert " in done.stdout
         measured = Measured(normal=normal, seconds=time.monotonic() - start)
-        return self._proved(path, qualname, test, measured)
+        return self._proved(path, qualname, [test], measured)
 
-    def _proved(self, path: str, qualname: str, test: str, measured: Measured) -> Measured:
+    def pynguin(self, path: str, qualname: str) -> Measured | None:
+        """Return what Pynguin proposes for the module, as far as it calls the function.
+
+        The module is searched once, and each of its functions has the time of the search.
+        """
+        if path not in self.searched:
+            self.searched[path] = self._search(path, qualname)
+        test, seconds = self.searched[path]
+        if not test:
+            return None
+        normal = "    assert " in (self.tree / test).read_text()
+        found = self._proved(path, qualname, [test], Measured(normal=normal, seconds=seconds))
+        return found if found.passes else None
+
+    def _search(self, path: str, qualname: str) -> tuple[str, float]:
+        """Return the path of the tests that Pynguin writes for a module, or an empty string."""
+        subject = target_at(self.place, path, qualname)
+        assert isinstance(subject, TargetFunction)
+        assert self.place.python is not None
+        start = time.monotonic()
+        folder = self.tree / "pynguin_tests" / subject.module.replace(".", "_")
+        with suppress(TimeoutExpired):
+            run(
+                [
+                    str(self.place.python.python), "-m", "pynguin", "--module-name", subject.module,
+                    "--project-path", str(self.tree / subject.import_root), "--output-path",
+                    str(folder), "--maximum-search-time", str(_SEARCH_S), "--seed", "13",
+                ],
+                cwd=self.tree, capture_output=True, check=False, timeout=10 * _SEARCH_S,
+                env={**os.environ, "PYNGUIN_DANGER_AWARE": "1"},
+            )  # fmt: skip
+        file = folder / f"test_{subject.module.rpartition('.')[2]}.py"
+        seconds = time.monotonic() - start
+        return (file.relative_to(self.tree).as_posix() if file.exists() else ""), seconds
+
+    def _proved(
+        self, path: str, qualname: str, tests: Sequence[str], measured: Measured
+    ) -> Measured:
         subject = target_at(self.place, path, qualname)
         assert isinstance(subject, TargetFunction)
         faults = mutants(self.place.read(path), qualname)
         measured = measured._replace(mutants=len(faults))
         try:
-            found = surviving_mutants(self.place, subject, [test], faults)
+            found = surviving_mutants(self.place, subject, tests, faults)
         except HostError:
             return measured
         killed = len(faults) - len(found.mutants) if found.tests else 0
@@ -186,7 +231,9 @@ def measure(
             random.Random(13).shuffle(planned)
             sample = planned[:most]
             works = {} if ghost_only else {"remora": package.ours}
-            works |= {} if strengthen else {"ghostwriter": package.ghost}
+            works |= (
+                {} if strengthen else {"ghostwriter": package.ghost, "pynguin": package.pynguin}
+            )
             for tool, work in works.items():
                 found = []
                 for path, qualname in sample:

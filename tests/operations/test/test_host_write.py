@@ -44,6 +44,9 @@ from sizes import SizeError, parse_size
 def test_parse_size():
     assert parse_size("10k") == 10240
     assert parse_size("Hello, World") == 12
+
+
+def test_parse_size_raises_size_error():
     with pytest.raises(SizeError):
         parse_size("")
 """
@@ -97,10 +100,10 @@ def test_from_what_it_does_to_a_test_that_notices_faults(
     assert plan["killed"] == plan["mutants"] > 5
     written = run("write_test", "sizes.py", "parse_size", plan["cases"])
     assert (tree / "tests/test_sizes.py").read_text() == WRITTEN
-    told = run("run_tests", [written["id"]], "sizes.py", "parse_size")
+    told = run("run_tests", written["ids"], "sizes.py", "parse_size")
     assert told["passed"]
     assert told["survived"] == []
-    assert run("coverage_of", [written["id"]], "sizes.py") == [14, 15, 16, 17, 18]
+    assert run("coverage_of", written["ids"], "sizes.py") == [14, 15, 16, 17, 18]
     assert sorted(seen(tree)) == ["sizes.py", "test_sizes.py"]
 
 

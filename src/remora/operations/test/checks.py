@@ -1,6 +1,7 @@
 """Checks that a change set adds one test, and that the test passes and detects faults."""
 
 import re
+from functools import partial
 
 import msgspec
 
@@ -8,7 +9,9 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove
+from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.tree import ToolTree
 
 _MAX_TESTS = 4
@@ -25,6 +28,22 @@ def test_only_adds(submission: Submission) -> str:
     first = re.sub(r"(_with(out)?_\w+|_\d+)\Z", "", found[0])
     rest = [name for name in found[1:] if not name.startswith(first)]
     return "" if len(found) <= _MAX_TESTS and not rest else f"there are {len(found)} new tests"
+
+
+def test_findings(submission: Submission) -> str:
+    """Check that the new test adds no lint findings, but for rules that other tests do not follow."""
+    for path, (before, _) in submission.files.items():
+        found = submission.findings_before(path) if before is not None else []
+        extra = new_findings(found, submission.findings_after(path))
+        if extra and submission.in_tree is not None:
+            try:
+                known = submission.in_tree(partial(tolerated_rules, path=path, found=found))
+            except HostError as error:
+                return error.message
+            extra = [each for each in extra if not known or not str(each["code"]).startswith(known)]
+        if extra:
+            return f"{path}: new finding {extra[0]['code']} {extra[0]['message']}"
+    return ""
 
 
 def test_passes(submission: Submission) -> str:

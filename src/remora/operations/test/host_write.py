@@ -15,6 +15,7 @@ from remora.operations.test.cases.test_source import Draft, case_drafts, propert
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft
+from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_blocks import tests_of
@@ -152,7 +153,7 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """Return the content with sorted imports and other safe fixes, if lint rules require them.
 
-    Raises HostError if the change still adds findings.
+    Raises HostError if the change still adds findings, but for rules that other tests do not follow.
     """
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
     extra = new_findings(found, check_text(place, home.path, content))
@@ -163,6 +164,9 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if codes:
         content, _ = fix_text(place, home.path, content, fixable=sorted(codes))
         extra = new_findings(found, check_text(place, home.path, content))
+    if extra:
+        known = tolerated_rules(place, home.path, found)
+        extra = [each for each in extra if not known or not str(each["code"]).startswith(known)]
     if extra:
         raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
     return content

@@ -36,6 +36,7 @@ def _load() -> Parts:
         needs={"test": Need(prepare=_prepare)},
         checks={
             "test_only_adds": checks.test_only_adds,
+            "test_findings": checks.test_findings,
             "test_passes": checks.test_passes,
             "test_kills_mutant": checks.test_kills_mutant,
         },

@@ -25,7 +25,9 @@ _FOLDERS = frozenset(
         "externals",
     }
 )
-_FILES = frozenset({"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py"})
+_FILES = frozenset(
+    {"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py", "compat.py", "_compat.py"}
+)
 _UNFIT = (
     "overload",
     "abstractmethod",

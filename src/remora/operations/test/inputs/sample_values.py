@@ -11,7 +11,7 @@ from remora.operations.test.inputs.parameter_use import ParameterUse, last_name
 KINDS: dict[str, tuple[str, ...]] = {
     "int": ("3", "10", "0", "1"),
     "float": ("2.5", "0.5", "10.0"),
-    "str": ("'apple'", "'Hello, World'", "'a b  c'", "'12'", "'12x'", "''"),
+    "str": ("'apple'", "'Hello, World'", "'one two  three'", "'12'", "'12x'", "''"),
     "bytes": ("b'hello'", "b'a b'", "b''"),
     "bool": ("True", "False"),
     "list": ("[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]"),
@@ -176,7 +176,8 @@ def _of_generic(
         yield f"({', '.join(each[0] for each in items)}{',' if len(items) == 1 else ''})"
     else:
         opening, closing = {"tuple": ("(", ")"), "set": ("{", "}")}.get(kind, ("[", "]"))
-        yield f"{opening}{', '.join(first)}{closing}"
+        words = first if _kind(first[0]) != "str" else ["'pear'", "'apple'"]
+        yield f"{opening}{', '.join(words)}{closing}"
         yield "set()" if kind == "set" else f"{opening}{closing}"
         yield f"{opening}{first[0]}{',' if kind == 'tuple' else ''}{closing}"
 

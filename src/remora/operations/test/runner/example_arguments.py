@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from remora.errors import HostError
 from remora.operations.test.mutants import probe
-from remora.operations.test.runner.parent import Order, run_in_child
+from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, run_in_child
 from remora.operations.test.runner.trials import header_of
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
@@ -17,7 +17,8 @@ def example_arguments(
 ) -> list[dict[str, str]]:
     """Run the examples, which are lists of statements, and return the arguments of each call.
 
-    Each item maps parameters to the source of literals. Calls with other arguments are left out.
+    Each item maps parameters to the source of literals. Calls with other arguments are left out, and
+    so are arguments that differ in another run.
     """
     order: Order = {
         "module": subject.module,
@@ -30,7 +31,11 @@ def example_arguments(
         "seconds": _SECONDS,
     }
     try:
-        found = run_in_child(place, [subject.import_root], [order]).of(0) or {}
+        runs = [
+            run_in_child(place, [subject.import_root], [order], under).of(0) or {}
+            for under in CIRCUMSTANCES
+        ]
     except HostError:
         return []
-    return list(found.get("arguments", ()))
+    first, second = (run.get("arguments", []) for run in runs)
+    return [each for each in first if each in second]

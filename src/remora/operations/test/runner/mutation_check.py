@@ -17,8 +17,8 @@ from remora.tools.tree import ToolTree
 PROOF_S = 240.0
 """Time limit of one proof."""
 _TESTS_S = 60.0
-_MUTANT_S = 30.0
-_MUTANT_CPU_S = 10.0
+_MUTANT_S = 15.0
+_MUTANT_CPU_S = 2.0
 """Limits of the tests with a mutant, to which the tests' own time is added. Beyond them, the mutant
 is detected."""
 _AT_ONCE = 3

@@ -1,11 +1,22 @@
-"""Blocks the network and shifts the clocks, because tests and calls must not depend on them."""
+"""What tests and calls must not depend on: the network, the clocks and the machine."""
 
 from __future__ import annotations
 
 import datetime
+import platform
 import socket
+import sys
 import time
-from typing import Any
+from typing import Any, List
+
+_SHORTEST = 4
+
+
+def environment_texts(package: str) -> List[str]:
+    """Return texts that are different on another machine, or in another version of the package."""
+    own = getattr(sys.modules.get(package.partition(".")[0]), "__version__", "")
+    texts = [platform.python_version(), platform.release(), platform.node(), sys.executable]
+    return [each for each in (*texts, own) if isinstance(each, str) and len(each) >= _SHORTEST]
 
 
 def block_network() -> None:

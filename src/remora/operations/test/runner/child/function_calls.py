@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterable, List
 
 from .code_swap import functions_at, mutated_code, swap
 from .described import Described, claims_about, state_of, tested_functions
+from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
 from .properties import run_properties
 from .tracer import Effects, Lines, foreign_module_error
@@ -167,7 +168,11 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
         value = evaluated(code, names, items, *around)
     except Exception as error:
         return {**raised(error), "listed": bool(items)}
-    return {"how": "value", **asserted(asked, value, known, before)}
+    found = asserted(asked, value, known, before)
+    text = repr(found["claims"])
+    if any(each in text for each in environment_texts(names.get("__package__") or "")):
+        return {"how": "environment"}
+    return {"how": "value", **found}
 
 
 def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], *around: Any) -> Any:

@@ -1,0 +1,126 @@
+"""Real trials: survivors of existing tests, and arguments that documentation examples lead to."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.bootstrap.operations import BUILT_IN
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host_functions import bind
+from remora.tools.tree import ToolTree
+from tests.isolation_levels import need
+
+SHIPPING = '''\
+def shipping(weight):
+    """Return the price of a parcel.
+
+    >>> shipping(2)
+    5
+    >>> shipping(20)
+    12
+    """
+    left = weight
+    price = 5
+    while left > 10:
+        left -= 10
+        price += 7
+    return price
+'''
+WEAK = "from shop import shipping\n\n\ndef test_shipping():\n    assert shipping(2) == 5\n"
+STRONG = (
+    WEAK + "    assert [shipping(n) for n in (10, 11, 20, 21, 30, 31)] == [5, 12, 12, 19, 19, 26]\n"
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    need(2)
+    (tmp_path / "tree").mkdir()
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def run(tree: Path) -> Callable[..., Any]:
+    python = ProjectPython(python=Path(sys.executable).absolute(), root=tree.parent / "none")
+    host = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
+    return lambda name, *args: host[name](*args)
+
+
+def test_a_case_is_proposed_for_faults_that_the_tests_miss(
+    tree: Path, run: Callable[..., Any]
+) -> None:
+    (tree / "shop.py").write_text(SHIPPING)
+    (tree / "test_shop.py").write_text(WEAK)
+    plan = run("strengthen_plan", "shop.py", "shipping")
+    assert plan["state"] == "open"
+    assert "shipping(20)" in [case["call"] for case in plan["cases"]]
+    assert plan["killed"] > plan["mutants"] / 2
+    written = run("write_test", "shop.py", "shipping", plan["cases"], None)
+    assert run("run_tests", written["ids"])["passed"]
+
+
+@pytest.mark.slow
+def test_nothing_is_proposed_where_the_tests_detect_all_faults(
+    tree: Path, run: Callable[..., Any]
+) -> None:
+    (tree / "shop.py").write_text(SHIPPING)  # a mutant without `left -= 10` never ends
+    (tree / "test_shop.py").write_text(STRONG)
+    assert "its tests detect all" in run("strengthen_plan", "shop.py", "shipping")["reason"]
+
+
+CODES = """\
+def parse(text):
+    return [_sides(part) for part in text.split(";")]
+
+
+def weigh(side):
+    return side["to"] - side["from"] + len(side["label"])
+
+
+def _sides(part):
+    label, _, rest = part.partition("=")
+    low, _, high = rest.partition("..")
+    return weigh({"label": label.strip(), "from": int(low), "to": int(high)})
+"""
+
+
+def test_examples_of_other_functions_show_arguments(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "codes.py").write_text(CODES)
+    (tree / "README.md").write_text(
+        "```python\nprint(parse('width = 3..10; height = 1..2'))\n```\n"
+    )
+    plan = run("test_plan", "codes.py", "weigh")
+    assert plan["state"] == "open"
+    (case, *_) = plan["cases"]
+    assert case["source"] == "observed"
+    assert case["call"] == "weigh({'label': 'width', 'from': 3, 'to': 10})"
+    assert case["value"] == "12"
+
+
+NAMESAKES = '''\
+class Schema:
+    def check(self, value):
+        return [value, value]
+
+
+class Form:
+    """A form.
+
+    >>> Form().check("x")
+    {'errors': ['x', 'x']}
+    """
+
+    def check(self, value):
+        return {"errors": Schema().check(value)}
+'''
+
+
+@pytest.mark.slow
+def test_an_example_of_a_namesake_is_not_a_test(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "forms.py").write_text(NAMESAKES)
+    calls = [case["call"] for case in run("test_plan", "forms.py", "Form.check")["cases"]]
+    assert calls == ["Form().check('x')"]
+    assert run("test_plan", "forms.py", "Schema.check")["cases"] == []
