@@ -154,6 +154,26 @@ def test_a_merge_that_fails_is_a_conflict(documents: Desk, mine: str, why: str) 
     assert said(documents, run_id).startswith(f"after the merge, it {why}")
 
 
+@pytest.mark.parametrize(
+    ("checks", "conflicts"),
+    [
+        ("parses", []),
+        ("parses, no_new_findings", ["the merged file has 1 findings, yours 0"]),
+    ],
+)
+def test_more_findings_are_a_conflict_for_agents_that_check_them(
+    desk: Desk, checks: str, conflicts: list[str]
+) -> None:
+    """The user no longer uses a module that the agent imports."""
+    desk.write({"mod.py": MODULE.replace("return 1", "return os.name")})
+    agent(desk, checks, "mod.py", 1, "import os\n\n\ndef load(")
+    run_id = analyzed(desk)
+    desk.write({"mod.py": MODULE})
+    done = accept(desk.project, run_id, ["mod.py:load"])
+    assert [conflict["detail"] for conflict in done.conflicts] == conflicts
+    assert [each.split()[3] for each in done.new_findings] == ["F401" for _ in done.accepted]
+
+
 def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> None:
     run_id = analyzed(documents)
     documents.write({"mod.py": MODULE.replace("return 1", "return 2")})

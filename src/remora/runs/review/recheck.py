@@ -95,10 +95,11 @@ class Recheck:
         merged = [write for write in prepared.writes if write.merged]
         if not merged:
             return []
-        found = [problem for write in merged if (problem := self._worse(write))]
-        if found:
-            return found
         try:
+            names = self._verified_by(job, self._agent(job))
+            strict = "no_new_findings" in names
+            if found := [each for write in merged if (each := self._worse(write, strict=strict))]:
+                return found
             detail = self._own_checks(job, prepared, tree)
         except RemoraError as error:
             detail = f"cannot be verified again: {error.message}"
@@ -158,8 +159,11 @@ class Recheck:
         except RemoraError as error:
             raise HostError(error.message) from error
 
-    def _worse(self, write: FileWrite) -> FileConflict | None:
-        """Return a conflict if the merged file does not parse or has more findings than before."""
+    def _worse(self, write: FileWrite, *, strict: bool) -> FileConflict | None:
+        """Return a conflict if the merged file does not parse.
+
+        If `strict` is True, it may not have more findings than before, either.
+        """
         if write.result is None or not write.path.endswith(".py"):
             return None
         error = parse_errors({write.path: write.result})
@@ -167,7 +171,7 @@ class Recheck:
             return FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
         before = lint_text(self._project.root, write.path, write.ours or b"")
         after = lint_text(self._project.root, write.path, write.result)
-        if len(after) > len(before):
+        if strict and len(after) > len(before):
             detail = f"the merged file has {len(after)} findings, yours {len(before)}"
             return FileConflict(path=write.path, detail=detail)
         caused = [
