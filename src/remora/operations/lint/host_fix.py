@@ -35,7 +35,7 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     parse_source,
 )
-from remora.operations.lint.recipes.catalog import recipes_for
+from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.fixes import apply_fixes_together
@@ -250,7 +250,9 @@ class _Fixer:
             (
                 each
                 for each in found
-                if self._allows(each) and (each["code"], each["line"], each["column"]) in wanted
+                if self._allows(each)
+                and is_usable_in_preview(each)
+                and (each["code"], each["line"], each["column"]) in wanted
             ),
         )
 

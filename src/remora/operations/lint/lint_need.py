@@ -19,7 +19,7 @@ from remora.operations.lint.left_alone import (
 )
 from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
-from remora.operations.lint.recipes.catalog import recipes_for
+from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.ruff_process import Finding, find_formatted, lint_findings
 from remora.tools.host.text_lines import decode
@@ -96,7 +96,9 @@ def _fixed_in_preview(
     return [
         each
         for each in _findings(tree, modules, rules)
-        if has_fix(each) and (each["path"], each["code"], each["line"], each["column"]) in places
+        if has_fix(each)
+        and is_usable_in_preview(each)
+        and (each["path"], each["code"], each["line"], each["column"]) in places
     ]
 
 
