@@ -11,7 +11,7 @@ from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.lint.attribute_writes import is_written
+from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
     docstring_tests,

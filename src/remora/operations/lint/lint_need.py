@@ -8,7 +8,7 @@ from typing import Any
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
-from remora.operations.lint.attribute_writes import is_written
+from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
     docstring_tests,
