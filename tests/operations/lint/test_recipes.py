@@ -88,6 +88,24 @@ E501 = {
             """
         ''',
     ),
+    "a note is not a list item": (
+        '''
+        def f(size):
+            """Return one.
+
+            Note: the size may be exceeded, so the actual total size will
+            be greater than the size by some of the last bytes.
+            """
+        ''',
+        '''
+        def f(size):
+            """Return one.
+
+            Note: the size may be exceeded, so the actual total size
+            will be greater than the size by some of the last bytes.
+            """
+        ''',
+    ),
     "a parameter keeps its hanging indent": (
         '''
         def f(size):

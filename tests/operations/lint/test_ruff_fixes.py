@@ -74,6 +74,11 @@ def test_a_fix_that_adds_a_finding_is_left_out_alone(tmp_path: Path) -> None:
     assert fixed(tmp_path, source, "D400", "E501", unsafe=True) == lines(expected)
 
 
+def test_imports_below_other_code_stay(tmp_path: Path) -> None:
+    source = "import os\n\nos.environ['A'] = 'b'\n\nimport sys\n\nprint(sys)\n"
+    assert fixed(tmp_path, source, "E402", unsafe=True) == source
+
+
 def test_a_form_feed_does_not_end_a_line(tmp_path: Path) -> None:
     source = lines(
         '''

@@ -1,7 +1,6 @@
 """Host functions that list and fix the findings of a file, or of some nodes of a file."""
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -12,9 +11,11 @@ from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
+from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
-    expected_docstrings,
+    docstring_tests,
+    is_about_docstrings,
     is_expected,
     is_generated,
     rules_to_skip,
@@ -34,7 +35,7 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     parse_source,
 )
-from remora.operations.lint.recipes.catalog import recipes_for
+from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.fixes import apply_fixes_together
@@ -49,15 +50,6 @@ from remora.tools.tree import ToolTree
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
 _LONG_LINE = "long line"
-_MOST_FILES = 300  # searched for writes of an attribute
-_WRITES = (
-    rb"\.%s\s*(?::[^=\n]+)?(?:[-+*/%%|&^@]|//|\*\*|<<|>>)?=(?!=)",
-    rb"^[ \t(]*(?:[*\w.\[\]]+\s*,\s*)*[\w.]*\.%s\s*,[^=\n()]*\)?\s*=(?!=)",
-    rb"\.%s\s*\)\s*=(?!=)",
-    rb"\b(?:as|for)\s[^:\n]*\.%s\b",
-    rb"\b(?:setattr|delattr)\([^)\n]*[\"']%s[\"']",
-)
-"""Ways to assign an attribute."""
 
 
 def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -121,7 +113,8 @@ class _Fixer:
         self.before = self.check(content)
         body = decode(path, content).body
         self._skipped = rules_to_skip(place, path, body, self.before)
-        self._expected = expected_docstrings(place, path, self.before)
+        tests = docstring_tests(place) if any(map(is_about_docstrings, self.before)) else {}
+        self._expected = "\n".join(text for test, text in tests.items() if test != path)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
@@ -233,7 +226,7 @@ class _Fixer:
             names_before=frozenset(
                 node.id for node in ast.walk(tree) if isinstance(node, ast.Name)
             ),
-            is_written=lambda name: _is_written(self._place, name),
+            is_written=lambda name: is_written(self._place, name),
         )
 
     def _allows(self, finding: Finding) -> bool:
@@ -257,7 +250,9 @@ class _Fixer:
             (
                 each
                 for each in found
-                if self._allows(each) and (each["code"], each["line"], each["column"]) in wanted
+                if self._allows(each)
+                and is_usable_in_preview(each)
+                and (each["code"], each["line"], each["column"]) in wanted
             ),
         )
 
@@ -341,24 +336,6 @@ def _long_lines(body: str, width: int) -> list[Finding]:
         for number, line in enumerate(split_lines(body), 1)
         if len(line) > width
     ]
-
-
-def _is_written(place: ToolTree, name: str) -> bool:
-    """Return True if a file of the project assigns an attribute of this name."""
-    paths = list(place.files.glob("**/*.py", look=place.left))
-    if len(paths) > _MOST_FILES:
-        return True
-    try:
-        return any(_writes(place.read(path), name.encode()) for path in paths)
-    except HostError:  # a file that cannot be read
-        return True
-
-
-def _writes(content: bytes, name: bytes) -> bool:
-    """Return True if some code may assign an attribute of a name."""
-    if name not in content:
-        return False
-    return any(re.search(form % re.escape(name), content, re.MULTILINE) for form in _WRITES)
 
 
 def _ruff_fixes(source: PythonSource, findings: Iterable[Finding]) -> Iterator[Proposal]:

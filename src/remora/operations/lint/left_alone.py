@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
+from contextlib import suppress
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -65,23 +66,24 @@ def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Find
     return skipped
 
 
-def expected_docstrings(place: ToolTree, path: str, findings: Sequence[Finding]) -> str:
-    """Return the text of the project's tests that read `__doc__`, if findings are in docstrings.
+def docstring_tests(place: ToolTree) -> dict[str, str]:
+    """Return the texts of the project's tests that read `__doc__`, by path.
 
-    They probably contain the docstrings that they expect. The file itself is not included.
+    They probably contain the docstrings that they expect.
     """
-    if not any(finding["code"] in _DOCSTRING_TEXT for finding in findings):
-        return ""
-    found: list[str] = []
+    found: dict[str, str] = {}
     for pattern in ("**/test*.py", "**/*_test.py"):
         for test in list(place.files.glob(pattern, look=place.left))[:_MOST_FILES]:
-            try:
-                content = place.read(test) if test != path else b""
-            except HostError:  # too large
-                continue
-            if b"__doc__" in content:
-                found.append(content.decode("utf-8", "replace"))
-    return "\n".join(found)
+            with suppress(HostError):  # too large
+                content = place.read(test)
+                if b"__doc__" in content:
+                    found[test] = content.decode("utf-8", "replace")
+    return found
+
+
+def is_about_docstrings(finding: Finding) -> bool:
+    """Return True if the fix of a finding changes the text of a docstring."""
+    return finding["code"] in _DOCSTRING_TEXT
 
 
 def is_expected(finding: Finding, body: str, expected: str) -> bool:

@@ -8,11 +8,18 @@ from typing import Any
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
+from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import is_generated
+from remora.operations.lint.left_alone import (
+    docstring_tests,
+    is_about_docstrings,
+    is_expected,
+    is_generated,
+    rules_to_skip,
+)
 from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
-from remora.operations.lint.recipes.catalog import recipes_for
+from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.ruff_process import Finding, find_formatted, lint_findings
 from remora.tools.host.text_lines import decode
@@ -41,7 +48,7 @@ def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str
         fix = finding["fix"]
         return fix is not None and fix["applicability"] in allowed
 
-    found = _findings(tree, modules)
+    found = _without_kept(tree, _findings(tree, modules))
     fixable = [each for each in found if has_fix(each)]
     others = [each for each in found if not has_fix(each)]
     fixable += _fixed_in_preview(tree, modules, others, has_fix)
@@ -49,6 +56,29 @@ def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str
     find_formatted(tree, sorted({each["path"] for each in fixable}))
     generated = _generated(tree, {each["path"] for each in fixable})
     return _counts([each for each in fixable if each["path"] not in generated])
+
+
+def _without_kept(tree: Path, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without those that the fixes leave alone."""
+    place = ToolTree(tree)
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding["path"], []).append(finding)
+    tests = docstring_tests(place) if any(map(is_about_docstrings, findings)) else {}
+    left: list[Finding] = []
+    for path, here in by_path.items():
+        try:
+            body = decode(path, place.read(path)).body
+        except HostError:  # a file that is not UTF-8, or too large
+            continue
+        skipped = rules_to_skip(place, path, body, here)
+        expected = "\n".join(text for test, text in tests.items() if test != path)
+        left += [
+            each
+            for each in here
+            if each["code"] not in skipped and not is_expected(each, body, expected)
+        ]
+    return left
 
 
 def _fixed_in_preview(
@@ -66,7 +96,9 @@ def _fixed_in_preview(
     return [
         each
         for each in _findings(tree, modules, rules)
-        if has_fix(each) and (each["path"], each["code"], each["line"], each["column"]) in places
+        if has_fix(each)
+        and is_usable_in_preview(each)
+        and (each["path"], each["code"], each["line"], each["column"]) in places
     ]
 
 
@@ -109,6 +141,7 @@ def _proposed(
         width=style.width,
         oldest=oldest_minor(place) or OLDEST_MINOR,
         format=style.format_part if lays_out and not style.is_known else None,
+        is_written=lambda name: is_written(place, name),
     )
     source = parse_source(path, text.body, conventions)
     return [each.finding for each in propose(source, findings, recipes)]

@@ -103,6 +103,8 @@ def _hanging_indent(source: PythonSource, literal: ast.Constant, number: int, in
     if number + 1 < (literal.end_lineno or 0):
         following = source.line(number + 1)
         depth = following[: len(following) - len(following.lstrip())]
+        if depth == indent and _goes_on(following, indent):  # a sentence such as "Note: …"
+            return indent
         if len(depth) > len(indent) and following.strip():
             return depth
     return indent + " " * (len(item[0]) if words[0] in _BULLETS else 4)

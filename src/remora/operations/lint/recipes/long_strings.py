@@ -14,6 +14,7 @@ _LABEL = re.compile(r"\s*(?:return|[^=({\[]+=|[\"'\w.\[\]-]+:)\s*|.*[^=!<>]= ")
 _STEP = "    "
 _TWO = 2
 _LEAST = 20
+_LOST = 10
 
 
 def split_string(source: PythonSource, number: int) -> RecipeFix | None:
@@ -77,7 +78,8 @@ def _split_part(source: PythonSource, number: int) -> RecipeFix | None:
     if shape is None:
         return None
     indent, tail = shape["indent"], shape["tail"]
-    parts = _parts(shape, source.width, indent, tail)
+    ends = number == whole.end_lineno
+    parts = _parts(shape, source.width, indent, tail, ends=ends)
     if parts is None or len(parts) != _TWO:
         return None
     last = number
@@ -123,8 +125,13 @@ def _takes_parentheses(around: ast.AST, literal: ast.expr) -> bool:
     return False
 
 
-def _parts(shape: re.Match[str], width: int, indent: str, after: str) -> list[str] | None:
-    """Return the literals that a literal is split into at spaces, or None if it cannot be split."""
+def _parts(
+    shape: re.Match[str], width: int, indent: str, after: str, *, ends: bool = True
+) -> list[str] | None:
+    """Return the literals that a literal is split into at spaces, or None if it cannot be split.
+
+    If no other literal follows, which `ends` says, the last part is not a single short word.
+    """
     prefix, quote, text = shape["prefix"], shape["quote"], shape["text"]
     formatted = "f" in prefix.lower()
     spaces = _spaces(text, formatted=formatted)
@@ -135,8 +142,11 @@ def _parts(shape: re.Match[str], width: int, indent: str, after: str) -> list[st
         fitting = [at for at in spaces if begin < at <= begin + room]
         if not fitting:
             return None
-        parts.append(text[begin : fitting[-1]])
-        begin = fitting[-1]
+        cut = fitting[-1]
+        if ends and len(text) - cut < _LOST:
+            cut = next((at for at in reversed(fitting) if len(text) - at >= _LOST), cut)
+        parts.append(text[begin:cut])
+        begin = cut
     parts.append(text[begin:])
     return [f"{_prefix(prefix, part)}{quote}{part}{quote}" for part in parts]
 
