@@ -31,6 +31,7 @@ _NEGATION = re.compile(
 )
 _WORD = re.compile(r"[a-z]+")
 _NO_PROPERTIES = ["the", "this", "that", "a", "an", "is", "are", "was", "has", "have", "in", "of", "to", "it", "its", "for", "on", "be", "been", "can", "with", "any", "all", "given", "value", "self", "get", "isinstance", "startswith", "endswith", "false", "true", "type", "str", "int", "check", "object", "instance", "item", "name", "returns"]  # fmt: skip
+_LETTER = 2  # shorter words are names of variables
 _EQUAL = frozenset(("equal", "equals", "same", "identical", "match", "matches"))
 _PREDICATE = re.compile(r"\b(?:is|are|was|were|been)\s+(?:\w+ly\s+)?([a-z]+)")
 _UNKNOWN_WORDS = frozenset(("none", "nonempty", "null"))
@@ -224,7 +225,8 @@ def _named(node: ast.expr) -> _Condition | None:
 
 def _property_words(words: Iterable[str]) -> frozenset[str]:
     """Return the stems of words, without those that name no property."""
-    return frozenset(map(_stem, words)) - frozenset(map(_stem, _NO_PROPERTIES))
+    known = {_stem(word) for word in words if len(word) > _LETTER}
+    return frozenset(known) - frozenset(map(_stem, _NO_PROPERTIES))
 
 
 @cache
