@@ -70,6 +70,7 @@ RESULTS = [
     ("Whether it has been stopped.", "return self.stop_time is None", "inverted-result"),
     ("Whether the timer is off.", "return self.timer is None", ""),
     ("True if the list is empty.", "return len(self.items) > 0", "inverted-result"),
+    ("Whether the list is empty.", "return self.is_empty", ""),
     ("True if there are no items.", "return len(self.items) == 0", ""),
     ("True if the two are equal.", "a = self.a()\nreturn a != self.b", "inverted-result"),
     ("True if it is closed.", "state = not self.closed\nreturn state", "inverted-result"),

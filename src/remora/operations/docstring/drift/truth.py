@@ -193,7 +193,7 @@ def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _Conditio
         or (bool(name) and isinstance(operator, ast.In | ast.NotIn))
     ):
         found = _named(right)
-        return found and found._replace(is_negative=is_negative)
+        return found and found._replace(is_negative=found.is_negative != is_negative)
     if isinstance(operator, ast.Eq | ast.NotEq):
         return _Condition(frozenset(("equal",)), is_negative=is_negative)
     return None
@@ -220,6 +220,8 @@ def _named(node: ast.expr) -> _Condition | None:
     words = _WORD.findall(spaced)
     if _NEGATION.search(" ".join(words).replace("none", "")):
         return None
+    if "empty" in words:  # the opposite of having items
+        return _Condition(frozenset(("empty",)), is_negative=True)
     return _Condition(_property_words(words), is_negative=False)
 
 
