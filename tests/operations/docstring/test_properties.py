@@ -75,12 +75,12 @@ def functions(draw: st.DrawFn, docstring: str = "") -> str:
 
 def all_texts(source: bytes, node: str, word: str) -> DocstringTexts:
     """Texts for everything that may be described."""
-    made_of = describable_parts(find_documented("a.py", source, node).node)
+    describable = describable_parts(find_documented("a.py", source, node).node)
     return DocstringTexts(
         summary=word,
-        parameters={each.name: word for each in made_of.parameters},
+        parameters={each.name: word for each in describable.parameters},
         outcome=word,
-        raises={each.name: word for each in made_of.raises},
+        raises={each.name: word for each in describable.raises},
     )
 
 
@@ -156,8 +156,8 @@ def test_an_outdated_docstring(case: tuple[str, Style, Sequence[str]], word: str
         return
     source, node = text.encode(), node_of(text)
     found = find_documented("a.py", source, node)
-    made_of = describable_parts(found.node)
-    described = DocstringTexts(parameters={each.name: word for each in made_of.parameters})
+    describable = describable_parts(found.node)
+    described = DocstringTexts(parameters={each.name: word for each in describable.parameters})
     if not mend_of(found, described):
         with pytest.raises(HostError, match="nothing can be changed"):
             write(found, described, DocstringFormat(style=style))

@@ -26,19 +26,19 @@ _Edit = tuple[int, int, list[str]]
 
 
 def updated_lines(
-    inner: str, made_of: Describable, mend: Mend, manner: DocstringFormat, margin: str
+    inner: str, describable: Describable, mend: Mend, formatting: DocstringFormat, margin: str
 ) -> list[str]:
     """Return the lines between the quotes with all changes of `mend`.
 
     `margin` is the indentation of the docstring.
     """
     read = parse_docstring(inner)
-    added = list(_places(read, made_of, mend.parameters))
-    homes = [section for _, section, _ in added]
+    added = list(_places(read, describable, mend.parameters))
+    extended = [section for _, section, _ in added]
     edits: list[_Edit] = []
     for section in read.sections:
         if section.kind == "parameters":
-            edits += _thinned(read, section, mend.removed, keep=section in homes)
+            edits += _without_entries(read, section, mend.removed, keep=section in extended)
     edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
     for what, section, at in added:
         if not what.annotation and what.name in mend.types:  # with "optional", if it is
@@ -46,8 +46,8 @@ def updated_lines(
         else:
             typed = what
         entry = typed, mend.parameters[what.name]
-        edits.append((at, at, _like(read, section, "parameters", entry, manner)))
-    edits += _added_raises(read, made_of, mend.raises, manner, margin)
+        edits.append((at, at, _like(read, section, "parameters", entry, formatting)))
+    edits += _added_raises(read, describable, mend.raises, formatting, margin)
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 
 
@@ -90,18 +90,18 @@ def _whole(read: ParsedDocstring, section: Section) -> _Edit:
     return (first if alone else section.first, (last if alone else section.last) + 1, [])
 
 
-def _thinned(
+def _without_entries(
     read: ParsedDocstring, section: Section, removed: frozenset[str], *, keep: bool
 ) -> Iterator[_Edit]:
     """Yield the edits that delete the removed parts.
 
     If the section would be empty, the whole section is deleted unless `keep` is true.
     """
-    hit = [item for item in section.items if removed.intersection(item.names)]
-    if hit and not keep and all(removed.issuperset(item.names) for item in section.items):
+    affected = [item for item in section.items if removed.intersection(item.names)]
+    if affected and not keep and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
         return
-    for item in hit:
+    for item in affected:
         if removed.issuperset(item.names):
             yield _start(read, section, item), _end(section, item), []
         else:
@@ -134,13 +134,13 @@ def _with_names(line: str, kept: Sequence[str]) -> str:
 
 
 def _places(
-    read: ParsedDocstring, made_of: Describable, fresh: Collection[str]
+    read: ParsedDocstring, describable: Describable, fresh: Collection[str]
 ) -> Iterator[tuple[Parameter, Section, int]]:
     """Yield each new parameter with its section and the number of the line to insert it before."""
     sections = [each for each in read.sections if each.kind == "parameters"]
     listed = [(each, item) for each in sections for item in each.items if item.names]
-    order = [each.name for each in made_of.parameters]
-    for what in made_of.parameters:
+    order = [each.name for each in describable.parameters]
+    for what in describable.parameters:
         if what.name in fresh and listed:
             before = set(order[: order.index(what.name)])
             above = [pair for pair in listed if before.intersection(pair[1].names)]
@@ -150,24 +150,24 @@ def _places(
 
 def _added_raises(
     read: ParsedDocstring,
-    made_of: Describable,
+    describable: Describable,
     texts: Mapping[str, str],
-    manner: DocstringFormat,
+    formatting: DocstringFormat,
     margin: str,
 ) -> Iterator[_Edit]:
     """Yield the edits that add exceptions to the existing section, or a new section."""
     entries = [
         (Parameter(each.name.rpartition(".")[2]), texts[each.name])
-        for each in made_of.raises
+        for each in describable.raises
         if each.name in texts
     ]
     sections = [each for each in read.sections if each.kind == "raises"]
     for entry in entries if sections else ():
         at = sections[-1].last + 1
-        yield at, at, _like(read, sections[-1], "raises", entry, manner)
+        yield at, at, _like(read, sections[-1], "raises", entry, formatting)
     if entries and not sections:
-        style: Style = read.style or manner.style
-        yield new_section(read, "raises", entries, replace(manner, style=style), margin)
+        style: Style = read.style or formatting.style
+        yield new_section(read, "raises", entries, replace(formatting, style=style), margin)
 
 
 def _like(
@@ -175,17 +175,17 @@ def _like(
     section: Section,
     kind: Kind,
     entry: tuple[Parameter, str],
-    manner: DocstringFormat,
+    formatting: DocstringFormat,
 ) -> list[str]:
     """Return the lines of a new item in the style of the section.
 
     The item has the same indentation, type notation and blank lines as the existing items.
     """
-    style: Style = read.style or manner.style
+    style: Style = read.style or formatting.style
     sample = read.lines[section.items[0].first]
     margin = sample[: indent_of(sample)]
     what, text = entry
-    own = DocstringFormat(style=style, width=manner.width)
+    own = DocstringFormat(style=style, width=formatting.width)
     lines = item_lines(kind, (what, text), own, margin)
     if style == "google" and kind == "parameters" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
         typed = Parameter(

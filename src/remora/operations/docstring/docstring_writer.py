@@ -23,16 +23,16 @@ from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.parts import Describable, DocstringFormat, DocstringTexts
 
 
-def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat) -> bytes:
+def write(found: DocumentedNode, texts: DocstringTexts, formatting: DocstringFormat) -> bytes:
     """Return the content of the file with a new or updated docstring.
 
     Raises HostError if nothing would change, or if anything but the docstring would change.
     """
-    made_of = describable_parts(found.node)
+    describable = describable_parts(found.node)
     if found.text is None:
-        content = _new(found, texts, made_of, manner)
+        content = _new(found, texts, describable, formatting)
     else:
-        content = _updated(found, texts, made_of, manner)
+        content = _updated(found, texts, describable, formatting)
     _check(found, content)
     return content
 
@@ -47,21 +47,27 @@ def is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
 
 
 def _new(
-    found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
+    found: DocumentedNode,
+    texts: DocstringTexts,
+    describable: Describable,
+    formatting: DocstringFormat,
 ) -> bytes:
     if not texts.summary:
         raise HostError("a new docstring needs a summary")
     body = FileBytes(found.source)
     spot = new_docstring_point(found.node, found.source, body)
-    lines = docstring_lines(texts, made_of, manner, spot.indent)
-    if any(manner.quotes in line for line in lines):
+    lines = docstring_lines(texts, describable, formatting, spot.indent)
+    if any(formatting.quotes in line for line in lines):
         raise HostError("a text contains the quotes that end the docstring")
-    literal = new_literal(lines, manner.quotes, spot.indent, below=manner.below)
+    literal = new_literal(lines, formatting.quotes, spot.indent, below=formatting.below)
     return body.with_lines(spot, literal)
 
 
 def _updated(
-    found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
+    found: DocumentedNode,
+    texts: DocstringTexts,
+    describable: Describable,
+    formatting: DocstringFormat,
 ) -> bytes:
     body = FileBytes(found.source)
     spot = existing_docstring_point(found.node, body)
@@ -73,7 +79,7 @@ def _updated(
     mend = mend_of(found, texts, lambda text: escape_text(text, literal))
     if not mend:
         raise HostError("the code does not contradict the docstring, so nothing can be changed")
-    lines = updated_lines(literal.inner, made_of, mend, manner, spot.indent)
+    lines = updated_lines(literal.inner, describable, mend, formatting, spot.indent)
     return body.with_lines(spot, [updated_literal(literal, lines)])
 
 

@@ -66,14 +66,17 @@ def docstring_plan(
     - `room`: maximum length of the summary
     """
     found = documented(place, path, node)
-    made_of = describable_parts(found.node)
-    manner = _format_for(place, path, style)
-    room = _summary_width(found, manner)
+    describable = describable_parts(found.node)
+    formatting = _format_for(place, path, style)
+    room = _summary_width(found, formatting)
     if found.text is None:
         inherited = found.related.inherits_docstring(getattr(found.node, "name", ""))
-        texts = known_texts(made_of, found.related)
-        plan = UpdatePlan(texts=texts, left=tuple(_missing_texts(made_of, texts)))
-        state, parts = "inherited" if inherited else "missing", list(_describable_lines(made_of))
+        texts = known_texts(describable, found.related)
+        plan = UpdatePlan(texts=texts, left=tuple(_missing_texts(describable, texts)))
+        state, parts = (
+            "inherited" if inherited else "missing",
+            list(_describable_lines(describable)),
+        )
         comment = comment_above(found.node, found.source)
     else:
         plan, comment = update_plan(found), ""
@@ -81,7 +84,7 @@ def docstring_plan(
         state = "outdated" if parts or plan.left or plan.mend else "current"
     return {
         "state": state,
-        "style": manner.style,
+        "style": formatting.style,
         "parts": parts,
         "summaries": [comment] if comment and len(comment) <= room else [],
         "texts": msgspec.to_builtins(plan.texts),
@@ -119,12 +122,12 @@ def write_docstring(
     the signature, nothing can be corrected, or the file would have new findings.
     """
     found = documented(place, path, node)
-    manner = _format_for(place, path, style)
-    valid = _validated_texts(texts, found, manner)
+    formatting = _format_for(place, path, style)
+    valid = _validated_texts(texts, found, formatting)
     before = check_text(place, path, found.source.raw)
     extra: list[Finding] = []
     for form in [valid, DocstringTexts(summary=valid.summary)] if found.text is None else [valid]:
-        content = write(found, form, manner)
+        content = write(found, form, formatting)
         extra = new_findings(before, check_text(place, path, content))
         if not extra:
             place.write(path, content)
@@ -133,14 +136,14 @@ def write_docstring(
 
 
 def _validated_texts(
-    given: dict[str, Any], found: DocumentedNode, manner: DocstringFormat
+    given: dict[str, Any], found: DocumentedNode, formatting: DocstringFormat
 ) -> DocstringTexts:
     try:
         texts = msgspec.convert(given, DocstringTexts, strict=True)
     except msgspec.ValidationError as error:
         raise HostError(f"texts: {error}") from None
     if found.text is None:
-        room = _summary_width(found, manner)
+        room = _summary_width(found, formatting)
         if len(texts.summary) > room:
             raise HostError(f"the summary has {len(texts.summary)} characters (maximum {room})")
         if only_repeats_name(texts.summary, found):
@@ -150,18 +153,19 @@ def _validated_texts(
             raise HostError(f"a text must be one line of at most {TEXT_LIMIT} characters")
         if '"""' in text or "'''" in text:
             raise HostError("a text must not contain triple quotes")
-    raises = {name: _as_condition(text, manner) for name, text in texts.raises.items()}
+    raises = {name: _as_condition(text, formatting) for name, text in texts.raises.items()}
     made: DocstringTexts = msgspec.convert(
-        _quote_code(msgspec.to_builtins(replace(texts, raises=raises)), manner.tick), DocstringTexts
+        _quote_code(msgspec.to_builtins(replace(texts, raises=raises)), formatting.tick),
+        DocstringTexts,
     )
     return made
 
 
-def _as_condition(text: str, manner: DocstringFormat) -> str:
+def _as_condition(text: str, formatting: DocstringFormat) -> str:
     """Return the description of an exception, begun and ended as in the project."""
     if text.startswith("If "):
-        text = manner.condition + text[2:]
-    return text.removesuffix(".") + manner.period if text.endswith(".") else text
+        text = formatting.condition + text[2:]
+    return text.removesuffix(".") + formatting.period if text.endswith(".") else text
 
 
 def _text_values(texts: DocstringTexts) -> Iterator[str]:
@@ -176,29 +180,31 @@ def _quote_code(value: Any, tick: str) -> Any:
     return _INLINE_CODE.sub(rf"{tick}\1{tick}", value)
 
 
-def _summary_width(found: DocumentedNode, manner: DocstringFormat) -> int:
+def _summary_width(found: DocumentedNode, formatting: DocstringFormat) -> int:
     column = getattr(found.node, "col_offset", -4) + 4
-    return max(32, manner.width - column - _QUOTES)
+    return max(32, formatting.width - column - _QUOTES)
 
 
-def _describable_lines(made_of: Describable) -> Iterator[str]:
-    for each in (*made_of.parameters, *made_of.attributes):
+def _describable_lines(describable: Describable) -> Iterator[str]:
+    for each in (*describable.parameters, *describable.attributes):
         typed = f": {each.annotation}" if each.annotation else ""
         default = f" = {each.default}" if each.default else ""
         yield f"{each.kind}{each.name}{typed}{default}"
-    if made_of.outcome != "nothing":
-        yield f"{made_of.outcome} {made_of.annotation or 'a value'}"
-    yield from (f"raises {each.name} {each.reason}".rstrip() for each in made_of.raises)
+    if describable.outcome != "nothing":
+        yield f"{describable.outcome} {describable.annotation or 'a value'}"
+    yield from (f"raises {each.name} {each.reason}".rstrip() for each in describable.raises)
 
 
-def _missing_texts(made_of: Describable, texts: DocstringTexts) -> Iterator[str]:
+def _missing_texts(describable: Describable, texts: DocstringTexts) -> Iterator[str]:
     """Yield the parts without a description, as `parameters.NAME`, `outcome` or `raises.NAME`."""
-    for each in made_of.parameters:
+    for each in describable.parameters:
         if each.name not in texts.parameters:
             yield f"parameters.{each.name}"
-    if made_of.outcome != "nothing" and not texts.outcome:
+    if describable.outcome != "nothing" and not texts.outcome:
         yield "outcome"
-    yield from (f"raises.{each.name}" for each in made_of.raises if each.name not in texts.raises)
+    yield from (
+        f"raises.{each.name}" for each in describable.raises if each.name not in texts.raises
+    )
 
 
 def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringFormat:

@@ -12,20 +12,20 @@ from remora.operations.docstring.parts import Describable, DocstringTexts
 from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
 
 
-def known_texts(made_of: Describable, related: RelatedTexts) -> DocstringTexts:
+def known_texts(describable: Describable, related: RelatedTexts) -> DocstringTexts:
     """Return the descriptions that the code or other docstrings of the project give."""
     return DocstringTexts(
         parameters={
             each.name: known.text
-            for each in made_of.parameters
+            for each in describable.parameters
             if (known := related.parameter_text(each.name)) is not None
         },
         attributes={
             each.name: known.text
-            for each in made_of.attributes
+            for each in describable.attributes
             if (known := related.parameter_text(each.name)) is not None
         },
-        raises={each.name: _sentence(each.reason) for each in made_of.raises if each.reason},
+        raises={each.name: _sentence(each.reason) for each in describable.raises if each.reason},
     )
 
 
@@ -51,18 +51,18 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     code = found.code
     if code is None:
         return UpdatePlan()
-    made_of = describable_parts(found.node)
-    known = known_texts(made_of, found.related)
+    describable = describable_parts(found.node)
+    known = known_texts(describable, found.related)
     missing = missing_parameters(code, found.contradictions)
     parameters = {
         name: known.parameters[name]
         for name in missing
-        if name in known.parameters and _has_type(found, made_of, name)
+        if name in known.parameters and _has_type(found, describable, name)
     }
     extra = [each.name for each in found.contradictions if each.code == "missing-exception"]
-    raised = [each for each in made_of.raises if each.name.rpartition(".")[2] in extra]
-    if not raised and _lacks_list(found, made_of):
-        raised = list(made_of.raises)
+    raised = [each for each in describable.raises if each.name.rpartition(".")[2] in extra]
+    if not raised and _lacks_list(found, describable):
+        raised = list(describable.raises)
     raises = {each.name: known.raises[each.name] for each in raised if each.name in known.raises}
     left = [f"parameters.{name}" for name in missing if name not in parameters]
     left += [f"raises.{each.name}" for each in raised if each.name not in raises]
@@ -76,9 +76,9 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     return UpdatePlan(texts=texts, left=tuple(left), mend=mend_of(found, texts))
 
 
-def _has_type(found: DocumentedNode, made_of: Describable, name: str) -> bool:
+def _has_type(found: DocumentedNode, describable: Describable, name: str) -> bool:
     """Return True if the type of a parameter is known, or the docstring's list has no types."""
-    if any(each.name == name and each.annotation for each in made_of.parameters):
+    if any(each.name == name and each.annotation for each in describable.parameters):
         return True
     known = found.related.parameter_text(name)
     if known is not None and known.type:
@@ -91,7 +91,7 @@ def _has_type(found: DocumentedNode, made_of: Describable, name: str) -> bool:
     return not any(pattern.match(parsed.lines[item.first]) for item in items)
 
 
-def _lacks_list(found: DocumentedNode, made_of: Describable) -> bool:
+def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
     """Return True if the docstring should list exceptions as most others do, and has room for it."""
     code = found.code
     if code is None or code.function is None or code.node.name.startswith("_"):
@@ -99,7 +99,7 @@ def _lacks_list(found: DocumentedNode, made_of: Describable) -> bool:
     nested = found.parent is not None and not isinstance(found.parent, ast.Module | ast.ClassDef)
     if nested or not found.related.lists_exceptions or not has_room(code.parsed, "raises"):
         return False
-    names = [each.name.rpartition(".")[2] for each in made_of.raises]
+    names = [each.name.rpartition(".")[2] for each in describable.raises]
     return not any(name in code.text for name in names)  # the text may already say it
 
 

@@ -29,15 +29,15 @@ STEP = "    "
 
 
 def docstring_lines(
-    texts: DocstringTexts, made_of: Describable, manner: DocstringFormat, indent: str
+    texts: DocstringTexts, describable: Describable, formatting: DocstringFormat, indent: str
 ) -> list[str]:
     """Return the lines between the quotes. The first line is not indented."""
-    sections = list(_sections(texts, made_of))
+    sections = list(_sections(texts, describable))
     body: list[str] = []
     for kind, entries in sections:
-        together = manner.style == "rest" and body
+        together = formatting.style == "rest" and body
         body += [] if together else [""]
-        body += section_lines(kind, entries, manner, indent)
+        body += section_lines(kind, entries, formatting, indent)
     return [texts.summary, *body]
 
 
@@ -45,54 +45,61 @@ Entry = tuple[Parameter, str]
 """A part and its description. The outcome's part has an empty name."""
 
 
-def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kind, list[Entry]]]:
+def _sections(
+    texts: DocstringTexts, describable: Describable
+) -> Iterator[tuple[Kind, list[Entry]]]:
     """Yield the sections. A section is omitted if any of its descriptions is missing."""
     for kind, listed, known in (
-        ("parameters", made_of.parameters, texts.parameters),
-        ("attributes", made_of.attributes, texts.attributes),
+        ("parameters", describable.parameters, texts.parameters),
+        ("attributes", describable.attributes, texts.attributes),
     ):
         entries = [(each, known.get(each.name, "")) for each in listed]
         if entries and all(text for _, text in entries):
             yield kind, entries  # type: ignore[misc]
-    if texts.outcome and made_of.outcome != "nothing":
-        yield made_of.outcome, [(Parameter("", annotation=made_of.annotation), texts.outcome)]
-    raises = [(Parameter(each.name), texts.raises.get(each.name, "")) for each in made_of.raises]
+    if texts.outcome and describable.outcome != "nothing":
+        yield (
+            describable.outcome,
+            [(Parameter("", annotation=describable.annotation), texts.outcome)],
+        )
+    raises = [
+        (Parameter(each.name), texts.raises.get(each.name, "")) for each in describable.raises
+    ]
     if raises and all(text for _, text in raises):
         yield "raises", raises
 
 
 def section_lines(
-    kind: Kind, entries: Sequence[Entry], manner: DocstringFormat, indent: str
+    kind: Kind, entries: Sequence[Entry], formatting: DocstringFormat, indent: str
 ) -> Iterator[str]:
     """Yield the lines of a section, with its title. All lines are indented."""
     google, numpy = _TITLES[kind]
-    if manner.style == "rest":
+    if formatting.style == "rest":
         for entry in entries:
-            yield from item_lines(kind, entry, manner, indent)
+            yield from item_lines(kind, entry, formatting, indent)
         return
-    if manner.style == "numpy":
+    if formatting.style == "numpy":
         yield from (indent + numpy, indent + "-" * len(numpy))
         inner = indent
     else:
         yield f"{indent}{google}:"
         inner = indent + STEP
     for entry in entries:
-        yield from item_lines(kind, entry, manner, inner)
+        yield from item_lines(kind, entry, formatting, inner)
 
 
-def item_lines(kind: Kind, entry: Entry, manner: DocstringFormat, margin: str) -> list[str]:
+def item_lines(kind: Kind, entry: Entry, formatting: DocstringFormat, margin: str) -> list[str]:
     """Return the lines of one section entry, indented by `margin`."""
     what, text = entry
-    name = what.kind.replace("*", "\\*" if manner.style == "rest" else "*") + what.name
-    if manner.style == "numpy":
+    name = what.kind.replace("*", "\\*" if formatting.style == "rest" else "*") + what.name
+    if formatting.style == "numpy":
         head = _numpy_head(kind, what, name)
-        wrapped = _wrapped(text, manner.width, margin + STEP if head else margin)
+        wrapped = _wrapped(text, formatting.width, margin + STEP if head else margin)
         return [margin + head, *wrapped] if head else wrapped
-    if manner.style == "rest":
-        field = manner.raises if kind == "raises" else _FIELDS[kind]
+    if formatting.style == "rest":
+        field = formatting.raises if kind == "raises" else _FIELDS[kind]
         field = f":{field}{' ' + name if name else ''}:"
-        return _wrapped(f"{field} {text}".rstrip(), manner.width, margin, STEP)
-    return _wrapped(f"{name}: {text}".rstrip() if name else text, manner.width, margin, STEP)
+        return _wrapped(f"{field} {text}".rstrip(), formatting.width, margin, STEP)
+    return _wrapped(f"{name}: {text}".rstrip() if name else text, formatting.width, margin, STEP)
 
 
 def _numpy_head(kind: Kind, what: Parameter, name: str) -> str:

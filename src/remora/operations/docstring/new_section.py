@@ -38,7 +38,7 @@ def new_section(
     read: ParsedDocstring,
     kind: Kind,
     entries: Sequence[Entry],
-    manner: DocstringFormat,
+    formatting: DocstringFormat,
     margin: str,
 ) -> tuple[int, int, list[str]]:
     """Return the first line, the end line (exclusive) and the lines that replace them.
@@ -46,10 +46,10 @@ def new_section(
     `margin` is the indentation of the docstring.
     """
     known = _before(read)
-    made = list(section_lines(kind, entries, manner, margin))
+    made = list(section_lines(kind, entries, formatting, margin))
     if known:
         last = max(section.last for section in known)
-        spaced = manner.style != "rest" or _are_spaced(read, known)
+        spaced = formatting.style != "rest" or _are_spaced(read, known)
     else:
         last = max(n for n, line in enumerate(read.lines) if line.strip())
         spaced = True

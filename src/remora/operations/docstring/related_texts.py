@@ -134,10 +134,10 @@ def collect_texts(source: Source) -> FileTexts:
         if not text:
             continue
         parsed = parse_docstring(text)
-        made_of = describable_parts(node)
+        describable = describable_parts(node)
         parameters += _described(node, parsed, owner)
-        left_out += _left_out(made_of, parsed)
-        if not node.name.startswith("_") and made_of.raises:
+        left_out += _left_out(describable, parsed)
+        if not node.name.startswith("_") and describable.raises:
             raising += 1
             listed += any(section.kind == "raises" for section in parsed.sections)
     return FileTexts(
@@ -172,7 +172,7 @@ def _described(
                 yield from (ParameterText(name, item.text, owner, kind) for name in item.names)
 
 
-def _left_out(made_of: Describable, parsed: ParsedDocstring) -> list[str]:
+def _left_out(describable: Describable, parsed: ParsedDocstring) -> list[str]:
     listed = {
         name
         for section in parsed.sections
@@ -180,7 +180,7 @@ def _left_out(made_of: Describable, parsed: ParsedDocstring) -> list[str]:
         for item in section.items
         for name in item.names
     }
-    names = [each.name for each in made_of.parameters]
+    names = [each.name for each in describable.parameters]
     return [name for name in names if name not in listed] if listed else []
 
 

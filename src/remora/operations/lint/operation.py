@@ -51,8 +51,8 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 LINT = Operation(
     name="lint",
     folder=Path(__file__).parent,
-    job_seconds=0.2,
-    unit_seconds=0.008,
+    job_seconds=0.05,
+    unit_seconds=0.004,
     by_default=True,
     decides_by_rules=True,
     load=_load,

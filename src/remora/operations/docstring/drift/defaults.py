@@ -76,6 +76,8 @@ def _stated(code: DocumentedCode, item: Item) -> tuple[int, str] | None:
 def _agree(text: str, value: Any) -> bool:
     """Return True if a documented default may stand for a value."""
     bare = text.strip("`*").replace("\\\\", "\\")
+    if isinstance(value, str) and len(_letters(value)) > 2 and _letters(bare) == _letters(value):
+        return True  # such as UTF-8 and utf-8
     stated = _literal(bare)
     if stated is _NOTHING:  # such as the name of a constant
         return not isinstance(value, str) or bare == value or not re.fullmatch(r"[\w.-]+", bare)
@@ -87,6 +89,10 @@ def _agree(text: str, value: Any) -> bool:
     if isinstance(value, tuple | list | dict | set) or isinstance(stated, tuple | list | dict):
         return not isinstance(stated, int | float)
     return bool(stated == value) or (isinstance(stated, str) and str(value) == stated)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()
 
 
 def _spelled(text: str, default: ast.expr, value: Any) -> str:
@@ -104,11 +110,8 @@ def _spelled(text: str, default: ast.expr, value: Any) -> str:
 
 def _source(default: ast.expr) -> str:
     """Return the source of a default, with `1e-8` for `1e-08`."""
-    return (
-        re.sub(r"e([-+])0+(?=\d)", r"e\1", ast.unparse(default))
-        if _is_float(default)
-        else (ast.unparse(default))
-    )
+    source = ast.unparse(default)
+    return re.sub(r"e([-+])0+(?=\d)", r"e\1", source) if _is_float(default) else source
 
 
 def _is_float(default: ast.expr) -> bool:

@@ -31,6 +31,7 @@ _NEGATION = re.compile(
 )
 _WORD = re.compile(r"[a-z]+")
 _NO_PROPERTIES = ["the", "this", "that", "a", "an", "is", "are", "was", "has", "have", "in", "of", "to", "it", "its", "for", "on", "be", "been", "can", "with", "any", "all", "given", "value", "self", "get", "isinstance", "startswith", "endswith", "false", "true", "type", "str", "int", "check", "object", "instance", "item", "name", "returns"]  # fmt: skip
+_LETTER = 2  # shorter words are names of variables
 _EQUAL = frozenset(("equal", "equals", "same", "identical", "match", "matches"))
 _PREDICATE = re.compile(r"\b(?:is|are|was|were|been)\s+(?:\w+ly\s+)?([a-z]+)")
 _UNKNOWN_WORDS = frozenset(("none", "nonempty", "null"))
@@ -192,7 +193,7 @@ def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _Conditio
         or (bool(name) and isinstance(operator, ast.In | ast.NotIn))
     ):
         found = _named(right)
-        return found and found._replace(is_negative=is_negative)
+        return found and found._replace(is_negative=found.is_negative != is_negative)
     if isinstance(operator, ast.Eq | ast.NotEq):
         return _Condition(frozenset(("equal",)), is_negative=is_negative)
     return None
@@ -219,12 +220,15 @@ def _named(node: ast.expr) -> _Condition | None:
     words = _WORD.findall(spaced)
     if _NEGATION.search(" ".join(words).replace("none", "")):
         return None
+    if "empty" in words:  # the opposite of having items
+        return _Condition(frozenset(("empty",)), is_negative=True)
     return _Condition(_property_words(words), is_negative=False)
 
 
 def _property_words(words: Iterable[str]) -> frozenset[str]:
     """Return the stems of words, without those that name no property."""
-    return frozenset(map(_stem, words)) - frozenset(map(_stem, _NO_PROPERTIES))
+    known = {_stem(word) for word in words if len(word) > _LETTER}
+    return frozenset(known) - frozenset(map(_stem, _NO_PROPERTIES))
 
 
 @cache
