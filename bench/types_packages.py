@@ -148,7 +148,8 @@ def _without_result(source: SourceText, returns: ast.expr) -> Edit:
     start = source.text.rindex("->", 0, source.start(returns))
     end = source.end(returns)
     colon = source.text.index(":", end)
-    return Edit(len(source.text[:start].rstrip()), colon, "")
+    before = source.text[:start].rstrip().removesuffix("\\")
+    return Edit(len(before.rstrip()), colon, "")
 
 
 def _attribute_edits(source: SourceText) -> list[Edit]:
