@@ -3,6 +3,7 @@
 Usage: python bench/types_tests.py PACKAGE... Archives and environments are made once.
 """
 
+import ast
 import asyncio
 import json
 import shutil
@@ -17,10 +18,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import msgspec
 from types_packages import CACHE, package_texts
 
 from remora.hub.client import HubClient
 from remora.ids import escape_path, node_key
+from remora.operations.types.source.slots import functions_of
 
 _TEST_NEEDS = ("pytest", "pytest-mock", "pytest-asyncio", "freezegun", "pretend", "hypothesis")
 _BUILDERS = (
@@ -63,7 +66,13 @@ def source_folder(package: str) -> Path | None:
         folder.mkdir(parents=True)
         words = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
         # pip reads metadata, and would install what a build needs
-        fast = [environment("builders", _BUILDERS), "-m", "pip", *words, "--no-build-isolation"]
+        fast = [
+            str(environment("builders", _BUILDERS)),
+            "-m",
+            "pip",
+            *words,
+            "--no-build-isolation",
+        ]
         if subprocess.run([*fast, package], check=False, capture_output=True).returncode:
             subprocess.run([sys.executable, "-m", "pip", *words, package], check=False)
         for archive in folder.glob("*.tar.gz"):
@@ -82,8 +91,10 @@ def tests_folder(package: str) -> Path | None:
 def tests_of(package: str) -> dict[str, str]:
     """Return the Python files of a package's tests, in the folder `tests`."""
     folder = tests_folder(package)
-    texts = {}
-    for path in sorted(folder.rglob("*.py")) if folder else ():
+    texts: dict[str, str] = {}
+    if folder is None:
+        return texts
+    for path in sorted(folder.rglob("*.py")):
         try:
             texts[f"tests/{path.relative_to(folder).as_posix()}"] = path.read_text("utf-8")
         except UnicodeDecodeError:
@@ -133,7 +144,8 @@ def observed_of(package: str) -> dict[str, dict[str, Any]]:
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(_observed(package)), encoding="utf-8")
-    return json.loads(kept.read_text("utf-8"))
+    found: dict[str, dict[str, Any]] = json.loads(kept.read_text("utf-8"))
+    return found
 
 
 def _observed(package: str) -> dict[str, dict[str, Any]]:
@@ -155,12 +167,6 @@ def _observed(package: str) -> dict[str, dict[str, Any]]:
 
 
 async def _read(root: Path, package: str) -> dict[str, dict[str, Any]]:
-    import ast
-
-    import msgspec
-
-    from remora.operations.types.source.slots import functions_of
-
     keys = [
         node_key(escape_path(path), name)
         for path, text in package_texts(package).items()

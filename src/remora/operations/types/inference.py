@@ -23,9 +23,13 @@ from remora.operations.types.ranking.siblings import Siblings
 from remora.operations.types.ranking.type_candidates import candidates_for
 from remora.operations.types.source.habits import Habits
 from remora.operations.types.source.project_index import Function, ProjectIndex
-from remora.operations.types.source.slots import Slot
+from remora.operations.types.source.slots import RETURN, Slot
+from remora.operations.types.source.terms import same, without_none
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
+
+_INDEPENDENT = frozenset(("call", "forward", "attribute"))
+"""Sources that say more when more annotations are known."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +69,8 @@ class Inference:
         self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
         self._known: tuple[Terms, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
+        self._first: dict[tuple[str, Slot], set[str]] = {}
+        """The candidates of each slot before any annotation was found."""
         self._density = Siblings(self._original).density
         self._habits = Habits(self._original)
         self.annotations: Terms = {}
@@ -127,15 +133,27 @@ class Inference:
         self.annotations = kept
 
     def ranked(self, path: str, slot: Slot) -> list[Ranked]:
-        """Return the candidates of a slot that were not refused, the most likely first."""
+        """Return the candidates of a slot that were not refused, the most likely first.
+
+        A parameter's type that follows only from annotations that were found is not a candidate,
+        because one that is wrong would spread.
+        """
         facts = self._facts()
         function = facts.project.files[path].functions[slot.number]
         known = facts.evidence.get(key_of(function, slot.name), [])
         candidates = candidates_for(function, slot.name, known, facts.siblings)
+        if not self.annotations:
+            self._first[path, slot] = {each.term for each in candidates}
+        new = {each.term for each in known if each.source in _INDEPENDENT}
         return [
             each
             for each in rank(candidates, self._model)
             if (path, slot, each.term) not in self._refused
+            and (
+                slot.kind == RETURN
+                or each.term in self._first.get((path, slot), (each.term,))
+                or any(same(without_none(each.term), without_none(term)) for term in new)
+            )
         ]
 
     def _facts(self) -> "_Facts":

@@ -10,12 +10,12 @@ from remora.errors import HostError
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
-from remora.sandbox.isolation import best_level
+from remora.sandbox.isolation import SAFE_LEVEL, best_level
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 
 _SECONDS = 60.0
-_MARK = "remora-failed-imports:"
+_RESULT = "remora-failed-imports.json"
 _ROOTS = ("src", "lib", "python")
 _SCRIPT = f"""\
 import importlib, json, sys
@@ -26,8 +26,8 @@ for name in sys.argv[1:]:
         importlib.import_module(name)
     except BaseException as error:
         failed[name] = f"{{type(error).__name__}}: {{error}}"[:300]
-print()
-print({_MARK!r} + json.dumps(failed), flush=True)
+with open({_RESULT!r}, "w") as result:
+    json.dump(failed, result)
 """
 
 
@@ -53,21 +53,27 @@ class ImportCheck(NamedTuple):
                 write=(folder,),
             ),
         )
-        finished = run_command(command, output_limit=1024 * 1024)
-        _, mark, rest = finished.stdout.decode("utf-8", "replace").rpartition(_MARK)
-        if not mark:
-            raise HostError("the modules could not be imported")
-        failed = msgspec.json.decode(rest.strip(), type=dict[str, str])
-        return [Diagnostic(names[name], "import", 1, 1, error) for name, error in failed.items()]
+        result = folder / _RESULT
+        run_command(command, output_limit=1024 * 1024)
+        try:
+            failed = msgspec.json.decode(result.read_bytes(), type=dict[str, str])
+            result.unlink()
+        except (OSError, msgspec.DecodeError):
+            raise HostError("the modules could not be imported") from None
+        return [
+            Diagnostic(names[name], "import", 1, 1, error)
+            for name, error in failed.items()
+            if name in names
+        ]
 
 
 def find_import_check(paths: Sequence[str], python: ProjectPython | None) -> ImportCheck | None:
     """Return the check for some files, or None if their code may not be run.
 
-    It needs the project's interpreter, and is only run if it can be isolated or the user has
-    allowed it to run without isolation.
+    It needs the project's interpreter, and the network must be out of its reach unless the user
+    has allowed it to run without isolation.
     """
-    if python is None or (best_level() == 0 and not python.trusted):
+    if python is None or not (best_level() >= SAFE_LEVEL or python.trusted):
         return None
     named = tuple(path for path in paths if module_name(path))
     return ImportCheck(named, python) if named else None

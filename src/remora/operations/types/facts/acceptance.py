@@ -1,4 +1,4 @@
-"""Whether an annotation accepts a value of a class that was seen at run time or in the code."""
+"""Checks that an annotation accepts values of a class that the code or a run has shown."""
 
 import builtins
 import collections

@@ -20,6 +20,7 @@ from remora.operations.types.source.terms import (
 _SILENT = re.compile(r"\b(?:Any|object)\b")
 _WRITTEN = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
 """Sources that are annotations of the project."""
+_NAMESAKES = frozenset(("same_class", "same_file", "same_project", "prior"))
 _RUN = frozenset(("test_call", "observed"))
 """Sources that only say what tests happened to pass."""
 _GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
@@ -80,8 +81,12 @@ class Refusals:
         """Return True for star parameters and classes that only a name or a test suggests."""
         if self._kind != "parameter":
             return agreeing <= _RUN | _GUESSED
-        is_class = not all(is_builtin(head_of(each)) for each in members_of(term))
-        return is_class and agreeing <= {"prior"}
+        if all(is_builtin(head_of(each)) for each in members_of(term)):
+            return False
+        is_named_once = agreeing <= _NAMESAKES and not any(
+            each.places > 1 for each in self._evidence if each.source == "same_project"
+        )
+        return agreeing <= {"prior"} or is_named_once
 
     def _is_one_subclass(self, term: str, agreeing: set[str]) -> bool:
         """Return True if callers pass one of several subclasses, and nothing else suggests it."""

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.source.project_index import Function, ProjectIndex
-from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.slots import RETURN, is_overload
 from remora.operations.types.source.terms import without_none
 
 PRIORS = Path(__file__).with_name("name_priors.json")
@@ -56,6 +56,8 @@ class Siblings:
         written = total = 0
         for function in index.every_function():
             terms = dict(function.terms())
+            if is_overload(function.node):
+                continue
             total += len(function.parameters) + 1
             written += len(terms)
             for name, term in terms.items():

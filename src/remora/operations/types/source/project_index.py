@@ -1,6 +1,7 @@
 """Functions, classes, imports and annotations of all files of a project."""
 
 import ast
+import builtins
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from remora.operations.types.source.slots import (
     functions_of,
     parameters_of,
 )
-from remora.operations.types.source.terms import canonical, head_of, members_of
+from remora.operations.types.source.terms import canonical, head_of, members_of, names_in
 
 
 class Parameter(NamedTuple):
@@ -224,8 +225,15 @@ def _expansions(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.Subscript() as value)
             ):
                 term = canonical(ast.unparse(value))
-                if term.startswith(("tuple[", "dict[", "list[", "Callable[")):
+                if term.startswith(("tuple[", "dict[", "list[", "Callable[")) and _is_special(term):
                     yield term, name
+
+
+def _is_special(term: str) -> bool:
+    """Return True for types that hardly ever mean anything but their alias."""
+    return term.startswith("Callable[") or not all(
+        name == "Any" or hasattr(builtins, name) for name in names_in(term)
+    )
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[str]:
