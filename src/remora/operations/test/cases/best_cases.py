@@ -14,7 +14,10 @@ _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1}
 _INVENTED = 2
 _LONG = 120
-"""Length of expected values, in characters, beyond which a test is hard to read."""
+_LONG_CALL = 80
+"""Lengths of expected values and of calls, in characters, beyond which a test is hard to read."""
+_TOO_LONG = 200
+"""Length of expected values of invented arguments, beyond which they are not asserted."""
 
 
 def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
@@ -62,9 +65,12 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     """Return True if the case can be added to the chosen ones."""
     case = cases[number]
+    too_long = _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG
     if not chosen:
-        return _is_informative(case) and not case.raises
-    if _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}:
+        return _is_informative(case) and not case.raises and not too_long
+    if too_long or (
+        _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}
+    ):
         return False
     same = [n for n in chosen if _key(cases[n]) == _key(case)]
     raising = sum(bool(cases[n].raises) for n in chosen)
@@ -80,6 +86,7 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
 def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, float, bool]:
     """Return a sort key: where the case is from, how it reads, and what it detects."""
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
+    hard_to_read |= len(case.call) > _LONG_CALL
     hard_to_read |= bool(case.raises) and "Hello, World" in case.call  # an odd example of an error
     lines = sum(len(each.splitlines()) for each in case.setup)
     return _group(case), hard_to_read, lines / 2 - len(kills), not _differs_from_input(case)
