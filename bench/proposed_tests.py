@@ -230,11 +230,13 @@ def measure(
             planned = list(package.planned())
             random.Random(13).shuffle(planned)
             sample = planned[:most]
-            works = {} if ghost_only else {"remora": package.ours}
+            works = {"remora": package.ours}
             works |= (
                 {} if strengthen else {"ghostwriter": package.ghost, "pynguin": package.pynguin}
             )
             for tool, work in works.items():
+                if tool not in tools:
+                    continue
                 found = []
                 for path, qualname in sample:
                     try:
