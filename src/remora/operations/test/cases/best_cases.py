@@ -127,10 +127,16 @@ def _differs_from_input(case: Case) -> bool:
 
 
 def _shows_behaviour(case: Case) -> bool:
-    """Return True if no argument is empty and the result is more than one of them, as in `[x]`."""
+    """Return True if no argument is empty and the result is more than one of them, as in `[x]`.
+
+    A result such as `Option(None, None, 1, None)` says that the arguments are no example.
+    """
     given = _arguments(case)
     is_input = case.value.strip("b[](),") in {text.strip("b[](),") for text in given}
-    return _is_informative(case) and not is_input and not _EMPTY_VALUES.intersection(given)
+    parts = [one.value for one in ast.walk(ast.parse(case.value)) if isinstance(one, ast.Constant)]
+    is_hollow = len(parts) > 1 and 2 * sum(part in (None, "") for part in parts) > len(parts)
+    usable = not is_hollow and not is_input and not _EMPTY_VALUES.intersection(given)
+    return usable and _is_informative(case)
 
 
 def _arguments(case: Case) -> list[str]:
