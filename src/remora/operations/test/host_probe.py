@@ -119,7 +119,7 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     if alive is None or not alive.tests:
         return test_plan(place, path, node)
     if not alive.mutants:
-        return _unfit(f"its tests detect all {len(faults)} planted faults")
+        return _unfit(f"its tests detect all {alive.tried} planted faults")
     known = candidate_calls(subject, examples)
     written = [one for one in known if one.source == "test"]
     calls = [*known, *observed_calls(subject, alive.arguments), *variations_of(subject, written)]

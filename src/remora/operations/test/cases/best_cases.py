@@ -16,6 +16,8 @@ _INVENTED = 2
 _LONG = 120
 _LONG_CALL = 80
 """Lengths of expected values and of calls, in characters, beyond which a test is hard to read."""
+_GREETING = "Hello, World"
+"""Sample text that reads oddly as an example of an invalid value."""
 _TOO_LONG = 200
 """Length of expected values of invented arguments, beyond which they are not asserted."""
 
@@ -87,7 +89,7 @@ def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, float, bool]:
     """Return a sort key: where the case is from, how it reads, and what it detects."""
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
     hard_to_read |= len(case.call) > _LONG_CALL
-    hard_to_read |= bool(case.raises) and "Hello, World" in case.call  # an odd example of an error
+    hard_to_read |= bool(case.raises) and _GREETING in case.call
     lines = sum(len(each.splitlines()) for each in case.setup)
     return _group(case), hard_to_read, lines / 2 - len(kills), not _differs_from_input(case)
 
