@@ -14,7 +14,11 @@ from remora.operations.test.function_context import home_of, names_hypothesis, t
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.observed_calls import observed_calls, variations_of
+from remora.operations.test.inputs.observed_calls import (
+    observed_calls,
+    recorded_calls,
+    variations_of,
+)
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.mutants import Mutant, mutants
@@ -93,6 +97,7 @@ def _calls_of(place: ToolTree, subject: TargetFunction) -> list[CallInput]:
     """Return calls to try. If no example shows one, the examples of other functions are run."""
     examples = ProjectExamples(place)
     calls = candidate_calls(subject, examples)
+    calls = [*recorded_calls(subject, place.observed), *calls]
     is_shown = any(each.source not in ("fixture", "value") for each in calls)
     if is_shown or "." in subject.qualname or not examples.is_reached(subject.function.name):
         return calls
@@ -122,7 +127,8 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         return _unfit(f"its tests detect all {alive.tried} planted faults")
     known = candidate_calls(subject, examples)
     written = [one for one in known if one.source == "test"]
-    calls = [*known, *observed_calls(subject, alive.arguments), *variations_of(subject, written)]
+    calls = [*known, *recorded_calls(subject, place.observed)]
+    calls += [*observed_calls(subject, alive.arguments), *variations_of(subject, written)]
     calls = list({(each.call, each.setup): each for each in calls}.values())[:_MOST_TRIED]
     found = try_calls(place, subject, calls, faults=alive.mutants)
     pairs = zip(found.cases, found.killed, strict=True)

@@ -15,6 +15,7 @@ from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
+from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.target_function import is_importable, target_in
 from remora.operations.test.testable_functions import needs_test
@@ -50,7 +51,7 @@ class TestNeed:
     __test__ = False
 
     def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
-        self._place = ToolTree(tree)
+        self._place = ToolTree(tree, observed=options.get("observed"))
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._files: dict[str, _File | None] = {}
@@ -82,7 +83,8 @@ class TestNeed:
             return CHANGING
         if subject.owner is None and not _has_result(function):
             return WITHOUT_RESULT
-        return "" if candidate_calls(subject, self._examples) else WITHOUT_ARGUMENTS
+        is_known = recorded_calls(subject, self._place.observed)
+        return "" if is_known or candidate_calls(subject, self._examples) else WITHOUT_ARGUMENTS
 
     @cached_property
     def _examples(self) -> ProjectExamples:
