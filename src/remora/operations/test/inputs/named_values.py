@@ -103,5 +103,7 @@ def values_by_name(name: str) -> tuple[str, ...]:
     plain = name.lower().strip("_")
     if plain in _BY_NAME:
         return _BY_NAME[plain]
+    if plain.startswith(("max_", "min_")):
+        return ("100", "10") if plain.startswith("max_") else ("1", "0")
     last = plain.rpartition("_")[2]
     return _BY_NAME.get(last, ()) if last not in _NOT_ENDINGS else ()
