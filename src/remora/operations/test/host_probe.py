@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.best_cases import best_cases
+from remora.operations.test.cases.best_cases import best_cases, further_cases
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
@@ -119,7 +119,7 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     found = try_calls(place, subject, calls, faults=alive.mutants)
     pairs = zip(found.cases, found.killed, strict=True)
     kept = [(case, dead) for case, dead in pairs if dead and _is_assertable(subject, case)]
-    chosen = best_cases([case for case, _ in kept], [dead for _, dead in kept], len(alive.mutants))
+    chosen = further_cases([case for case, _ in kept], [dead for _, dead in kept])
     if not chosen:
         few = f"{len(alive.mutants)} of {len(faults)} planted faults survive its tests"
         return _unfit(f"it needs a writer: {few}, and no known call detects them", calls=len(calls))

@@ -58,6 +58,31 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
+def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
+    """Return cases for a function that has tests, each of which kills mutants that are alive.
+
+    A trivial result counts, because the existing tests do not assert it. Return an empty list if
+    all cases raise exceptions.
+    """
+    chosen: list[int] = []
+    covered: set[int] = set()
+    while len(chosen) < MOST_CASES:
+        raising = sum(bool(cases[n].raises) for n in chosen)
+        allowed = chosen and raising < _MOST_RAISING
+        left = [n for n, case in enumerate(cases) if killed[n] - covered]
+        left = [n for n in left if not _is_too_long(cases[n]) and (allowed or not cases[n].raises)]
+        best = min(left, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
+        if best is None:
+            break
+        chosen.append(best)
+        covered |= killed[best]
+    return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _is_too_long(case: Case) -> bool:
+    return _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG
+
+
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     if any(_group(case) < _INVENTED and _is_informative(case) for case in cases):
         return True
@@ -67,7 +92,7 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     """Return True if the case can be added to the chosen ones."""
     case = cases[number]
-    too_long = _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG
+    too_long = _is_too_long(case)
     if not chosen:
         return _is_informative(case) and not case.raises and not too_long
     if too_long or (
