@@ -1,6 +1,6 @@
 """Tests that are proposed for the functions of packages, beside those of other generators.
 
-    python bench/proposed_tests.py PYTHON [--strengthen] [--functions N] FOLDER...
+    python bench/proposed_tests.py PYTHON [--strengthen] [--functions N] [--tools T,...] FOLDER...
 
 Each FOLDER is an unpacked source distribution. PYTHON is an interpreter with pytest, Hypothesis,
 Pynguin and the requirements of the packages. Without `--strengthen`, the packages' tests are put
@@ -221,7 +221,7 @@ HEAD = (
 
 
 def measure(
-    folders: Sequence[Path], python: Path, most: int, *, strengthen: bool, ghost_only: bool
+    folders: Sequence[Path], python: Path, most: int, *, strengthen: bool, tools: Sequence[str]
 ) -> None:
     print(HEAD, flush=True)
     for folder in folders:
@@ -230,11 +230,13 @@ def measure(
             planned = list(package.planned())
             random.Random(13).shuffle(planned)
             sample = planned[:most]
-            works = {} if ghost_only else {"remora": package.ours}
+            works = {"remora": package.ours}
             works |= (
                 {} if strengthen else {"ghostwriter": package.ghost, "pynguin": package.pynguin}
             )
             for tool, work in works.items():
+                if tool not in tools:
+                    continue
                 found = []
                 for path, qualname in sample:
                     try:
@@ -253,12 +255,12 @@ def main(words: Sequence[str] = ()) -> dict[str, float]:
     parser.add_argument("python", type=Path)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--strengthen", action="store_true")
-    parser.add_argument("--ghost-only", action="store_true")
+    parser.add_argument("--tools", default="remora,ghostwriter,pynguin")
     parser.add_argument("--functions", type=int, default=12)
     asked = parser.parse_args(words)
     measure(
         asked.folders, asked.python.absolute(), asked.functions,
-        strengthen=asked.strengthen, ghost_only=asked.ghost_only,
+        strengthen=asked.strengthen, tools=asked.tools.split(","),
     )  # fmt: skip
     return {}
 

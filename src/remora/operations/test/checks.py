@@ -26,7 +26,8 @@ def test_only_adds(submission: Submission) -> str:
     if isinstance(found, str):
         return found
     first = re.sub(r"(_with(out)?_\w+|_\d+)\Z", "", found[0])
-    rest = [name for name in found[1:] if not name.startswith(first)]
+    related = re.compile(rf"{re.escape(first)}(_(with|without|raises)_\w+|_raises|_\d+)?")
+    rest = [name for name in found if not related.fullmatch(name)]
     return "" if len(found) <= _MAX_TESTS and not rest else f"there are {len(found)} new tests"
 
 

@@ -1,20 +1,25 @@
 """Host functions with which the test agent calls a function to find possible assertions."""
 
 import ast
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.best_cases import best_cases
+from remora.operations.test.cases.best_cases import best_cases, further_cases
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.observed_calls import observed_calls, variations_of
+from remora.operations.test.inputs.observed_calls import (
+    observed_calls,
+    recorded_calls,
+    variations_of,
+)
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.mutants import Mutant, mutants
@@ -57,8 +62,7 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     if isinstance(subject, str):
         return _unfit(subject)
     calls = _calls_of(place, subject)
-    tests = test_files(place)
-    groups = properties_of(subject) if names_hypothesis(place, tests) else []
+    groups = properties_of(subject) if names_hypothesis(place, test_files(place)) else []
     if not calls and not groups:
         return _unfit("it needs a writer: no example shows arguments for it")
     faults = mutants(place.read(path), node)
@@ -76,23 +80,14 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     weighed = _rank(place, subject, found, faults)
     if weighed.why:
         return _unfit(weighed.why, calls=len(calls))
-    return {
-        "state": "open",
-        "reason": "",
-        "path": home_of(place, subject, tests).path,
-        "cases": [msgspec.to_builtins(case) for case in weighed.chosen],
-        "holds": msgspec.to_builtins(weighed.holds),
-        "calls": len(calls),
-        "killed": weighed.killed,
-        "mutants": len(faults),
-        **_line_counts(subject, weighed.chosen),
-    }
+    return _open(place, subject, weighed, calls=len(calls), mutants=len(faults))
 
 
 def _calls_of(place: ToolTree, subject: TargetFunction) -> list[CallInput]:
     """Return calls to try. If no example shows one, the examples of other functions are run."""
     examples = ProjectExamples(place)
     calls = candidate_calls(subject, examples)
+    calls = [*recorded_calls(subject, place.observed), *calls]
     is_shown = any(each.source not in ("fixture", "value") for each in calls)
     if is_shown or "." in subject.qualname or not examples.is_reached(subject.function.name):
         return calls
@@ -119,30 +114,47 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     if alive is None or not alive.tests:
         return test_plan(place, path, node)
     if not alive.mutants:
-        return _unfit(f"its tests detect all {len(faults)} planted faults")
-    known = candidate_calls(subject, examples)
-    written = [one for one in known if one.source == "test"]
-    calls = [*known, *observed_calls(subject, alive.arguments), *variations_of(subject, written)]
-    calls = list({(each.call, each.setup): each for each in calls}.values())[:_MOST_TRIED]
+        return _unfit(f"its tests detect all {alive.tried} planted faults")
+    calls = _calls_near_tests(place, subject, examples, alive.arguments)
     found = try_calls(place, subject, calls, faults=alive.mutants)
     pairs = zip(found.cases, found.killed, strict=True)
     kept = [(case, dead) for case, dead in pairs if dead and _is_assertable(subject, case)]
-    chosen = best_cases([case for case, _ in kept], [dead for _, dead in kept], len(alive.mutants))
-    chosen = [case for case in chosen if any(case is one for one, _ in kept)]
+    chosen = further_cases([case for case, _ in kept], [dead for _, dead in kept])
     if not chosen:
-        reason = f"{len(alive.mutants)} of {len(faults)} planted faults survive its tests, and no known call detects them"
-        return _unfit(f"it needs a writer: {reason}", calls=len(calls))
+        few = f"{len(alive.mutants)} of {len(faults)} planted faults survive its tests"
+        return _unfit(f"it needs a writer: {few}, and no known call detects them", calls=len(calls))
     dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
+    ranking = _Ranking(chosen, None, len(dead), "")
+    return _open(place, subject, ranking, calls=len(calls), mutants=len(alive.mutants))
+
+
+def _calls_near_tests(
+    place: ToolTree,
+    subject: TargetFunction,
+    examples: ProjectExamples,
+    arguments: Sequence[Mapping[str, str]],
+) -> list[CallInput]:
+    """Return calls that may detect what tests miss. `arguments` are those that the tests pass."""
+    known = candidate_calls(subject, examples)
+    written = [one for one in known if one.source == "test"]
+    calls = [*known, *recorded_calls(subject, place.observed)]
+    calls += [*observed_calls(subject, arguments), *variations_of(subject, written)]
+    return list({(each.call, each.setup): each for each in calls}.values())[:_MOST_TRIED]
+
+
+def _open(
+    place: ToolTree, subject: TargetFunction, ranking: "_Ranking", *, calls: int, mutants: int
+) -> dict[str, Any]:
     return {
         "state": "open",
         "reason": "",
         "path": home_of(place, subject, test_files(place)).path,
-        "cases": [msgspec.to_builtins(case) for case in chosen],
-        "holds": None,
-        "calls": len(calls),
-        "killed": len(dead),
-        "mutants": len(alive.mutants),
-        **_line_counts(subject, chosen),
+        "cases": [msgspec.to_builtins(case) for case in ranking.chosen],
+        "holds": msgspec.to_builtins(ranking.holds),
+        "calls": calls,
+        "killed": ranking.killed,
+        "mutants": mutants,
+        **_line_counts(subject, ranking.chosen),
     }
 
 

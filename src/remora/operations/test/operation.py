@@ -44,8 +44,12 @@ def _load() -> Parts:
             HostFunction(function=coverage_of, seconds=90.0, runs_project_code=True),
             HostFunction(function=observe_calls, seconds=120.0, runs_project_code=True),
             HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
-            HostFunction(function=strengthen_plan, seconds=240.0, runs_project_code=True),
-            HostFunction(function=test_plan, seconds=200.0, runs_project_code=True),
+            HostFunction(
+                function=strengthen_plan, seconds=240.0, runs_project_code=True, reads_observed=True
+            ),
+            HostFunction(
+                function=test_plan, seconds=200.0, runs_project_code=True, reads_observed=True
+            ),
             HostFunction(function=write_test, seconds=90.0),
         ),
         check_interpreter=require_pytest,

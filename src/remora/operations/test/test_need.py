@@ -15,8 +15,10 @@ from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
+from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.target_function import is_importable, target_in
+from remora.operations.test.test_imports import imported_names
 from remora.operations.test.testable_functions import needs_test
 from remora.tools.tree import ToolTree
 
@@ -39,6 +41,8 @@ _CHANGING = frozenset(
         "getpid",
     }
 )  # fmt: skip
+_COMMON = frozenset({"open", "connect", "system", "input", "now", "today", "fork"})
+"""Names of effects that are also common names of methods without effects."""
 
 
 class TestNeed:
@@ -50,7 +54,7 @@ class TestNeed:
     __test__ = False
 
     def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
-        self._place = ToolTree(tree)
+        self._place = ToolTree(tree, observed=options.get("observed"))
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._files: dict[str, _File | None] = {}
@@ -75,14 +79,17 @@ class TestNeed:
         subject = target_in(file.source, node.path, function, node.qualname, exists)
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
-        called = _called_names(function)
+        called = _called_names(function, file.source.tree)
         if called & _EFFECTS:
             return WITH_EFFECTS
         if called & _CHANGING:
             return CHANGING
-        if subject.owner is None and not _has_result(function):
+        calls = [*recorded_calls(subject, self._place.observed)]
+        calls += candidate_calls(subject, self._examples)
+        is_shown = any(each.source != "value" for each in calls)
+        if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
-        return "" if candidate_calls(subject, self._examples) else WITHOUT_ARGUMENTS
+        return "" if calls else WITHOUT_ARGUMENTS
 
     @cached_property
     def _examples(self) -> ProjectExamples:
@@ -110,9 +117,22 @@ class _File:
         }
 
 
-def _called_names(function: FunctionNode) -> set[str]:
-    calls = (one.func for one in ast.walk(function) if isinstance(one, ast.Call))
-    return {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
+def _called_names(function: FunctionNode, tree: ast.Module) -> set[str]:
+    """Return the names of called functions and methods.
+
+    Methods with common names, such as `connect`, count only if they belong to something imported.
+    """
+    imported = {each.bound.partition(".")[0] for each in imported_names(tree)}
+    found: set[str] = set()
+    for one in ast.walk(function):
+        match one:
+            case ast.Call(func=ast.Name(id=name)):
+                found.add(name)
+            case ast.Call(func=ast.Attribute(value=value, attr=name)):
+                root = ast.unparse(value).partition(".")[0]
+                if name not in _COMMON or root in imported:
+                    found.add(name)
+    return found
 
 
 def _has_result(function: FunctionNode) -> bool:

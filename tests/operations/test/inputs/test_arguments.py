@@ -6,6 +6,7 @@ import pytest
 
 from remora.operations.test.inputs.arguments import candidate_calls, invented_calls
 from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
@@ -167,6 +168,13 @@ def test_by_use(body: str, expected: str) -> None:
 )
 def test_a_name_or_a_length_alone_is_no_evidence(source: str) -> None:
     assert invented(source + "\n") == []
+
+
+def test_recorded_arguments_are_calls() -> None:
+    found = subject("def f(a, b=2, *, c=3):\n    return a.total\n")
+    seen = {"node:mod.py:f": {"examples": ({"a": "'pear'", "b": "2", "c": "4"},)}}
+    assert recorded_calls(found, seen) == [CallInput(call="f('pear', c=4)", source="observed")]
+    assert recorded_calls(found, {}) == []
 
 
 def test_an_object_is_made_first() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from remora.operations.test.cases.assertions import Style, case_statements
-from remora.operations.test.cases.best_cases import best_cases
+from remora.operations.test.cases.best_cases import best_cases, further_cases
 from remora.operations.test.cases.case import Case, case_of
 from remora.operations.test.cases.test_source import Draft
 from remora.operations.test.class_style import class_style
@@ -317,3 +317,12 @@ class TestRemoved:
     def test_a_file_in_another_encoding_stays(self) -> None:
         edited = self.ONE + b"# caf\xe9\n"
         assert remove_added_tests("tests/test_mod.py", None, self.ONE, edited) is None
+
+
+def test_cases_beside_existing_tests_may_be_trivial_but_not_only_exceptions() -> None:
+    false = Case(call="f(1)", value="False", source="test")
+    refused = Case(call="f(2)", raises="ValueError", source="test")
+    same = Case(call="f(3)", value="False", source="test")
+    killed = [frozenset({1}), frozenset({2}), frozenset({1})]
+    assert further_cases([false, refused, same], killed) == [false, refused]
+    assert further_cases([refused], killed[1:2]) == []

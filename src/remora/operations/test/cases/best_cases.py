@@ -14,7 +14,12 @@ _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1}
 _INVENTED = 2
 _LONG = 120
-"""Length of expected values, in characters, beyond which a test is hard to read."""
+_LONG_CALL = 80
+"""Lengths of expected values and of calls, in characters, beyond which a test is hard to read."""
+_GREETING = "Hello, World"
+"""Sample text that reads oddly as an example of an invalid value."""
+_TOO_LONG = 200
+"""Length of expected values of invented arguments, beyond which they are not asserted."""
 
 
 def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
@@ -53,6 +58,31 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
+def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
+    """Return cases for a function that has tests, each of which kills mutants that are alive.
+
+    A trivial result counts, because the existing tests do not assert it. Return an empty list if
+    all cases raise exceptions.
+    """
+    chosen: list[int] = []
+    covered: set[int] = set()
+    while len(chosen) < MOST_CASES:
+        raising = sum(bool(cases[n].raises) for n in chosen)
+        allowed = chosen and raising < _MOST_RAISING
+        left = [n for n, case in enumerate(cases) if killed[n] - covered]
+        left = [n for n in left if not _is_too_long(cases[n]) and (allowed or not cases[n].raises)]
+        best = min(left, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
+        if best is None:
+            break
+        chosen.append(best)
+        covered |= killed[best]
+    return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _is_too_long(case: Case) -> bool:
+    return _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG
+
+
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     if any(_group(case) < _INVENTED and _is_informative(case) for case in cases):
         return True
@@ -62,9 +92,12 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     """Return True if the case can be added to the chosen ones."""
     case = cases[number]
+    too_long = _is_too_long(case)
     if not chosen:
-        return _is_informative(case) and not case.raises
-    if _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}:
+        return _is_informative(case) and not case.raises and not too_long
+    if too_long or (
+        _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}
+    ):
         return False
     same = [n for n in chosen if _key(cases[n]) == _key(case)]
     raising = sum(bool(cases[n].raises) for n in chosen)
@@ -80,7 +113,8 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
 def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, float, bool]:
     """Return a sort key: where the case is from, how it reads, and what it detects."""
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
-    hard_to_read |= bool(case.raises) and "Hello, World" in case.call  # an odd example of an error
+    hard_to_read |= len(case.call) > _LONG_CALL
+    hard_to_read |= bool(case.raises) and _GREETING in case.call
     lines = sum(len(each.splitlines()) for each in case.setup)
     return _group(case), hard_to_read, lines / 2 - len(kills), not _differs_from_input(case)
 
@@ -120,10 +154,16 @@ def _differs_from_input(case: Case) -> bool:
 
 
 def _shows_behaviour(case: Case) -> bool:
-    """Return True if no argument is empty and the result is more than one of them, as in `[x]`."""
+    """Return True if no argument is empty and the result is more than one of them, as in `[x]`.
+
+    A result such as `Option(None, None, 1, None)` says that the arguments are no example.
+    """
     given = _arguments(case)
     is_input = case.value.strip("b[](),") in {text.strip("b[](),") for text in given}
-    return _is_informative(case) and not is_input and not _EMPTY_VALUES.intersection(given)
+    parts = [one.value for one in ast.walk(ast.parse(case.value)) if isinstance(one, ast.Constant)]
+    is_hollow = len(parts) > 1 and 2 * sum(part in (None, "") for part in parts) > len(parts)
+    usable = not is_hollow and not is_input and not _EMPTY_VALUES.intersection(given)
+    return usable and _is_informative(case)
 
 
 def _arguments(case: Case) -> list[str]:

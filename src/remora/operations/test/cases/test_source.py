@@ -19,6 +19,8 @@ _TYPES = {
 }  # fmt: skip
 _ENOUGH = 3
 """Minimum number of similar cases for a parametrized test."""
+_MOST_NAMED = 2
+"""Maximum number of keyword arguments in the name of a test."""
 _MOST_TESTS = 3
 """Maximum number of tests of results. Beyond it, a single test has all cases."""
 
@@ -85,6 +87,8 @@ def _ending(case: Case) -> str:
     match list(named.values()):
         case [ast.Constant(value=False)]:
             return f"_without_{next(iter(named))}"
+    if len(named) > _MOST_NAMED:
+        return "_with_options"
     return f"_with_{'_and_'.join(named)}" if named else ""
 
 

@@ -13,7 +13,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "name": ("'example'", "'Example_Name'", "'first.second-third'"),
     "title": ("'The Old Man and the Sea'",),
     "text s string content message msg sentence line": (
-        "'Hello, World'", "'one two  three'", "'first\\nsecond'", "''",
+        "'Hello, World'", "'one two  three'", "'first\\nsecond'", "'abc'", "''",
     ),
     "word noun singular": ("'apple'", "'box'", "'city'"),
     "path filepath file_path": ("'docs/index.html'", "'/srv/data/report.txt'", "'index'"),
@@ -103,5 +103,7 @@ def values_by_name(name: str) -> tuple[str, ...]:
     plain = name.lower().strip("_")
     if plain in _BY_NAME:
         return _BY_NAME[plain]
+    if plain.startswith(("max_", "min_")):
+        return ("100", "10") if plain.startswith("max_") else ("1", "0")
     last = plain.rpartition("_")[2]
     return _BY_NAME.get(last, ()) if last not in _NOT_ENDINGS else ()

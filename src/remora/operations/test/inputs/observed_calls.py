@@ -2,9 +2,11 @@
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
+from remora.ids import escape_path, node_key
 from remora.operations.test.inputs.call_input import CallInput, Source
 from remora.operations.test.inputs.sample_values import values_of
 from remora.operations.test.target_function import TargetFunction
@@ -12,6 +14,15 @@ from remora.operations.test.target_function import TargetFunction
 _MOST_OBSERVED = 10
 _MOST_VARIED = 30
 _LONGEST = 160
+
+
+def recorded_calls(subject: TargetFunction, observed: Mapping[str, Any]) -> list[CallInput]:
+    """Return calls of the function that `remora hub observe` recorded while tests ran.
+
+    `observed` contains the values of functions, by node key.
+    """
+    seen = observed.get(node_key(escape_path(subject.path), subject.qualname)) or {}
+    return observed_calls(subject, list(seen.get("examples") or ()), vary=False)
 
 
 def observed_calls(

@@ -116,7 +116,7 @@ class ProjectExamples:
     def is_reached(self, name: str) -> bool:
         """Return True if examples call a function of that name, directly or indirectly.
 
-        Functions with the same name count as one.
+        Only names are compared.
         """
         return name in self._reached
 

@@ -33,6 +33,8 @@ _LISTS = {
     "pair": ("[('a', 1), ('b', 2)]", "[]"),
 }
 """Lists by the type of their items."""
+_ITEMS = {"str": ["'pear'", "'apple'"], "tuple": ["('a', 1)", "('b', 2)"]}
+"""Items of typed lists, by their type."""
 MAX_VALUES = 9
 _DEEPEST = 2
 
@@ -176,7 +178,7 @@ def _of_generic(
         yield f"({', '.join(each[0] for each in items)}{',' if len(items) == 1 else ''})"
     else:
         opening, closing = {"tuple": ("(", ")"), "set": ("{", "}")}.get(kind, ("[", "]"))
-        words = first if _kind(first[0]) != "str" else ["'pear'", "'apple'"]
+        words = _ITEMS.get(_kind(first[0]), first)
         yield f"{opening}{', '.join(words)}{closing}"
         yield "set()" if kind == "set" else f"{opening}{closing}"
         yield f"{opening}{first[0]}{',' if kind == 'tuple' else ''}{closing}"

@@ -1,5 +1,7 @@
 """Lint rules that a project does not follow in its tests."""
 
+import re
+
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.tools.host.ruff.ruff_process import Finding, ruff_check
 from remora.tools.tree import ToolTree
@@ -7,6 +9,8 @@ from remora.tools.tree import ToolTree
 _MOST_FILES = 6
 _UNUSUAL = ("D1", "S101", "ANN", "INP", "PLR2004", "PT009", "PT027")
 """Rules that hardly any project follows in tests: docstrings, annotations, no `assert`."""
+_ALWAYS = re.compile(r"F\d|E9|I0")
+"""Errors and the order of imports, which count in each project."""
 
 
 def tolerated_rules(place: ToolTree, path: str, found: list[Finding]) -> tuple[str, ...]:
@@ -22,4 +26,4 @@ def tolerated_rules(place: ToolTree, path: str, found: list[Finding]) -> tuple[s
         codes |= {str(each["code"]) for each in ruff_check(place, others)}
     elif not found:
         codes.update(_UNUSUAL)
-    return tuple(code for code in sorted(codes) if not code.startswith(("F", "E9", "I0")))
+    return tuple(code for code in sorted(codes) if not _ALWAYS.match(code))

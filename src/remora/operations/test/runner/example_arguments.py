@@ -1,6 +1,8 @@
 """Arguments that a function gets while the examples of the documentation run."""
 
+import functools
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from remora.errors import HostError
 from remora.operations.test.mutants import probe
@@ -31,11 +33,10 @@ def example_arguments(
         "seconds": _SECONDS,
     }
     try:
-        runs = [
-            run_in_child(place, [subject.import_root], [order], under).of(0) or {}
-            for under in CIRCUMSTANCES
-        ]
+        run = functools.partial(run_in_child, place, [subject.import_root], [order])
+        with ThreadPoolExecutor(2) as pool:
+            runs = [each.of(0) or {} for each in pool.map(run, CIRCUMSTANCES)]
     except HostError:
         return []
-    first, second = (run.get("arguments", []) for run in runs)
+    first, second = (each.get("arguments", []) for each in runs)
     return [each for each in first if each in second]

@@ -83,6 +83,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     reaching: list[str] = []
     arguments: list[dict[str, str]] = []
     swapped: bool = False
+    tried: int = 0
     imported: bool = False
     how: str = ""
     claims: list[tuple[str, str]] = []

@@ -18,10 +18,12 @@ _ALL_S = 60.0
 class Survivors(msgspec.Struct, frozen=True, kw_only=True):
     """The mutants that survive, the tests that reach the function, and the arguments they pass.
 
-    Each item of `arguments` maps parameters to the source of literals.
+    Each item of `arguments` maps parameters to the source of literals. `tried` is the number of
+    mutants for which there was time.
     """
 
     mutants: tuple[Mutant, ...]
+    tried: int
     tests: tuple[str, ...]
     arguments: tuple[dict[str, str], ...]
 
@@ -45,4 +47,9 @@ def surviving_mutants(
     if tests and not found.get("swapped"):
         raise HostError("a decorator hides the function's code, so mutants cannot be tried")
     alive = [faults[number] for number in found.get("lines", ()) if number < len(faults)]
-    return Survivors(mutants=tuple(alive), tests=tests, arguments=tuple(found.get("arguments", ())))
+    return Survivors(
+        mutants=tuple(alive),
+        tried=found.get("tried", 0),
+        tests=tests,
+        arguments=tuple(found.get("arguments", ())),
+    )

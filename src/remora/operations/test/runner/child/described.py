@@ -48,7 +48,7 @@ def describe(value: Any, depth: int = 0) -> Described | None:
         return _items(value, depth)
     if kind is dict:
         return _mapping(value, depth)
-    return _object(value)
+    return _object(value, depth)
 
 
 def _scalar(value: Any) -> Described | None:
@@ -59,19 +59,22 @@ def _scalar(value: Any) -> Described | None:
     return Described(repr(value), {})
 
 
-def _object(value: Any) -> Described | None:
+def _object(value: Any, depth: int) -> Described | None:
     if isinstance(value, enum.Enum):
         found = _named(type(value)) if value.name in type(value).__members__ else None
         return found and Described(found.text + "." + value.name, found.imports)
-    return _named(value) if isinstance(value, type) else _by_repr(value) or _as_base(value)
+    return _named(value) if isinstance(value, type) else _by_repr(value) or _as_base(value, depth)
 
 
-def _as_base(value: Any) -> Described | None:
-    """Return a list, tuple, dict or set that an object of a subclass is equal to."""
+def _as_base(value: Any, depth: int) -> Described | None:
+    """Return a value of a built-in type that an object of a subclass is equal to.
+
+    The assertion does not notice another type of the object.
+    """
     bases: Tuple[Any, ...] = (list, tuple, dict, set, frozenset, str, int)
     for base in bases:
         if isinstance(value, base) and type(value).__eq__ is base.__eq__:
-            return describe(base(value))
+            return describe(base(value), depth + 1)
     return None
 
 

@@ -33,6 +33,7 @@ class MutantLoop:
         self.asked, self.name, self.order = asked, name, order
         self.until = monotonic() + _SHARE * order["seconds"]
         self.found: Order = {"reaching": [], "arguments": [], "lines": [], "swapped": False}
+        self.found["tried"] = 0
 
     def pytest_runtestloop(self, session: Any) -> bool:
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
@@ -59,6 +60,7 @@ class MutantLoop:
         for number, text in enumerate(self.order["mutants"] if alive else ()):
             if monotonic() > self.until:
                 break
+            self.found["tried"] = number + 1
             if self.prepare(functions, text) and self.passes(f"m{number}", alive, limit):
                 self.found["lines"].append(number)
         return True
