@@ -50,23 +50,34 @@ def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
 def with_block(text: str, owner: str, base: str, block: str) -> str:
     """Return the source with a test added at the end, or at the end of the class `owner`.
 
-    The class is created, with the base class `base`, if it does not exist.
+    The class is created, with the base class `base`, if it does not exist. What is added comes
+    before a last `if __name__ == "__main__":`.
     """
-    head = text.rstrip("\n")
-    if not owner:
-        return (f"{head}\n\n\n" if head else "") + block
     tree = parse_text(text)
+    if not owner:
+        return _with_definition(text, tree, block)
     classes = tree.body if isinstance(tree, ast.Module) else []
     found = [one for one in classes if isinstance(one, ast.ClassDef) and one.name == owner]
     method = textwrap.indent(block, "    ")
     if not found:
         opening = f"class {owner}({base}):" if base else f"class {owner}:"
-        return (f"{head}\n\n\n" if head else "") + f"{opening}\n{method}"
+        return _with_definition(text, tree, f"{opening}\n{method}")
     lines = split_lines(text, keepends=True)
     end = found[-1].end_lineno or len(lines)
     if not lines[end - 1].endswith("\n"):
         lines[end - 1] += "\n"
     return "".join([*lines[:end], "\n", method, *lines[end:]])
+
+
+def _with_definition(text: str, tree: object, block: str) -> str:
+    last = tree.body[-1] if isinstance(tree, ast.Module) and tree.body else None
+    if isinstance(last, ast.If) and "__name__" in ast.unparse(last.test):
+        lines = split_lines(text, keepends=True)
+        head, tail = "".join(lines[: last.lineno - 1]), "".join(lines[last.lineno - 1 :])
+    else:
+        head, tail = text, ""
+    before = head.rstrip("\n")
+    return (f"{before}\n\n\n" if before else "") + block + (f"\n\n{tail}" if tail else "")
 
 
 def first_line(test: ast.stmt) -> int:

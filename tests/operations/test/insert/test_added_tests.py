@@ -86,6 +86,11 @@ def test_at_the_end_of_one_that_is_there() -> None:
     )
 
 
+def test_before_the_lines_that_run_a_script() -> None:
+    guard = '\n\nif __name__ == "__main__":\n    pytest.main()\n'
+    assert written(NEIGHBOUR + guard, ONE) == written(NEIGHBOUR, ONE) + guard
+
+
 def test_a_name_that_is_taken() -> None:
     assert "def test_g_2() -> None:" in written(NEIGHBOUR, ONE, wanted="test_g")
     assert written("f = 1\n", ONE) == "tests/test_mod.py uses the name f for something else"
