@@ -377,3 +377,14 @@ class TestNeedsTest:
         plan = desk.plan(RunRequest(operations=("own",)))
         assert nodes(plan) == ["a.py:lone", "a.py:A.method"]
         assert plan.left == {"own": {"without known arguments, which need a writer": 1}}
+
+    def test_functions_that_return_functions_do_not(self, desk: Desk) -> None:
+        own_agent(desk, "test")
+        code = (
+            "def logged(name: str):\n    def inner():\n        return name\n\n    return inner\n\n\n"
+            "def adder(a: int):\n    return lambda b: a + b\n"
+        )
+        desk.write({"a.py": code})
+        plan = desk.plan(RunRequest(operations=("own",)))
+        assert plan.jobs == ()
+        assert plan.left == {"own": {"without a result that a test can assert": 2}}

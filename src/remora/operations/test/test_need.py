@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
@@ -136,8 +137,18 @@ def _called_names(function: FunctionNode, tree: ast.Module) -> set[str]:
 
 
 def _has_result(function: FunctionNode) -> bool:
+    """Return True if the function returns or yields a value other than a nested function."""
+    nested = {one.name for one in ast.walk(function) if isinstance(one, FunctionNode)}
     return any(
         isinstance(one, ast.Yield | ast.YieldFrom)
-        or (isinstance(one, ast.Return) and one.value is not None)
-        for one in ast.walk(function)
+        or (isinstance(one, ast.Return) and not _is_function(one.value, nested))
+        for one in own_nodes(function.body)
+    )
+
+
+def _is_function(value: ast.expr | None, nested: set[str]) -> bool:
+    return (
+        value is None
+        or isinstance(value, ast.Lambda)
+        or (isinstance(value, ast.Name) and value.id in nested)
     )
