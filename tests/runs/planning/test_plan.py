@@ -378,6 +378,16 @@ class TestNeedsTest:
         assert nodes(plan) == ["a.py:lone", "a.py:A.method"]
         assert plan.left == {"own": {"without known arguments, which need a writer": 1}}
 
+    def test_functions_that_read_the_version_do_not(self, desk: Desk) -> None:
+        own_agent(desk, "test")
+        desk.write(
+            {"a.py": "def release():\n    from b import __version__\n\n    return __version__\n"}
+        )
+        plan = desk.plan(RunRequest(operations=("own",)))
+        assert plan.left == {
+            "own": {"with results that change from run to run or with the version": 1}
+        }
+
     def test_functions_that_return_functions_do_not(self, desk: Desk) -> None:
         own_agent(desk, "test")
         code = (

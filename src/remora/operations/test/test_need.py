@@ -26,7 +26,7 @@ from remora.tools.tree import ToolTree
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
 WITH_EFFECTS = "with effects outside the process"
-CHANGING = "with results that change from run to run"
+CHANGING = "with results that change from run to run or with the version"
 NOT_CALLABLE = "that cannot be called from a test"
 _EFFECTS = frozenset(
     {
@@ -83,7 +83,7 @@ class TestNeed:
         called = _called_names(function, file.source.tree)
         if called & _EFFECTS:
             return WITH_EFFECTS
-        if called & _CHANGING:
+        if called & _CHANGING or _reads_version(function):
             return CHANGING
         calls = [*recorded_calls(subject, self._place.observed)]
         calls += candidate_calls(subject, self._examples)
@@ -134,6 +134,11 @@ def _called_names(function: FunctionNode, tree: ast.Module) -> set[str]:
                 if name not in _COMMON or root in imported:
                     found.add(name)
     return found
+
+
+def _reads_version(function: FunctionNode) -> bool:
+    names = {getattr(one, key, "") for one in ast.walk(function) for key in ("id", "attr", "name")}
+    return "__version__" in names
 
 
 def _has_result(function: FunctionNode) -> bool:
