@@ -134,6 +134,24 @@ def test_imports_stay_in_the_order_of_another_tool(tmp_path: Path, name: str, te
     assert fixed(tmp_path, UNSORTED, "I") == "import os\nimport sys\n\nprint(os, sys)\n"
 
 
+@pytest.mark.parametrize(
+    "declared",
+    ['python_requires=">=2.7, !=3.0.*"', 'classifiers=["Programming Language :: Python :: 2.7"]'],
+)
+def test_a_project_that_supports_python_2_gets_nothing_that_needs_python_3(
+    tmp_path: Path, declared: str
+) -> None:
+    source = (
+        "from __future__ import unicode_literals\nimport os, sys\n\n\nclass A(object):\n    pass\n"
+    )
+    (tmp_path / "a.py").write_text(source)
+    (tmp_path / "setup.py").write_text(f"from setuptools import setup\n\nsetup({declared})\n")
+    fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
+    assert (tmp_path / "a.py").read_text() == (
+        "from __future__ import unicode_literals\n\n\nclass A(object):\n    pass\n"
+    )
+
+
 def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
     source = """
     def f(name, size):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.import_sorters import has_other_order, text_of
-from remora.tools.host.ruff.config_files import is_configured
+from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
@@ -23,6 +23,11 @@ _GENERATED = re.compile(
 )
 _IMPORTS = "I001"
 _NO_QA = "RUF100"
+_PYTHON_3 = (
+    "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
+    "SIM105", "PLW1514",
+)  # fmt: skip
+"""Beginnings of rules whose fixes need Python 3."""
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
@@ -51,12 +56,15 @@ def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Find
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
     does not know. Lists of names that are in groups or have comments were ordered by a person.
-    Imports stay in the order of another tool, unless the project configures ruff.
+    Imports stay in the order of another tool, unless the project configures ruff. A project that
+    supports Python 2 gets nothing that needs Python 3.
     """
     codes = {finding["code"] for finding in findings}
     skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
     if _IMPORTS in codes and not is_configured(place, path) and has_other_order(place, body):
         skipped.append(_IMPORTS)
+    if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
+        skipped += [code for code in codes if code.startswith(_PYTHON_3)]
     if _NO_QA in codes:
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings

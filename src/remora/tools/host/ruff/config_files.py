@@ -21,6 +21,7 @@ _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|>|\^)\s*2\b")
+_PYTHON_2_CLASSIFIER = re.compile(r"Programming Language :: Python :: 2\b")
 
 
 def is_configured(place: ToolTree, path: str) -> bool:
@@ -75,7 +76,12 @@ def oldest_minor(place: ToolTree) -> int | None:
 
 def supports_python_2(place: ToolTree) -> bool:
     """Return True if the project declares that it also runs on Python 2."""
-    return any(map(_PYTHON_2.search, _requirements(place)))
+    if oldest_minor(place) is not None:
+        return False
+    texts = (_text(place, name) for name in ("setup.py", "setup.cfg", "pyproject.toml"))
+    return any(map(_PYTHON_2.search, _requirements(place))) or any(
+        map(_PYTHON_2_CLASSIFIER.search, texts)
+    )
 
 
 def _requirements(place: ToolTree) -> Iterator[str]:
