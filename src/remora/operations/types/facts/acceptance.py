@@ -108,6 +108,12 @@ def _standard_class(name: str) -> type | None:
     return next((each for each in every if isinstance(each, type)), None)
 
 
+def is_foreign(name: str, index: ProjectIndex) -> bool:
+    """Return True for a class of which nothing is known, such as one of another package."""
+    known = name in index.classes or name in collections.abc.__all__
+    return not known and _standard_class(name) is None
+
+
 def is_builtin(name: str) -> bool:
     return name == "None" or isinstance(getattr(builtins, name, None), type)
 

@@ -3,7 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from remora.operations.types.facts.acceptance import accepts, accepts_all, is_builtin
+from remora.operations.types.facts.acceptance import (
+    accepts,
+    accepts_all,
+    is_builtin,
+    is_foreign,
+)
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.source.project_index import ProjectIndex
@@ -124,6 +129,8 @@ class Refusals:
 
     def _is_related(self, term: str, tested: str) -> bool:
         every = members_of(term)
+        if tested != UNKNOWN and is_foreign(head_of(tested), self._index):
+            return not all(is_builtin(head_of(each)) for each in every)
         return (
             tested == UNKNOWN
             or accepts(term, tested, self._index)

@@ -1,0 +1,46 @@
+"""Types that are never proposed, however likely they are."""
+
+import pytest
+
+from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.ranking.refusals import Refusals
+from remora.operations.types.source.project_index import ProjectIndex
+
+PROJECT = "class Base:\n    pass\n\n\nclass One(Base):\n    pass\n\n\nclass Two(Base):\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("term", "evidence", "refused"),
+    [
+        pytest.param("int", [("test_call", "int")], True, id="only tests pass it"),
+        pytest.param("int", [("test_call", "int"), ("default", "int")], False, id="a default, too"),
+        pytest.param(
+            "str", [("call", "str"), ("call", "bytes")], True, id="another type is passed"
+        ),
+        pytest.param(
+            "str", [("default", "str"), ("observed", "bytes")], True, id="another was seen"
+        ),
+        pytest.param("One", [("call", "One")], True, id="one of several subclasses"),
+        pytest.param("Base", [("call", "One"), ("isinstance", "Base")], False, id="their base"),
+        pytest.param(
+            "str", [("members", "str"), ("isinstance", "Tag")], True, id="a foreign class"
+        ),
+        pytest.param("str", [("members", "str"), ("isinstance", "str")], False, id="tested itself"),
+        pytest.param(
+            "str", [("members", "str"), ("isinstance", "list")], True, id="tested as a list"
+        ),
+        pytest.param(
+            "list", [("default", "list"), ("isinstance", "Sequence")], False, id="abstract"
+        ),
+        pytest.param(
+            "str", [("call", "str"), ("compared", "int")], True, id="compared with a number"
+        ),
+        pytest.param("Any", [("members", "Any")], True, id="a guess that says nothing"),
+    ],
+)
+def test_refused_types_of_a_parameter(
+    term: str, evidence: list[tuple[str, str]], refused: bool
+) -> None:
+    index = ProjectIndex({"shop.py": PROJECT})
+    every = [Evidence(source, each) for source, each in evidence]
+    assert Refusals(every, index, "parameter").refuses(term) is refused
