@@ -341,6 +341,11 @@ class TestConfiguration:
                 'import setuptools\nsetuptools.setup(name="a", python_requires=">=3.7")\n',
             ),
             ("pyproject.toml", '[tool.poetry.dependencies]\npython = "^3.7"\n'),
+            (
+                "setup.cfg",
+                "[metadata]\nclassifiers =\n    Programming Language :: Python :: 3\n"
+                "    Programming Language :: Python :: 3.8\n",
+            ),
         ],
     )
     def test_older_files_declare_the_oldest_python_too(

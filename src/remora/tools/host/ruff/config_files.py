@@ -17,11 +17,12 @@ from remora.tools.tree import ToolTree
 SETTINGS = (".ruff.toml", "ruff.toml", "pyproject.toml")
 """Configuration files; the first one in a folder counts."""
 _LIMIT = 1024 * 1024
+_PYTHON = 3
 _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|>|\^)\s*2\b")
-_PYTHON_2_CLASSIFIER = re.compile(r"Programming Language :: Python :: 2\b")
+_CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d)(?:\.(\d+))?")
 
 
 def is_configured(place: ToolTree, path: str) -> bool:
@@ -68,20 +69,30 @@ DEFAULT_MINOR = 10
 def oldest_minor(place: ToolTree) -> int | None:
     """Return the minor version of the oldest Python 3 that the project supports, or None.
 
-    The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them.
+    The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them. If
+    none requires a version, the lowest one that a classifier names is returned.
     """
     lowest = next(filter(None, map(_LOWEST.search, _requirements(place))), None)
-    return int(lowest[1]) if lowest is not None else None
+    if lowest is not None:
+        return int(lowest[1])
+    return min(
+        (minor for major, minor in _classified(place) if major == _PYTHON and minor), default=None
+    )
 
 
 def supports_python_2(place: ToolTree) -> bool:
     """Return True if the project declares that it also runs on Python 2."""
-    if oldest_minor(place) is not None:
-        return False
-    texts = (_text(place, name) for name in ("setup.py", "setup.cfg", "pyproject.toml"))
-    return any(map(_PYTHON_2.search, _requirements(place))) or any(
-        map(_PYTHON_2_CLASSIFIER.search, texts)
-    )
+    required = list(filter(None, _requirements(place)))
+    if required:
+        return any(map(_PYTHON_2.search, required))
+    return any(major < _PYTHON for major, _ in _classified(place))
+
+
+def _classified(place: ToolTree) -> Iterator[tuple[int, int]]:
+    """Yield the Python versions that the project's classifiers name. The minor version may be 0."""
+    for name in ("pyproject.toml", "setup.cfg", "setup.py"):
+        for major, minor in _CLASSIFIER.findall(_text(place, name)):
+            yield int(major), int(minor or 0)
 
 
 def _requirements(place: ToolTree) -> Iterator[str]:
