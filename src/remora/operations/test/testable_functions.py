@@ -2,29 +2,11 @@
 
 import ast
 
+from remora.code.folders import BESIDE, VENDORED
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.nodes import Module, Node, find_node
 
-_FOLDERS = frozenset(
-    {
-        "tests",
-        "test",
-        "testing",
-        "docs",
-        "doc",
-        "examples",
-        "benchmark",
-        "benchmarks",
-        "bench",
-        "_vendor",
-        "vendor",
-        "_vendored",
-        "vendored",
-        "third_party",
-        "extern",
-        "externals",
-    }
-)
+_FOLDERS = BESIDE | VENDORED | {"tests", "test", "testing"}
 _FILES = frozenset(
     {"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py", "compat.py", "_compat.py"}
 )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from remora.code.folders import BESIDE, VENDORED
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
@@ -14,15 +15,13 @@ from remora.operations.types.source.slots import SourceText
 from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
-_BESIDE = frozenset(("docs", "doc", "examples", "example", "benchmarks", "benchmark", "bench"))
-
 
 def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
-    The type checker may still refuse them. Tests, examples and documentation are left out with a
-    reason, unless only such files are selected, and so are projects that support Python 2, which
-    has no annotations. Raises ConfigError if the type checker fails.
+    The type checker may still refuse them. Tests, examples, documentation and copied code are left
+    out with a reason, unless only such files are selected, and so are projects that support Python
+    2, which has no annotations. Raises ConfigError if the type checker fails.
     """
     place = ToolTree(tree, observed=options.get("observed"))
     if supports_python_2(place):
@@ -60,11 +59,14 @@ def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
 
 def _is_beside(path: str) -> bool:
     """Return True for files that are not part of what a project provides."""
-    return is_of_tests(path) or not _BESIDE.isdisjoint(path.split("/")[:-1])
+    return is_of_tests(path) or not (BESIDE | VENDORED).isdisjoint(path.split("/")[:-1])
 
 
 def _reason(path: str) -> str:
-    return "in test code" if is_of_tests(path) else "in examples, documentation or benchmarks"
+    if is_of_tests(path):
+        return "in test code"
+    vendored = not VENDORED.isdisjoint(path.split("/")[:-1])
+    return "in code of other projects" if vendored else "in examples, documentation or benchmarks"
 
 
 def _in_python_2(_module: Module, node: Node) -> int | str:

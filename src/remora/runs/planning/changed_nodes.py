@@ -6,6 +6,7 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, own_lines
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
+from remora.files.git_listing import git_root
 from remora.runs.planning.plan import Source
 from remora.workspaces.commit_files import committed_files, read_blobs
 
@@ -17,13 +18,7 @@ def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> froz
     Raises UsageError if the revision is unknown or git is not available, and OutsideError if git
     cannot read a file of the revision.
     """
-    try:
-        commit = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
-    except OutsideError as error:
-        raise UsageError(
-            f"unknown git revision {revision!r}", hint="use a commit, branch or tag"
-        ) from error
-    committed = committed_files(root, commit.decode().strip())
+    committed = committed_files(root, _commit(root, revision))
     found: set[str] = set()
     edited: dict[str, tuple[Module, bytes]] = {}
     for module in source.modules:
@@ -39,6 +34,20 @@ def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> froz
         now = _own_texts(module, content)
         found.update(key for key, text in now.items() if known.get(key) != text)
     return frozenset(found)
+
+
+def _commit(root: Path, revision: str) -> str:
+    try:
+        git_root(root)
+    except OutsideError as error:
+        raise UsageError(f"no changes can be found without git: {error.message}") from error
+    try:
+        found = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
+    except OutsideError as error:
+        raise UsageError(
+            f"unknown git revision {revision!r}", hint="use a commit, branch or tag"
+        ) from error
+    return found.decode().strip()
 
 
 def _own_texts(module: Module, source: bytes) -> dict[str, list[bytes]]:

@@ -1,0 +1,8 @@
+"""Names of folders whose code is not what a project provides."""
+
+BESIDE = frozenset(("docs", "doc", "examples", "example", "benchmarks", "benchmark", "bench"))
+"""Folders of examples, documentation and benchmarks."""
+VENDORED = frozenset(
+    ("_vendor", "vendor", "_vendored", "vendored", "third_party", "extern", "externals")
+)
+"""Folders of code that was copied from other projects."""
