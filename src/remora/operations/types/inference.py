@@ -29,7 +29,9 @@ from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 
 _INDEPENDENT = frozenset(("call", "forward", "attribute"))
-"""Sources that say more when more annotations are known."""
+"""Sources that say more of a parameter when more annotations are known."""
+_OTHERS = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
+"""Sources that are annotations of other functions."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,8 +137,8 @@ class Inference:
     def ranked(self, path: str, slot: Slot) -> list[Ranked]:
         """Return the candidates of a slot that were not refused, the most likely first.
 
-        A parameter's type that follows only from annotations that were found is not a candidate,
-        because one that is wrong would spread.
+        A type that follows only from annotations that were found for other functions is not a
+        candidate, because one that is wrong would spread.
         """
         facts = self._facts()
         function = facts.project.files[path].functions[slot.number]
@@ -144,14 +146,17 @@ class Inference:
         candidates = candidates_for(function, slot.name, known, facts.siblings)
         if not self.annotations:
             self._first[path, slot] = {each.term for each in candidates}
-        new = {each.term for each in known if each.source in _INDEPENDENT}
+        new = {
+            each.term
+            for each in known
+            if (each.source not in _OTHERS if slot.kind == RETURN else each.source in _INDEPENDENT)
+        }
         return [
             each
             for each in rank(candidates, self._model)
             if (path, slot, each.term) not in self._refused
             and (
-                slot.kind == RETURN
-                or each.term in self._first.get((path, slot), (each.term,))
+                each.term in self._first.get((path, slot), (each.term,))
                 or any(same(without_none(each.term), without_none(term)) for term in new)
             )
         ]
