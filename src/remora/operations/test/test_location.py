@@ -54,10 +54,7 @@ def locate_test(
     the function, too.
     """
     stem = _module_stem(subject)
-    names = (f"test_{stem}.py", f"{stem}_test.py")
-    named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
-    importing = [path for path in named if subject.module.rpartition(".")[2] in tests[path]]
-    path = next(iter((*importing, *named)), None)
+    path = _existing_path(subject, stem, tests)
     around = {path: tests[path]} if path else dict(tests)
     if path is None:
         path = _new_path(subject, stem, tests, exists)
@@ -117,6 +114,19 @@ def _module_stem(subject: TargetFunction) -> str:
     if name == "__init__":
         name = subject.module.rpartition(".")[2]
     return name.strip("_").lower()
+
+
+def _existing_path(subject: TargetFunction, stem: str, tests: Mapping[str, str]) -> str | None:
+    """Return the test file named after the module, or else the only one that imports from it."""
+    for each in (stem, stem.removesuffix("s"), f"{stem}s"):
+        names = (f"test_{each}.py", f"{each}_test.py")
+        named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
+        importing = [path for path in named if subject.module.rpartition(".")[2] in tests[path]]
+        if named:
+            return (*importing, *named)[0]
+    imports = re.compile(rf"^(?:from|import) {re.escape(subject.module)}\b(?!\.)", re.MULTILINE)
+    found = [path for path, text in tests.items() if imports.search(text)]
+    return found[0] if len(found) == 1 and "." in subject.module else None
 
 
 def _new_path(

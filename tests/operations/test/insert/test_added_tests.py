@@ -41,8 +41,19 @@ class TestPlace:
             "tests/test_mod.py", {"tests/test_mod.py": NEIGHBOUR, "tests/test_a.py": ""}
         ).exists
 
+    def test_the_file_of_the_same_name_in_singular(self) -> None:
+        tests = {"tests/test_link.py": NEIGHBOUR, "tests/test_a.py": ""}
+        home("tests/test_link.py", tests, "pkg/links.py")
+
+    def test_the_only_file_that_imports_from_the_module(self) -> None:
+        tests = {"tests/test_shop.py": NEIGHBOUR, "tests/test_a.py": "import pkg\n"}
+        home("tests/test_shop.py", tests)
+        home("tests/test_mod.py", {**tests, "tests/test_b.py": "import pkg.mod\n"})
+
     def test_a_new_one_beside_the_others(self) -> None:
-        made = home("tests/unit/test_mod.py", {"tests/unit/test_a.py": NEIGHBOUR})
+        made = home(
+            "tests/unit/test_mod.py", {"tests/unit/test_a.py": NEIGHBOUR.replace("mod", "other")}
+        )
         assert (made.exists, made.typed, made.quote) == (False, True, '"')
 
     def test_where_there_are_none(self) -> None:
