@@ -40,7 +40,8 @@ def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
     if methods <= functions:
         return ClassStyle("function", "", "", function_name(qualname))
     form: Form = "unittest" if _uses_unittest(classes) else "class"
-    base, base_import = _unittest_base(trees, classes) if form == "unittest" else ("", None)
+    inherits = form == "unittest" or sum(map(_is_test_case, classes)) * 2 > len(classes)
+    base, base_import = _unittest_base(trees, classes) if inherits else ("", None)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
     return _in_class(here, classes, qualname, form)._replace(base=base, base_import=base_import)
@@ -49,12 +50,16 @@ def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
 def _uses_unittest(classes: list[ast.ClassDef]) -> bool:
     """Return True if most assertions in the classes are methods such as `self.assertEqual`."""
     nodes = [node for one in classes for node in ast.walk(one)]
-    named = any(ast.unparse(base).endswith("TestCase") for one in classes for base in one.bases)
+    named = any(map(_is_test_case, classes))
     methods = sum(
         isinstance(node, ast.Attribute) and node.attr.startswith("assert") for node in nodes
     )
     plain = sum(isinstance(node, ast.Assert) for node in nodes)
     return methods > plain or (named and not plain)
+
+
+def _is_test_case(one: ast.ClassDef) -> bool:
+    return any(ast.unparse(base).endswith("TestCase") for base in one.bases)
 
 
 def _unittest_base(

@@ -148,6 +148,12 @@ def test_names_are_as_around_them(text: str, qualname: str, expected: tuple[str,
     assert (found.form, found.owner, found.test_name) == expected
 
 
+def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:
+    text = UNITTEST.replace("pass", "assert load() == [1]")
+    found = class_style([text], text, "save")
+    assert (found.form, found.owner, found.base) == ("class", "SaveTests", "TestCase")
+
+
 def test_a_method_goes_into_the_class_of_its_subject() -> None:
     added = PLAIN + "\n    def test_add(self):\n        assert Cart().add(1) == 1\n"
     text = UNITTEST + "\n\n" + PLAIN + "\n\nX = 1\n"

@@ -53,7 +53,7 @@ def case_drafts(
     style = Style(home.quote, width - (8 if home.owner else 4), unittest=home.form == "unittest")
     values = [case for case in cases if not case.raises]
     raising = [case for case in cases if case.raises]
-    tables = tables and not style.unittest and len(values) >= _ENOUGH
+    tables = tables and not home.base and len(values) >= _ENOUGH  # methods of unittest have none
     table = table_of(subject, values, home, width) if tables else None
     if table is not None and len(table.rows) >= _ENOUGH:
         found = [_tabular(table, home.test_name, home)]
