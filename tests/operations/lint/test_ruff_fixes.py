@@ -1,5 +1,6 @@
 """What ruff fixes, and what is kept from its fixes."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,17 @@ def test_a_project_that_supports_python_2_gets_nothing_that_needs_python_3(
     assert (tmp_path / "a.py").read_text() == (
         "from __future__ import unicode_literals\n\n\nclass A(object):\n    pass\n"
     )
+
+
+@pytest.mark.parametrize("pinned", ["0.1.2", version("ruff")])
+def test_comments_that_another_ruff_may_need_stay(tmp_path: Path, pinned: str) -> None:
+    (tmp_path / "a.py").write_text("x = 1  # noqa: E402\n")
+    (tmp_path / "ruff.toml").write_text("lint.select = ['RUF100', 'E402']\n")
+    hook = "https://github.com/astral-sh/ruff-pre-commit"
+    (tmp_path / ".pre-commit-config.yaml").write_text(f"repos:\n- repo: {hook}\n  rev: v{pinned}\n")
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    kept = (tmp_path / "a.py").read_text() == "x = 1  # noqa: E402\n"
+    assert kept is (pinned != version("ruff"))
 
 
 def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from contextlib import suppress
+from importlib.metadata import version
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -28,6 +29,12 @@ _PYTHON_3 = (
     "SIM105", "PLW1514",
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
+_SUPPRESSION = "RUF10"
+"""Beginning of the rules about comments that suppress findings."""
+_PINNED = re.compile(
+    r"ruff-pre-commit\b(?:(?!\brepo:).)*?\brev:\s*['\"]?v?(\d+\.\d+)|\bruff\s*==\s*v?(\d+\.\d+)",
+    re.DOTALL,
+)
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
@@ -57,7 +64,8 @@ def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Find
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
     does not know. Lists of names that are in groups or have comments were ordered by a person.
     Imports stay in the order of another tool, unless the project configures ruff. A project that
-    supports Python 2 gets nothing that needs Python 3.
+    supports Python 2 gets nothing that needs Python 3. Comments that suppress findings stay if the
+    project pins another version of ruff, which may need them.
     """
     codes = {finding["code"] for finding in findings}
     skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
@@ -65,6 +73,9 @@ def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Find
         skipped.append(_IMPORTS)
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
         skipped += [code for code in codes if code.startswith(_PYTHON_3)]
+    suppressing = [code for code in codes if code.startswith(_SUPPRESSION)]
+    if suppressing and _pins_other_ruff(place):
+        return skipped + suppressing
     if _NO_QA in codes:
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
@@ -107,6 +118,13 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
         return True
     texts = [expected, *([body] if "__doc__" in body else [])]
     return any(re.search(alone, each) is not None for each in texts)
+
+
+def _pins_other_ruff(place: ToolTree) -> bool:
+    own = version("ruff")
+    names = (".pre-commit-config.yaml", "pyproject.toml", "tox.ini", "requirements-dev.txt")
+    pinned = [pin for name in names for pin in _PINNED.findall(text_of(place, name))]
+    return any(not own.startswith(f"{hook or exact}.") for hook, exact in pinned)
 
 
 def _uses_flake8(place: ToolTree) -> bool:
