@@ -81,7 +81,7 @@ Parameters
 ----------
 count : int, optional
     How many.
-name : dict of strings that nobody knows
+name : dict of strings by customer
     Of whom.
 """
 

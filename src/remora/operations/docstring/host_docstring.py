@@ -31,8 +31,9 @@ from remora.operations.docstring.related_texts import (
     comment_above,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import Finding, check_text
+from remora.tools.host.ruff.ruff_process import check_text
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 

@@ -38,10 +38,11 @@ from remora.operations.lint.recipes.base import (
 from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
-from remora.tools.host.ruff.ruff_process import Finding, check_text, fix_text, one_process
+from remora.tools.host.ruff.ruff_process import check_text, fix_text, one_process
 from remora.tools.host.ruff.rule_codes import fixable_codes
 from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import decode, split_lines

@@ -12,7 +12,7 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.import_sorters import has_other_order, text_of
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 

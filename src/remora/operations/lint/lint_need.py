@@ -21,7 +21,8 @@ from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
 from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
 from remora.tools.host.ruff.config_files import oldest_minor
-from remora.tools.host.ruff.ruff_process import Finding, find_formatted, lint_findings
+from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 

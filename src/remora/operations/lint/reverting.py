@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.text_lines import split_lines
 
 _UNDEFINED = re.compile(r"Undefined name `(\w+)`")

@@ -6,7 +6,7 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     same_tree_but_docstrings,
 )
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
 _PLAIN = {

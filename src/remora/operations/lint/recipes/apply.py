@@ -14,8 +14,8 @@ from remora.operations.lint.recipes.base import (
     parse_source,
 )
 from remora.operations.lint.recipes.imports import import_edits
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import comparison_key, new_findings
-from remora.tools.host.ruff.ruff_process import Finding
 from remora.tools.host.ruff.text_edits import Edit, apply_edits, overlap
 
 Settled = tuple[bytes, list[Finding]]

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 from remora.tools.host.text_lines import Line, lines_of, newline_of, offset
 

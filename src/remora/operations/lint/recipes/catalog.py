@@ -15,7 +15,7 @@ from remora.operations.lint.recipes.imports import UNUSED_IMPORTS
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.recipes.renames import AMBIGUOUS_NAMES, RAW_VALUES
 from remora.operations.lint.recipes.summary import SUMMARY_LINE
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 
 _ALL = (
     LONG_LINES,

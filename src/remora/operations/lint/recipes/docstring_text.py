@@ -17,7 +17,7 @@ from remora.operations.lint.recipes.summary import (
     first_sentence,
     opening,
 )
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
 _WORD = re.compile(r"[A-Za-z]+(?=[\s.,]|$)")

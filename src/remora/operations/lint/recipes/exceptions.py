@@ -14,7 +14,7 @@ from remora.operations.lint.recipes.base import (
     changed_statements,
     dump,
 )
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
 _NAMES = ("err", "error", "exc", "e", "ex", "exception")

@@ -13,7 +13,7 @@ from remora.operations.lint.recipes.base import (
     changed_statements,
     docstring_of,
 )
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
 _TYPING = ("typing", "typing_extensions")

@@ -14,7 +14,7 @@ from remora.operations.lint.recipes.base import (
 from remora.operations.lint.recipes.directives import is_directive
 from remora.operations.lint.recipes.long_strings import split_string
 from remora.operations.lint.recipes.statement_layout import lay_out
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
 _COMMENT = re.compile(r"(\s*)(#+:?\s*)(.*)")

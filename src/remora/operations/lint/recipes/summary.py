@@ -12,7 +12,7 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     same_docstring_words,
 )
-from remora.tools.host.ruff.ruff_process import Finding
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
 _SENTENCE = re.compile(r"[.!?](?:['\"`)\]]*)(?=\s|$)")

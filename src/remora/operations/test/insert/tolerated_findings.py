@@ -3,7 +3,8 @@
 import re
 
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.tools.host.ruff.ruff_process import Finding, ruff_check
+from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 6

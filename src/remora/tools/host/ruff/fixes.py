@@ -5,8 +5,9 @@ from typing import Any
 
 from remora.code.syntax.source import parse_error
 from remora.errors import HostError
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import lasting_new_finding
-from remora.tools.host.ruff.ruff_process import Finding, ruff_check
+from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
 from remora.tools.host.text_lines import Text, decode, lines_of
 from remora.tools.tree import ToolTree

@@ -9,7 +9,8 @@ from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.errors import HostError
 from remora.ids import MODULE, escape_path, node_key
 from remora.text import clip
-from remora.tools.host.ruff.ruff_process import Finding, ruff_check
+from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.ruff.text_edits import Edit, edits_of, overlap
 from remora.tools.host.text_lines import (
     decode,

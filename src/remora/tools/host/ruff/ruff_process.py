@@ -1,6 +1,5 @@
 """Runs of ruff on files in the tree, using the project's configuration."""
 
-import os
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
@@ -14,12 +13,11 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.ruff.config_files import has_config_below, is_configured
+from remora.tools.host.ruff.finding import Finding, finding_of
 from remora.tools.host.ruff.ruff_session import ruff_binary, ruff_session, session_of
 from remora.tools.host.ruff.shared_ruff import isolated_options, rule_options, shared_ruff_for
 from remora.tools.tree import ToolTree
 from remora.workspaces.rooted_files import FILE_LIMIT
-
-Finding = dict[str, Any]
 
 SECONDS = 30.0
 _OUTPUT_LIMIT = 64 * 1024 * 1024
@@ -28,7 +26,6 @@ _AT_ONCE = 2000  # paths for one command line
 _CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
 _SOURCES = (".py", ".pyi")
 _GUTTER = re.compile(r"\s*(?:\d+\s*)?(?:\||\^)")
-_NO_CODE = "invalid-syntax"
 
 
 def ruff_check(
@@ -281,7 +278,7 @@ class _Ruff:
             raw = msgspec.json.decode(output or b"[]")
         except msgspec.DecodeError:
             raise HostError("ruff's output is not valid JSON") from None
-        return [_finding(item, self._tree.seen, unsafe=unsafe) for item in raw]
+        return [finding_of(item, self._tree.seen, unsafe=unsafe) for item in raw]
 
     def run(
         self, words: list[str], stdin: bytes = b"", codes: Sequence[int] = (0,)
@@ -326,42 +323,6 @@ def one_process(place: ToolTree) -> AbstractContextManager[None]:
     """
     shared = shared_ruff_for(place)
     return ruff_session(place) if shared is None else shared.used(place.tree, lambda: True)
-
-
-def _finding(item: dict[str, Any], root: Path, *, unsafe: bool) -> Finding:
-    return {
-        "code": item["code"] or _NO_CODE,
-        "message": _message(item, root),
-        "path": os.path.relpath(item["filename"], root),
-        **_range(item),
-        "fix": _fix(item.get("fix"), unsafe=unsafe),
-    }
-
-
-def _message(item: dict[str, Any], root: Path) -> str:
-    """Return the message of a finding. If the root is a package, its name is that of a copy."""
-    message = str(item["message"])
-    return message.replace(f"`{root.name}.", "`") if item["code"] == "PLW0406" else message
-
-
-def _range(item: dict[str, Any]) -> dict[str, int]:
-    start, end = item["location"], item["end_location"]
-    return {
-        "line": start["row"],
-        "column": start["column"],
-        "end_line": end["row"],
-        "end_column": end["column"],
-    }
-
-
-def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
-    if fix is None or (fix["applicability"] == "unsafe" and not unsafe):
-        return None
-    return {
-        "applicability": fix["applicability"],
-        "message": fix["message"] or "",
-        "edits": [{**_range(edit), "content": edit["content"]} for edit in fix["edits"]],
-    }
 
 
 def lint_findings(

@@ -1,0 +1,50 @@
+"""Findings in ruff's JSON output."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+Finding = dict[str, Any]
+
+_NO_CODE = "invalid-syntax"
+
+
+def finding_of(item: dict[str, Any], root: Path, *, unsafe: bool) -> Finding:
+    """Return a finding in ruff's JSON, with its path relative to `root`.
+
+    An unsafe fix is left out, unless `unsafe` is True. A file that does not parse has the code
+    `invalid-syntax`.
+    """
+    return {
+        "code": item["code"] or _NO_CODE,
+        "message": _message(item, root),
+        "path": os.path.relpath(item["filename"], root),
+        **_range(item),
+        "fix": _fix(item.get("fix"), unsafe=unsafe),
+    }
+
+
+def _message(item: dict[str, Any], root: Path) -> str:
+    """Return the message of a finding. If the root is a package, its name is that of a copy."""
+    message = str(item["message"])
+    return message.replace(f"`{root.name}.", "`") if item["code"] == "PLW0406" else message
+
+
+def _range(item: dict[str, Any]) -> dict[str, int]:
+    start, end = item["location"], item["end_location"]
+    return {
+        "line": start["row"],
+        "column": start["column"],
+        "end_line": end["row"],
+        "end_column": end["column"],
+    }
+
+
+def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
+    if fix is None or (fix["applicability"] == "unsafe" and not unsafe):
+        return None
+    return {
+        "applicability": fix["applicability"],
+        "message": fix["message"] or "",
+        "edits": [{**_range(edit), "content": edit["content"]} for edit in fix["edits"]],
+    }
