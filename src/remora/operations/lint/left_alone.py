@@ -119,7 +119,7 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
 
 def _uses_other_ruff(place: ToolTree) -> bool:
     used = ruff_version(place)
-    return used is not None and used.is_exact and used.number[:2] != version_of(version("ruff"))[:2]
+    return used is not None and used.number[:2] != version_of(version("ruff"))[:2]
 
 
 def _uses_flake8(place: ToolTree) -> bool:

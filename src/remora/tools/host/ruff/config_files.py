@@ -74,17 +74,15 @@ def settings_for(place: ToolTree, path: str) -> list[dict[str, Any]] | None:
     return None
 
 
-def target_version(place: ToolTree, limit: int | None = None) -> list[str]:
+def target_version(place: ToolTree) -> list[str]:
     """Return the ruff option for the oldest Python version that the project supports.
 
-    `limit` is the minor version of an older Python 3 to use instead. Returns an empty list if the
-    project does not declare a version. Ruff's own search is not used, because it continues above
-    the root if there is no configuration in the project.
+    Returns an empty list if the project does not declare it. Ruff's own search is not used, because
+    it continues above the root if there is no configuration in the project.
     """
-    minors = [minor for minor in (oldest_minor(place), limit) if minor is not None]
-    if not minors:
+    minor = oldest_minor(place)
+    if minor is None:
         return []
-    minor = min(minors)
     return ["--target-version", f"py3{min(max(minor, _FIRST_KNOWN), _LAST_KNOWN)}"]
 
 

@@ -3,17 +3,12 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from remora.tools.host.ruff.rule_codes import all_rules, rule_codes
+from remora.tools.host.ruff.rule_codes import all_rules
 
 _Texts = tuple[str, ...]
 _ALL = "ALL"
 _GROUPS = {"C": ("C4", "C90"), "T": ("T10", "T20"), "TCH": ("TC",), "PGH": ("PGH",)}
 """Selectors that are not a beginning of the codes that they select."""
-
-
-def is_selector(text: str) -> bool:
-    """Return True if a text selects at least one rule."""
-    return any(_fits(code, each) for each in _expanded([text]) for code in rule_codes())
 
 
 def expand(selectors: Iterable[str], left_out: Iterable[str], codes: Iterable[str]) -> list[str]:

@@ -148,12 +148,8 @@ def config_options(place: ToolTree, path: str) -> list[str]:
 
 
 def check_options(place: ToolTree, path: str) -> list[str]:
-    """Return the options to check a file or folder by the rules of the project, or those for it."""
-    is_own = is_configured(place, path)
-    choice = rule_choice(place, path)
-    if is_own:
-        return [*choice.options]
-    return ["--isolated", *target_version(place, choice.oldest_minor), *choice.options]
+    """Return the options to check a file or folder: its configuration, rules and line length."""
+    return [*sorting_options(place, path), *rule_choice(place, path).options]
 
 
 def sorting_options(place: ToolTree, path: str) -> list[str]:
