@@ -20,6 +20,25 @@ Amount = Callable[["Module", "Node"], int | str]
 
 Returns a reason instead if the node needs work, but no proposal can be made, such as `NEEDS_WRITER`.
 """
+
+
+class FindingCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """An `Amount` that counts lint findings.
+
+    `left` returns the findings of a node that no job would fix, by reason, such as `NO_FIX`.
+    `rules` describes the rules that were chosen for a project that does not select any.
+    """
+
+    amount: Amount
+    left: Callable[["Module", "Node"], Mapping[str, int]] = lambda _module, _node: {}
+    rules: str = ""
+
+    def __call__(self, module: "Module", node: "Node") -> int | str:
+        return self.amount(module, node)
+
+
+NEEDS_UNSAFE, NO_FIX, KEPT = "needs --unsafe-fixes", "has no fix", "is left as it is"
+"""Reasons why a finding is left: `KEPT` ones are needed by other tools or tests."""
 NEEDS_WRITER = "needs a writer"
 """The reason for nodes on which only a model that can write could work."""
 Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]

@@ -66,6 +66,15 @@ class ToolTree:
         """
         return self.files.read_bytes(path, limit=TEXT_LIMIT)
 
+    def text_or_empty(self, path: str, limit: int = TEXT_LIMIT) -> str:
+        """Return a file's text, or an empty string if it cannot be read or is larger than `limit`."""
+        try:
+            if not self.files.exists(path):
+                return ""
+            return self.files.read_bytes(path, limit=limit).decode("utf-8-sig", "replace")
+        except HostError:
+            return ""
+
     def write(self, path: str, content: bytes) -> None:
         self._writable(path, content)
         self.files.write_bytes(path, content)

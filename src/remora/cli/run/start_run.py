@@ -18,6 +18,7 @@ from remora.cli.views.plan_view import (
     left_lines,
     plan_lines,
     plan_size,
+    rules_line,
     time_estimate,
 )
 from remora.cli.views.progress import run_progress
@@ -89,7 +90,7 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
 def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
-    for line in left_lines(prepared.plan):
+    for line in (*left_lines(prepared.plan), *rules_line(prepared.plan)):
         note(options, line)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     note(options, f"run {prepared.run_id}, {used}")

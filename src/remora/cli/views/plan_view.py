@@ -11,13 +11,17 @@ from remora.cli.app.output import (
 )
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import skipped_lines, unreadable_lines
-from remora.operations.base import NEEDS_WRITER
+from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line
 
 _FILES = 10
-_PLURALS = {NEEDS_WRITER: "need a writer"}  # after "5 symbols"
+_PLURALS = {
+    NEEDS_WRITER: "need a writer", NEEDS_UNSAFE: "need --unsafe-fixes", NO_FIX: "have no fix",
+    KEPT: "are left as they are",
+}  # fmt: skip
+"""Reasons after a number that is not one, such as `5 symbols need a writer`."""
 
 
 def plan_lines(
@@ -33,6 +37,7 @@ def plan_lines(
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
     yield from left_lines(plan)
+    yield from rules_line(plan)
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; repeat without --dry-run to run these jobs"
@@ -44,11 +49,32 @@ def left_lines(plan: Plan) -> Iterator[str]:
     For example `not planned: docstring: 5 symbols need a writer`.
     """
     for operation, reasons in plan.left.items():
-        texts = (
-            f"{count(number, 'symbol')} {_PLURALS.get(reason, reason) if number > 1 else reason}"
-            for reason, number in sorted(reasons.items())
-        )
-        yield f"not planned: {operation}: {', '.join(texts)}"
+        yield f"not planned: {operation}: {_with_reasons(reasons, 'symbol')}"
+    if plan.jobs and plan.findings_left:
+        yield f"not planned: lint: {findings_left(plan)}"
+
+
+def rules_line(plan: Plan) -> Iterator[str]:
+    """Yield which lint rules are used and why, unless the project selects them."""
+    if plan.rules:
+        yield f"rules: {plan.rules}"
+
+
+def findings_left(plan: Plan) -> str:
+    """Return how many findings no job would fix, and why.
+
+    For example `3 findings left: 2 have no fix, 1 needs --unsafe-fixes`.
+    """
+    number = count(sum(plan.findings_left.values()), "finding")
+    return f"{number} left: {_with_reasons(plan.findings_left)}"
+
+
+def _with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
+    return ", ".join(
+        f"{count(number, unit) if unit else f'{number:,}'} "
+        f"{reason if number == 1 else _PLURALS.get(reason, reason)}"
+        for reason, number in sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+    )
 
 
 def plan_size(plan: Plan) -> str:
@@ -87,7 +113,8 @@ def about(seconds: float) -> str:
 def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
-        return f"{count(plan.nodes, 'node')} checked, no work needed"
+        found = findings_left(plan) if plan.findings_left else "no work needed"
+        return f"{count(plan.nodes, 'node')} checked, {found}"
     if plan.unreadable:
         return f"no readable Python code in {escape_line(where)}"
     if prepared.project.config.exclude and any(

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 
-from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
-_LIMIT = 1024 * 1024
 _SAME_ORDER = {
     *("profile", "skip", "skip_glob", "skip_gitignore", "extend_skip", "extend_skip_glob"),
     *("line_length", "src_paths", "filter_files", "atomic"),
@@ -29,7 +27,7 @@ def has_other_order(place: ToolTree, body: str) -> bool:
     settings = [*_isort_settings(place)]
     if settings:
         return not all(map(_is_same_order, settings))
-    named = "\n".join(text_of(place, name) for name in (".pre-commit-config.yaml", "tox.ini"))
+    named = "\n".join(place.text_or_empty(name) for name in (".pre-commit-config.yaml", "tox.ini"))
     if _OTHER.search(named) or (_ISORT.search(named) and not _BLACK_PROFILE.search(named)):
         return True
     alone = Counter(_ONE_NAME.findall(body))
@@ -44,7 +42,7 @@ def _is_same_order(settings: Mapping[str, object]) -> bool:
 def _isort_settings(place: ToolTree) -> Iterator[Mapping[str, object]]:
     """Yield the settings of isort in each file that has some."""
     try:
-        tool = tomllib.loads(text_of(place, "pyproject.toml")).get("tool")
+        tool = tomllib.loads(place.text_or_empty("pyproject.toml")).get("tool")
         found = tool.get("isort") if isinstance(tool, dict) else None
         if isinstance(found, dict):
             yield found
@@ -53,7 +51,7 @@ def _isort_settings(place: ToolTree) -> Iterator[Mapping[str, object]]:
     for name in (".isort.cfg", "setup.cfg", "tox.ini"):
         parser = ConfigParser(interpolation=None, strict=False)
         try:
-            parser.read_string(text_of(place, name))
+            parser.read_string(place.text_or_empty(name))
         except ConfigParserError:
             continue
         yield from (
@@ -61,13 +59,3 @@ def _isort_settings(place: ToolTree) -> Iterator[Mapping[str, object]]:
             for section in ("settings", "isort", "tool:isort")
             if parser.has_section(section) and (section != "settings" or name == ".isort.cfg")
         )
-
-
-def text_of(place: ToolTree, path: str) -> str:
-    """Return a file's text, or an empty string if it cannot be read."""
-    try:
-        if not place.files.exists(path):
-            return ""
-        return place.files.read_bytes(path, limit=_LIMIT).decode("utf-8", "replace")
-    except HostError:
-        return ""

@@ -10,9 +10,10 @@ from importlib.metadata import version
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.lint.import_sorters import has_other_order, text_of
+from remora.operations.lint.import_sorters import has_other_order
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -31,10 +32,6 @@ _PYTHON_3 = (
 """Beginnings of rules whose fixes need Python 3."""
 _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
-_PINNED = re.compile(
-    r"ruff-pre-commit\b(?:(?!\brepo:).)*?\brev:\s*['\"]?v?(\d+\.\d+)|\bruff\s*==\s*v?(\d+\.\d+)",
-    re.DOTALL,
-)
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
@@ -74,7 +71,7 @@ def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Find
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
         skipped += [code for code in codes if code.startswith(_PYTHON_3)]
     suppressing = [code for code in codes if code.startswith(_SUPPRESSION)]
-    if suppressing and _pins_other_ruff(place):
+    if suppressing and _uses_other_ruff(place):
         return skipped + suppressing
     if _NO_QA in codes:
         unknown = any(
@@ -120,15 +117,13 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
     return any(re.search(alone, each) is not None for each in texts)
 
 
-def _pins_other_ruff(place: ToolTree) -> bool:
-    own = version("ruff")
-    names = (".pre-commit-config.yaml", "pyproject.toml", "tox.ini", "requirements-dev.txt")
-    pinned = [pin for name in names for pin in _PINNED.findall(text_of(place, name))]
-    return any(not own.startswith(f"{hook or exact}.") for hook, exact in pinned)
+def _uses_other_ruff(place: ToolTree) -> bool:
+    used = ruff_version(place)
+    return used is not None and used.number[:2] != version_of(version("ruff"))[:2]
 
 
 def _uses_flake8(place: ToolTree) -> bool:
-    if _HOOK.search(text_of(place, ".pre-commit-config.yaml")):
+    if _HOOK.search(place.text_or_empty(".pre-commit-config.yaml")):
         return True
     for name in _CONFIG:
         if not place.files.exists(name):

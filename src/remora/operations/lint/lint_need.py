@@ -7,7 +7,7 @@ from typing import Any
 
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
-from remora.operations.base import Amount
+from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, Amount, FindingCounts
 from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
@@ -23,8 +23,12 @@ from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
+from remora.tools.host.ruff.rule_choice import rule_choice
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
+
+_Place = tuple[str, str, int, int]
+"""Path, code, line and column of a finding."""
 
 
 def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
@@ -35,7 +39,9 @@ def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, A
     return _counts(_findings(tree, modules))
 
 
-def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
+def fixable_findings(
+    tree: Path, modules: Sequence[Module], options: Mapping[str, Any]
+) -> FindingCounts:
     """Return a function that counts a node's findings that can be fixed.
 
     A finding can be fixed if a recipe applies to it, or if ruff has a fix, also in preview mode.
@@ -49,14 +55,44 @@ def fixable_findings(tree: Path, modules: Sequence[Module], options: Mapping[str
         fix = finding["fix"]
         return fix is not None and fix["applicability"] in allowed
 
-    found = _without_kept(tree, _findings(tree, modules))
+    every = _findings(tree, modules)
+    found = _without_kept(tree, every)
     fixable = [each for each in found if has_fix(each)]
     others = [each for each in found if not has_fix(each)]
     fixable += _fixed_in_preview(tree, modules, others, has_fix)
     fixable += _fixed_by_recipes(tree, others, {each["path"] for each in fixable}, unsafe=unsafe)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
     generated = _generated(tree, {each["path"] for each in fixable})
-    return _counts([each for each in fixable if each["path"] not in generated])
+    fixable = [each for each in fixable if each["path"] not in generated]
+    return FindingCounts(
+        amount=_counts(fixable),
+        left=_reasons(every, {_place(each) for each in fixable}, {_place(each) for each in found}),
+        rules=rule_choice(ToolTree(tree), "").text,
+    )
+
+
+def _reasons(
+    findings: Sequence[Finding], fixable: Collection[_Place], fixed_if_possible: Collection[_Place]
+) -> Callable[[Module, Node], Mapping[str, int]]:
+    """Return a function that counts the findings of a node that are left, by reason."""
+    groups: dict[str, list[Finding]] = {}
+    for each in findings:
+        if _place(each) in fixable:
+            continue
+        fix = each["fix"]
+        if _place(each) not in fixed_if_possible:
+            reason = KEPT
+        elif fix is not None and fix["applicability"] == "unsafe":
+            reason = NEEDS_UNSAFE
+        else:
+            reason = NO_FIX
+        groups.setdefault(reason, []).append(each)
+    counts = {reason: _counts(group) for reason, group in groups.items()}
+    return lambda module, node: {reason: of(module, node) for reason, of in counts.items()}
+
+
+def _place(finding: Finding) -> _Place:
+    return finding["path"], finding["code"], finding["line"], finding["column"]
 
 
 def _without_kept(tree: Path, findings: Sequence[Finding]) -> list[Finding]:
@@ -93,13 +129,11 @@ def _fixed_in_preview(
     rules = sorted(code for code in codes if code.isalnum() and code not in recipes)
     if not rules:
         return []
-    places = {(each["path"], each["code"], each["line"], each["column"]) for each in findings}
+    places = {_place(each) for each in findings}
     return [
         each
         for each in _findings(tree, modules, rules)
-        if has_fix(each)
-        and is_usable_in_preview(each)
-        and (each["path"], each["code"], each["line"], each["column"]) in places
+        if has_fix(each) and is_usable_in_preview(each) and _place(each) in places
     ]
 
 
@@ -167,7 +201,7 @@ def _findings(tree: Path, modules: Sequence[Module], preview: Sequence[str] = ()
         raise ConfigError(error.message, hint=hint) from error
 
 
-def _counts(found: Sequence[Finding]) -> Amount:
+def _counts(found: Sequence[Finding]) -> Callable[[Module, Node], int]:
     lines: dict[str, list[int]] = {}
     for finding in found:
         lines.setdefault(finding["path"], []).append(int(finding["line"]))

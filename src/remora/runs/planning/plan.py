@@ -4,7 +4,7 @@ Planning is deterministic and runs no project code.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from remora.code.syntax.nodes import Module, Node, node_summary
 from remora.code.syntax.source import Unreadable
 from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
-from remora.operations.base import Amount, Need
+from remora.operations.base import Amount, FindingCounts, Need
 from remora.runs.planning.need_scripts import NeedScripts
 from remora.text import REPORT, bug_report_line
 from remora.tools.tree import TEXT_LIMIT
@@ -54,7 +54,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     `skipped` is the number of node-operation pairs without a job. `left` counts those that need
     work for which no proposal can be made, by operation and reason. `findings` is the number of
-    lint findings on the nodes of lint jobs. `amounts` has the amount of work of each job, by agent
+    lint findings on the nodes of lint jobs. `findings_left` counts those that no job would fix, by
+    reason, and `rules` describes the rules if the project does not select any. `amounts` has the amount of work of each job, by agent
     ID, in the unit of its need. `seconds` has the expected seconds of each job, or is None if they
     are unknown; their sum is the expected duration of the run.
     """
@@ -65,6 +66,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int = 0
     left: Mapping[str, Mapping[str, int]] = {}
     findings: int = 0
+    findings_left: Mapping[str, int] = {}
+    rules: str = ""
     amounts: Mapping[str, int] = {}
     seconds: Mapping[str, float] | None = None
     unreadable: tuple[dict[str, Any], ...] = ()
@@ -140,6 +143,10 @@ def make_plan(
         nodes=len(nodes),
         skipped=sum(part.skipped for part in parts),
         left=_left(parts),
+        findings_left=_findings_left(amounts.values(), with_wanted, wanted),
+        rules=next(
+            (each.rules for each in amounts.values() if isinstance(each, FindingCounts)), ""
+        ),
         findings=sum(
             each.amount
             for part in parts
@@ -184,6 +191,19 @@ def _left(parts: Iterable[_Part]) -> dict[str, dict[str, int]]:
     for (operation, reason), number in sum((part.left for part in parts), Counter()).items():
         found.setdefault(operation, {})[reason] = number
     return found
+
+
+def _findings_left(
+    amounts: Iterable[Amount], modules: Sequence[Module], wanted: Collection[NodeKey]
+) -> dict[str, int]:
+    """Return the numbers of lint findings that no job would fix, by reason."""
+    found: Counter[str] = Counter()
+    for counts in amounts:
+        if isinstance(counts, FindingCounts):
+            for module in modules:
+                for node in module.nodes:
+                    found.update(counts.left(module, node) if node.key in wanted else {})
+    return dict(+found)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
         "run_id": run_id,
         "root": str(project.root),
         "model": model,
+        "rules": plan.rules or None,
         "jobs": [job_document(job) for job in jobs],
         "totals": {
             "jobs": len(jobs),
@@ -45,6 +46,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
                 [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
             ),
             "left": {name: dict(reasons) for name, reasons in plan.left.items()},
+            "findings_left": dict(plan.findings_left),
             "unreadable": list(plan.unreadable),
         },
     }

@@ -86,7 +86,7 @@ def black_options(place: ToolTree, path: str) -> list[str] | None:
 def _black_hook(place: ToolTree) -> list[str] | None:
     """Return the arguments that pre-commit passes to Black, or None if it does not run Black."""
     try:
-        document = yaml.load(_text(place, _HOOKS), _LOADER)  # noqa: S506 (a safe one)
+        document = yaml.load(place.text_or_empty(_HOOKS), _LOADER)  # noqa: S506 (a safe one)
     except yaml.YAMLError:
         return None
     repositories = document.get("repos") if isinstance(document, dict) else None
@@ -109,7 +109,7 @@ def _flake8_width(place: ToolTree) -> int | None:
     for name in (".flake8", "setup.cfg", "tox.ini", ".pycodestyle"):
         parser = ConfigParser(interpolation=None, strict=False)
         try:
-            parser.read_string(_text(place, name))
+            parser.read_string(place.text_or_empty(name))
         except ConfigParserError:
             continue
         for section in ("flake8", "pycodestyle"):
@@ -117,13 +117,6 @@ def _flake8_width(place: ToolTree) -> int | None:
             if length.isdecimal():
                 return int(length)
     return None
-
-
-def _text(place: ToolTree, path: str) -> str:
-    try:
-        return place.read(path).decode("utf-8", "replace") if place.files.exists(path) else ""
-    except HostError:
-        return ""
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

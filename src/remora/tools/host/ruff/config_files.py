@@ -50,6 +50,30 @@ def has_config_below(place: ToolTree, folder: str) -> bool:
     return any(found)
 
 
+def nearest_config_folder(place: ToolTree, folder: str) -> str:
+    """Return the nearest folder with a file that may configure ruff, or an empty string."""
+    while folder and not any(os.path.lexists(place.tree / folder / name) for name in SETTINGS):
+        folder = folder.rpartition("/")[0]
+    return folder
+
+
+def settings_for(place: ToolTree, path: str) -> list[dict[str, Any]] | None:
+    """Return the nearest ruff configuration of a file or folder, and those that it extends.
+
+    Returns None if there is none. Raises whatever `is_configured` raises.
+    """
+    folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
+    parts = [part for part in folder.split("/") if part not in ("", ".")]
+    for count in range(len(parts), -1, -1):
+        for name in SETTINGS:
+            config = "/".join([*parts[:count], name])
+            if os.path.lexists(place.tree / config):
+                settings = _section(config, _read(place, config))
+                if settings is not None:
+                    return [settings, *_extended(place, config, settings, [config])]
+    return None
+
+
 def target_version(place: ToolTree) -> list[str]:
     """Return the ruff option for the oldest Python version that the project supports.
 
@@ -91,7 +115,7 @@ def supports_python_2(place: ToolTree) -> bool:
 def _classified(place: ToolTree) -> Iterator[tuple[int, int]]:
     """Yield the Python versions that the project's classifiers name. The minor version may be 0."""
     for name in ("pyproject.toml", "setup.cfg", "setup.py"):
-        for major, minor in _CLASSIFIER.findall(_text(place, name)):
+        for major, minor in _CLASSIFIER.findall(place.text_or_empty(name)):
             yield int(major), int(minor or 0)
 
 
@@ -113,13 +137,13 @@ def _required_by_pyproject(place: ToolTree) -> str:
 def _required_by_setup_cfg(place: ToolTree) -> str:
     parser = ConfigParser(interpolation=None)
     with suppress(ConfigParserError):
-        parser.read_string(_text(place, "setup.cfg"))
+        parser.read_string(place.text_or_empty("setup.cfg"))
     return parser.get("options", "python_requires", fallback="")
 
 
 def _required_by_setup_py(place: ToolTree) -> str:
     """Return the literal `python_requires` that a call in setup.py passes, or an empty string."""
-    tree = parse_text(_text(place, "setup.py"))
+    tree = parse_text(place.text_or_empty("setup.py"))
     if isinstance(tree, str):
         return ""
     passed = (
@@ -130,13 +154,6 @@ def _required_by_setup_py(place: ToolTree) -> str:
         if keyword.arg == "python_requires" and isinstance(keyword.value, ast.Constant)
     )
     return next((value for value in passed if isinstance(value, str)), "")
-
-
-def _text(place: ToolTree, path: str) -> str:
-    """Return a file's text, or an empty string if it cannot be read as UTF-8."""
-    with suppress(HostError, UnicodeDecodeError):
-        return place.files.read_bytes(path, limit=_LIMIT).decode("utf-8-sig")
-    return ""
 
 
 def _value(document: object, *keys: str) -> str:
@@ -157,7 +174,7 @@ def _has_config(place: ToolTree, folder: str) -> bool:
             continue
         settings = _section(path, _read(place, path))
         if settings is not None:
-            _check_extended(place, path, settings, [path])
+            _extended(place, path, settings, [path])
             return True
     return False
 
@@ -170,10 +187,13 @@ def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
     return ruff if isinstance(ruff, dict) else None
 
 
-def _check_extended(place: ToolTree, path: str, settings: dict[str, Any], seen: list[str]) -> None:
+def _extended(
+    place: ToolTree, path: str, settings: dict[str, Any], seen: list[str]
+) -> list[dict[str, Any]]:
+    """Return the configurations that one extends. Raises HostError if one is outside the root."""
     extend = settings.get("extend")
     if not isinstance(extend, str):
-        return
+        return []
     beyond = f"{path}: `extend = {extend!r}` is outside the root"
     # ruff expands `~` and `$`, and `..` after a link leads elsewhere
     if extend.startswith("/") or _UNCLEAR.search(extend):
@@ -183,8 +203,8 @@ def _check_extended(place: ToolTree, path: str, settings: dict[str, Any], seen: 
         raise HostError(beyond)
     if target in seen:
         raise HostError(f"{path}: `extend` is circular")
-    inner = _section(target, _read(place, target))
-    _check_extended(place, target, inner or {}, [*seen, target])
+    inner = _section(target, _read(place, target)) or {}
+    return [inner, *_extended(place, target, inner, [*seen, target])]
 
 
 def _read(place: ToolTree, path: str) -> dict[str, Any]:

@@ -12,10 +12,17 @@ from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
-from remora.tools.host.ruff.config_files import has_config_below, is_configured
+from remora.tools.host.ruff.config_files import has_config_below
 from remora.tools.host.ruff.finding import Finding, finding_of
 from remora.tools.host.ruff.ruff_session import ruff_binary, ruff_session, session_of
-from remora.tools.host.ruff.shared_ruff import isolated_options, rule_options, shared_ruff_for
+from remora.tools.host.ruff.shared_ruff import (
+    OptionsOf,
+    check_options,
+    config_options,
+    isolated_options,
+    shared_ruff_for,
+    sorting_options,
+)
 from remora.tools.tree import ToolTree
 from remora.workspaces.rooted_files import FILE_LIMIT
 
@@ -48,7 +55,8 @@ def ruff_check(
     rules = [*_rules(select), *(["--preview"] if preview else [])]
     ruff = _Ruff(place, reads_files=True)
     found: list[Finding] = []
-    for own, group in _grouped(place, paths):
+    options_of = check_options if select is None else config_options
+    for own, group in _grouped(ruff, paths, options_of):
         options = [*_CHECK, *rules, *own, "--force-exclude"]
         for start in range(0, len(group), _AT_ONCE):
             words = [*options, "--", *group[start : start + _AT_ONCE]]
@@ -72,9 +80,8 @@ def check_text(
     known = ruff.shared.known_findings(path, content) if ruff.shared and not preview else None
     if known is not None:
         return known
-    options = [*_CHECK, *ruff.options(path), "--force-exclude"]
-    if preview:
-        options += [*_rules(list(preview)), "--preview"]
+    options = [*_CHECK, *ruff.options(path, config_options if preview else check_options)]
+    options += ["--force-exclude", *([*_rules(list(preview)), "--preview"] if preview else [])]
     words = [*options, "--stdin-filename", ruff.full_path(path), "-"]
     return sorted(ruff.findings(words, content, unsafe=True), key=_sort_key)
 
@@ -83,7 +90,7 @@ def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
     """Return `content` with its imports sorted according to the project's configuration."""
     ruff = _Ruff(place)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
-    options += [*ruff.options(path), "--force-exclude"]
+    options += [*ruff.options(path, sorting_options), "--force-exclude"]
     return (
         ruff.run([*options, "--stdin-filename", ruff.full_path(path), "-"], content).stdout
         or content
@@ -119,7 +126,7 @@ def fix_text(
     options += ["--unfixable", ",".join(unfixable)] if unfixable else []
     options += ["--fixable", ",".join(fixable)] if fixable else []
     options += [
-        *ruff.options(path),
+        *ruff.options(path, check_options),
         "--force-exclude",
         "--stdin-filename",
         ruff.full_path(path),
@@ -151,7 +158,7 @@ def find_formatted(tree: Path, paths: Sequence[str]) -> None:
     if ruff.shared is None:
         return
     with suppress(HostError):
-        for own, group in _grouped(place, list(paths)):
+        for own, group in _grouped(ruff, list(paths), config_options):
             options = ["format", "--check", "--no-cache", "--quiet", "--output-format", "json"]
             words = [*options, *own, "--force-exclude", "--", *group[:_AT_ONCE]]
             found = ruff.findings(words, unsafe=False, codes=_CHECKED)
@@ -169,7 +176,7 @@ def format_text(
     content does not parse.
     """
     ruff = _Ruff(place)
-    own = ruff.options(path) if options is None else ruff.isolated_options()
+    own = ruff.options(path, config_options) if options is None else ruff.isolated_options()
     words = ["format", "--no-cache", "--quiet", *own, "--force-exclude", *(options or ())]
     return ruff.run([*words, "--stdin-filename", ruff.full_path(path), "-"], content).stdout
 
@@ -196,40 +203,38 @@ def _python_files(place: ToolTree, paths: Sequence[str]) -> dict[str, bytes]:
     }
 
 
-def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[list[str], list[str]]]:
+def _grouped(
+    ruff: "_Ruff", paths: list[str], options_of: OptionsOf
+) -> list[tuple[list[str], list[str]]]:
     """Group the paths to check by the options that they need."""
-    groups: dict[bool, list[str]] = {False: [], True: []}
-    configured: dict[str, bool] = {}
+    groups: dict[tuple[str, ...], list[str]] = {}
     for path in paths:
-        place.left()
-        for each in _expanded(place, path):
-            folder = each.rpartition("/")[0]
-            if folder not in configured:
-                configured[folder] = is_configured(place, each)
-            groups[configured[folder]].append(each)
-    own = {True: [], False: isolated_options(place) if groups[False] else []}
-    return [(own[is_own], group) for is_own, group in groups.items() if group]
+        ruff.place.left()
+        for each in _expanded(ruff, path, options_of):
+            groups.setdefault(tuple(ruff.options(each, options_of)), []).append(each)
+    return [(list(own), group) for own, group in groups.items()]
 
 
-def _expanded(place: ToolTree, path: str) -> Sequence[str]:
+def _expanded(ruff: "_Ruff", path: str, options_of: OptionsOf) -> Sequence[str]:
     """Return the paths to check for a file or folder.
 
-    A folder is replaced with its Python files if only its subfolders have settings.
+    A folder is replaced with its Python files if its subfolders need other options.
     """
-    if path.rstrip("/") in ("", "."):
-        return _folder_arguments(place, "")
-    if place.files.exists(path):
+    place = ruff.place
+    folder = "" if path.rstrip("/") == "." else path.rstrip("/")
+    if folder and place.files.exists(path):
         return [path]
-    if place.files.is_folder(path):
-        return _folder_arguments(place, path.rstrip("/"))
+    if not folder or place.files.is_folder(path):
+        return _folder_arguments(ruff, folder, options_of)
     place.files.stat(path)  # raises if it cannot be read
     return []
 
 
-def _folder_arguments(place: ToolTree, folder: str) -> Sequence[str]:
+def _folder_arguments(ruff: "_Ruff", folder: str, options_of: OptionsOf) -> Sequence[str]:
+    place, whole = ruff.place, f"{folder}/." if folder else "."
     nested = has_config_below(place, folder)
-    if is_configured(place, folder) or not nested:
-        return [f"{folder}/." if folder else "."]
+    if not nested or not ruff.options(whole, options_of):
+        return [whole]
     prefix = f"{folder}/" if folder else ""
     kinds = (f"{prefix}**/*.py", f"{prefix}**/*.pyi")
     return sorted(path for kind in kinds for path in place.files.glob(kind, look=place.left))
@@ -248,11 +253,11 @@ class _Ruff:
         self.shared = shared if is_base or not reads_files else None
         self._tree = place if self.shared is None else self.shared.tree
 
-    def options(self, path: str) -> list[str]:
-        """Return the options with which ruff uses only the configuration in the tree."""
+    def options(self, path: str, options_of: OptionsOf) -> list[str]:
+        """Return the options for a file or folder, computed once for each folder of a base."""
         if self.shared is not None:
-            return self.shared.options(path)
-        return rule_options(self.place, path)
+            return self.shared.options(path, options_of)
+        return options_of(self.place, path)
 
     def full_path(self, path: str) -> str:
         """Return the absolute path of a file. With a relative one, ruff finds no project root."""

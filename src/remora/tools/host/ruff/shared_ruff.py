@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from remora.sandbox.process import ProcessResult
-from remora.tools.host.ruff.config_files import is_configured, target_version
+from remora.tools.host.ruff.config_files import (
+    is_configured,
+    nearest_config_folder,
+    target_version,
+)
 from remora.tools.host.ruff.ruff_pool import RuffPool
+from remora.tools.host.ruff.rule_choice import rule_choice
+from remora.tools.host.style_config import configured_width
 from remora.tools.tree import ToolTree
 
 _MOST_RESULTS = 256
@@ -19,6 +25,9 @@ _LARGEST_RESULT = 256 * 1024
 _MOST_FINDINGS = 50_000
 _Version = tuple[str, bytes]
 """Path and SHA-256 of a version of a file."""
+
+OptionsOf = Callable[[ToolTree, str], list[str]]
+"""A function that returns ruff's options for a file or folder."""
 
 
 class SharedRuff:
@@ -36,7 +45,8 @@ class SharedRuff:
         self._findings: dict[_Version, list[dict[str, Any]]] = {}
         self._kept = 0
         self._formats: dict[_Version, bool] = {}
-        self._options: dict[str, list[str]] = {}
+        self._config_folders: dict[str, str] = {}
+        self._options: dict[tuple[str, str], list[str]] = {}
 
     @contextmanager
     def used(
@@ -68,12 +78,18 @@ class SharedRuff:
                     self._results.popitem(last=False)
         return result
 
-    def options(self, path: str) -> list[str]:
-        """Return the options for a file, as `rule_options` does."""
+    def options(self, path: str, options_of: OptionsOf) -> list[str]:
+        """Return the options for a file or folder.
+
+        `options_of` is called once for each folder with a configuration file.
+        """
         folder = path.rpartition("/")[0]
-        if folder not in self._options:
-            self._options[folder] = rule_options(self.tree, path)
-        return self._options[folder]
+        if folder not in self._config_folders:
+            self._config_folders[folder] = nearest_config_folder(self.tree, folder)
+        key = (options_of.__name__, self._config_folders[folder])
+        if key not in self._options:
+            self._options[key] = options_of(self.tree, f"{key[1]}/." if key[1] else ".")
+        return self._options[key]
 
     def remember(self, contents: Mapping[str, bytes], found: Sequence[dict[str, Any]]) -> None:
         """Keep all findings of some files, whose contents are keyed by path."""
@@ -123,12 +139,24 @@ def shared_ruff_for(place: ToolTree) -> SharedRuff | None:
     return None
 
 
-def rule_options(place: ToolTree, path: str) -> list[str]:
+def config_options(place: ToolTree, path: str) -> list[str]:
     """Return the options with which ruff uses only the configuration in the tree.
 
     If the project has no configuration, ruff would use one above the root.
     """
     return [] if is_configured(place, path) else isolated_options(place)
+
+
+def check_options(place: ToolTree, path: str) -> list[str]:
+    """Return the options to check a file or folder: its configuration, rules and line length."""
+    return [*sorting_options(place, path), *rule_choice(place, path).options]
+
+
+def sorting_options(place: ToolTree, path: str) -> list[str]:
+    """Return the options to sort the imports of a file, as long as the project's lines may be."""
+    width = configured_width(place, path)
+    own = config_options(place, path)
+    return [*own, "--line-length", str(width)] if own and width else own
 
 
 def isolated_options(place: ToolTree) -> list[str]:
