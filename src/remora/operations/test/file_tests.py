@@ -10,7 +10,7 @@ from remora.errors import HostError
 from remora.operations.test.host_probe import strengthen_plan, test_plan
 from remora.operations.test.host_write import write_test
 from remora.operations.test.runner.mutation_check import prove_together
-from remora.operations.test.test_blocks import tests_of
+from remora.operations.test.test_blocks import tests_of, used_names
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -130,14 +130,5 @@ def tests_by_function(
     found: dict[str, list[str]] = {}
     for node in nodes:
         last = node.rpartition(".")[2]
-        found[node] = [name for name in names if name in tests and last in _mentioned(tests[name])]
+        found[node] = [name for name in names if name in tests and last in used_names(tests[name])]
     return {node: own for node, own in found.items() if own}
-
-
-def _mentioned(test: ast.FunctionDef) -> set[str]:
-    return {
-        name
-        for one in ast.walk(test)
-        for name in (getattr(one, "id", None), getattr(one, "attr", None))
-        if isinstance(name, str)
-    }
