@@ -42,12 +42,18 @@ class ToolTree:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit the block to `seconds`. Long-running work must call `left` to enforce the limit."""
-        self._seconds, self._ends = seconds, time.monotonic() + seconds
+        """Limit the block to `seconds`. Long-running work must call `left` to enforce the limit.
+
+        Within another block, the earlier limit counts.
+        """
+        outer = self._seconds, self._ends
+        ends = time.monotonic() + seconds
+        if ends < self._ends:
+            self._seconds, self._ends = seconds, ends
         try:
             yield
         finally:
-            self._seconds = self._ends = math.inf
+            self._seconds, self._ends = outer
 
     def left(self) -> float:
         """Return the number of seconds left. Raises HostError if the time limit has passed."""

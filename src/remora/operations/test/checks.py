@@ -1,4 +1,4 @@
-"""Checks that a change set adds one test, and that the test passes and detects faults."""
+"""Checks that a change set only adds tests, and that they pass and detect faults."""
 
 import re
 from functools import partial
@@ -7,10 +7,12 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import HostError
+from remora.ids import split_node_key
 from remora.operations.submission import Submission
+from remora.operations.test.file_tests import tests_by_function
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
-from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove
+from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove_together
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.tree import ToolTree
 
@@ -18,13 +20,16 @@ _MAX_TESTS = 4
 
 
 def test_only_adds(submission: Submission) -> str:
-    """Check that the change set only adds a test, with its imports, to a single test file.
+    """Check that the change set only adds tests, with their imports, to a single test file.
 
-    It may also add tests of other arguments and of exceptions, whose names begin like the first.
+    Tests of one function have names that begin like the first.
     """
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
+    if len(_functions(submission)) > 1:
+        most = _MAX_TESTS * len(_functions(submission))
+        return "" if len(found) <= most else f"there are {len(found)} new tests (maximum {most})"
     first = re.sub(r"(_with(out)?_\w+|_\d+)\Z", "", found[0])
     related = re.compile(rf"{re.escape(first)}(_(with|without|raises)_\w+|_raises|_\d+)?")
     rest = [name for name in found if not related.fullmatch(name)]
@@ -48,19 +53,30 @@ def test_findings(submission: Submission) -> str:
 
 
 def test_passes(submission: Submission) -> str:
-    """Check that the new test passes twice on the unchanged code, in different circumstances."""
-    proof = _proof(submission)
-    return proof if isinstance(proof, str) else proof.problem
+    """Check that the new tests pass twice on the unchanged code, in different circumstances."""
+    proofs = _proofs(submission)
+    if isinstance(proofs, str):
+        return proofs
+    return next((proof.problem for proof in proofs.values() if proof.problem), "")
 
 
 def test_kills_mutant(submission: Submission) -> str:
-    """Check that the new test fails for at least one fault in the node."""
-    proof = _proof(submission)
-    if isinstance(proof, str) or proof.killed:
-        return proof if isinstance(proof, str) else ""
-    return (
-        proof.problem or f"the test detects none of {proof.tried} faults in {submission.node_name}"
-    )
+    """Check that the new tests fail for at least one fault in each function that they test."""
+    proofs = _proofs(submission)
+    if isinstance(proofs, str):
+        return proofs
+    for name, proof in proofs.items():
+        if proof.problem:
+            return proof.problem
+        if not proof.killed:
+            return f"the test detects none of {proof.tried} faults in {name}"
+    return ""
+
+
+def _functions(submission: Submission) -> list[str]:
+    """Return the qualnames of the functions that the tests are about."""
+    keys = (submission.node_id,) if submission.nodes is None else submission.nodes
+    return [split_node_key(key)[1] for key in keys]
 
 
 def _new_tests(submission: Submission) -> list[str] | str:
@@ -75,25 +91,45 @@ def _new_tests(submission: Submission) -> list[str] | str:
     return [f"{path}::{name.replace('.', '::')}" for name in names]
 
 
-def _proof(submission: Submission) -> Proof | str:
-    """Return the proof for the new tests, or an error. The tests run only once per submission."""
+def _groups(submission: Submission) -> dict[str, list[str]] | str:
+    """Return the pytest ids of the new tests by the function that they mention, or an error."""
     ids = _new_tests(submission)
-    if isinstance(ids, str):
-        return ids
+    nodes = _functions(submission)
+    if isinstance(ids, str) or len(nodes) == 1:
+        return ids if isinstance(ids, str) else {nodes[0]: ids}
+    ((path, (_, after)),) = submission.files.items()
+    by_name = {each.partition("::")[2].replace("::", "."): each for each in ids}
+    found = tests_by_function(after or b"", [*by_name], nodes, path)
+    known = {name for own in found.values() for name in own}
+    stray = [name for name in by_name if name not in known]
+    if stray:
+        return f"{stray[0]} mentions none of the functions"
+    return {node: [by_name[name] for name in own] for node, own in found.items()}
+
+
+def _proofs(submission: Submission) -> dict[str, Proof] | str:
+    """Return the proof for the new tests of each function, or an error.
+
+    The tests run only once per submission.
+    """
+    groups = _groups(submission)
+    if isinstance(groups, str):
+        return groups
     if submission.in_tree is None:
         return "running the project's code is not permitted"
-    key = (_proof, *ids)
+    key = (_proofs, *(each for ids in groups.values() for each in ids))
     if key not in submission.results:
 
-        def work(place: ToolTree) -> Proof:
+        def work(place: ToolTree) -> dict[str, Proof]:
             with place.within(PROOF_S):
-                return prove(place, submission.path, submission.qualname, ids, enough=1)
+                return prove_together(place, submission.path, groups, enough=1)
 
         try:
             submission.results[key] = submission.in_tree(work)
         except HostError as error:
             return error.message
-    proof: Proof = submission.results[key]
-    if proof.seen.tests:
-        submission.observed.update(msgspec.to_builtins(proof.seen))
-    return proof
+    proofs: dict[str, Proof] = submission.results[key]
+    for proof in proofs.values():
+        if proof.seen.tests:
+            submission.observed.update(msgspec.to_builtins(proof.seen))
+    return proofs

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from remora.code.syntax.source import parse_text
@@ -28,10 +28,13 @@ class ClassStyle(NamedTuple):
     base_import: Imported | None = None
 
 
-def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
+def class_style(
+    texts: Iterable[str], own: str, qualname: str, names: Collection[str] = ()
+) -> ClassStyle:
     """Return the place of a new test among the tests in `texts`.
 
-    `own` is the source of the file in which the test is inserted, which may be empty.
+    `own` is the source of the file in which the test is inserted, which may be empty. `names`
+    contains the names of the module's functions and classes.
     """
     trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
     classes = [one for tree in trees for one in _test_classes(tree)]
@@ -44,7 +47,9 @@ def class_style(texts: Iterable[str], own: str, qualname: str) -> ClassStyle:
     base, base_import = _unittest_base(trees, classes) if inherits else ("", None)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
-    return _in_class(here, classes, qualname, form)._replace(base=base, base_import=base_import)
+    return _in_class(here, classes, qualname, form, names)._replace(
+        base=base, base_import=base_import
+    )
 
 
 def _uses_unittest(classes: list[ast.ClassDef]) -> bool:
@@ -81,13 +86,20 @@ def _unittest_base(
 
 
 def _in_class(
-    here: list[ast.ClassDef], others: list[ast.ClassDef], qualname: str, form: Form
+    here: list[ast.ClassDef],
+    others: list[ast.ClassDef],
+    qualname: str,
+    form: Form,
+    names: Collection[str],
 ) -> ClassStyle:
     *outer, name = qualname.split(".")
     about = {_flat(one.name): one.name for one in here}
     for subject, test in ((name, f"test_{name}"), *((each, f"test_{name}") for each in outer)):
         if _flat(subject) in about:
             return ClassStyle(form, about[_flat(subject)], "", test)
+    related = _related_class(here, outer[0] if outer else "", names)
+    if related is not None:
+        return ClassStyle(form, related.name, "", f"test_{name}")
     affixes = Counter(_affixes(one.name) for one in others)
     prefix, suffix = affixes.most_common(1)[0][0]
     if not prefix and not suffix:
@@ -98,6 +110,22 @@ def _in_class(
     owner = f"{prefix}{subject}{suffix}"
     taken = {one.name for one in here}
     return ClassStyle(form, owner if owner not in taken else f"{owner}Values", "", f"test_{name}")
+
+
+def _related_class(
+    here: list[ast.ClassDef], owner: str, names: Collection[str]
+) -> ast.ClassDef | None:
+    """Return the class whose tests use the function's class, or else most names of its module."""
+    wanted = {owner} if owner else set(names)
+    used = [
+        sum(
+            bool(wanted & {getattr(node, "id", ""), getattr(node, "attr", "")})
+            for method in _methods(one)
+            for node in ast.walk(method)
+        )
+        for one in here
+    ]
+    return here[used.index(max(used))] if any(used) else None
 
 
 def _affixes(name: str) -> tuple[str, str]:

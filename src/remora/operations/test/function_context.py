@@ -1,6 +1,7 @@
 """The function under test, and the project files that contain tests or requirements."""
 
 import ast
+import re
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
@@ -12,6 +13,7 @@ from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 400
+_STRICT = re.compile(r"(?mi)^(?:disallow_untyped_defs|strict) *= *(?:true|1|yes)\b")
 _NAMED_IN = (
     "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "requirements*.txt",
     "requirements/*.txt", "dev-requirements*.txt", "test-requirements*.txt", "*/requirements*.txt",
@@ -63,4 +65,20 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
         tree = parse_text(decode(path, place.read(path)).body) if place.files.exists(path) else None
         return tree if isinstance(tree, ast.Module) else None
 
-    return locate_test(subject, tests, place.files.exists, public_modules(subject, tree_of))
+    public = public_modules(subject, tree_of)
+    return locate_test(
+        subject, tests, place.files.exists, public, typed=requires_annotations(place)
+    )
+
+
+def requires_annotations(place: ToolTree) -> bool:
+    """Return True if the project's mypy refuses functions without annotations, in tests, too."""
+    for name in ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"):
+        try:
+            text = place.read(name).decode("utf-8", "replace") if place.files.exists(name) else ""
+        except HostError:
+            continue
+        if "mypy" in text or name.endswith("mypy.ini"):
+            relaxed = re.search(r"(?m)^(?:\[mypy-|module *= *)\W*tests?\b", text)
+            return _STRICT.search(text) is not None and relaxed is None
+    return False

@@ -26,6 +26,7 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 
 def _load() -> Parts:
     from remora.operations.test import checks
+    from remora.operations.test.file_tests import write_tests
     from remora.operations.test.host_probe import observe_calls, strengthen_plan, test_plan
     from remora.operations.test.host_write import coverage_of, run_tests, write_test
     from remora.operations.test.merge_added_tests import keep_both_tests, remove_own_tests
@@ -51,6 +52,9 @@ def _load() -> Parts:
                 function=test_plan, seconds=200.0, runs_project_code=True, reads_observed=True
             ),
             HostFunction(function=write_test, seconds=90.0),
+            HostFunction(
+                function=write_tests, seconds=900.0, runs_project_code=True, reads_observed=True
+            ),
         ),
         check_interpreter=require_pytest,
         merge=keep_both_tests,
@@ -73,7 +77,8 @@ def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | Non
     for job in added:
         measured.update(job.measurements)
     sums = {name: measured[name] for name in _MEASUREMENTS}
-    return {"added": len(added), "of": len(known), **sums}
+    of = sum(job.fixed.get(_MISSING, 0) + job.left.get(_MISSING, 0) for job in known)
+    return {"added": sum(job.fixed[_MISSING] for job in added), "of": of, **sums}
 
 
 def _phrase(measure: Mapping[str, int]) -> Phrase:

@@ -47,15 +47,16 @@ def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
     return next(one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name)
 
 
-def with_block(text: str, owner: str, base: str, block: str) -> str:
+def with_block(text: str, owner: str, base: str, block: str, names: Collection[str] = ()) -> str:
     """Return the source with a test added at the end, or at the end of the class `owner`.
 
-    The class is created, with the base class `base`, if it does not exist. What is added comes
-    before a last `if __name__ == "__main__":`.
+    The class is created, with the base class `base`, if it does not exist. A function is inserted
+    after the last test that uses one of `names`. What is added comes before a last `if __name__ ==
+    "__main__":`.
     """
     tree = parse_text(text)
     if not owner:
-        return _with_definition(text, tree, block)
+        return _after_related(text, tree, block, names) or _with_definition(text, tree, block)
     classes = tree.body if isinstance(tree, ast.Module) else []
     found = [one for one in classes if isinstance(one, ast.ClassDef) and one.name == owner]
     method = textwrap.indent(block, "    ")
@@ -67,6 +68,36 @@ def with_block(text: str, owner: str, base: str, block: str) -> str:
     if not lines[end - 1].endswith("\n"):
         lines[end - 1] += "\n"
     return "".join([*lines[:end], "\n", method, *lines[end:]])
+
+
+def _after_related(text: str, tree: object, block: str, names: Collection[str]) -> str:
+    """Return the source with a test after the last one that uses some names, if others follow.
+
+    Return an empty string otherwise.
+    """
+    body = tree.body if isinstance(tree, ast.Module) else []
+    tests = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    related = [one for one in tests if _is_test(one) and used_names(one) & {*names}]
+    if not related or related[-1] is tests[-1]:
+        return ""
+    lines = split_lines(text, keepends=True)
+    end = related[-1].end_lineno or len(lines)
+    rest = "".join(lines[end:]).lstrip("\n")
+    return "".join(lines[:end]) + f"\n\n{block}\n\n{rest}"
+
+
+def _is_test(one: ast.stmt) -> bool:
+    return isinstance(one, ast.FunctionDef) and one.name.startswith("test")
+
+
+def used_names(node: ast.AST) -> set[str]:
+    """Return the names of variables, functions and attributes that code mentions."""
+    return {
+        name
+        for one in ast.walk(node)
+        for name in (getattr(one, "id", None), getattr(one, "attr", None))
+        if isinstance(name, str)
+    }
 
 
 def _with_definition(text: str, tree: object, block: str) -> str:

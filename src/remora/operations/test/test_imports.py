@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from remora.tools.host.text_lines import split_lines
 
 _THIRD_PARTY = frozenset({"hypothesis"})
 """Third-party packages, which are grouped with pytest."""
+_ONE_INSIDE = 3
+"""Number of lines of an import whose names are on one line between the parentheses."""
 _STANDARD = sys.stdlib_module_names
 
 
@@ -86,24 +89,50 @@ def _extend_import(
 ) -> bool:
     """Add the name to an existing import of its module. Return False if that is not possible."""
     for one in found:
-        line = lines[one.lineno - 1]
+        if not isinstance(one, ast.ImportFrom) or not wanted.name:
+            continue
+        first, last = one.lineno - 1, one.end_lineno or one.lineno
+        old = lines[first:last]
+        names = [ast.unparse(alias) for alias in one.names]
         if (
-            not isinstance(one, ast.ImportFrom)
-            or not wanted.name
-            or _module_of(one) != wanted.module
-            or one.lineno != one.end_lineno
-            or "#" in line
-            or "(" in line
-            or any(alias.asname for alias in one.names)
-            or wanted.name != wanted.bound
+            _module_of(one) != wanted.module
+            or any("#" in line or ";" in line for line in old)
+            or names == ["*"]
         ):
             continue
-        names = sorted({*(alias.name for alias in one.names), wanted.name}, key=_isort_key)
-        longer = f"from {wanted.module} import {', '.join(names)}"
-        if len(longer) <= width and "*" not in longer:
-            lines[one.lineno - 1] = longer
-            return True
+        name = wanted.statement().partition(" import ")[2]
+        head = f"from {wanted.module} import "
+        lines[first:last] = _written_import(head, _with_name(names, name), old, width)
+        return True
     return False
+
+
+def _with_name(names: list[str], name: str) -> list[str]:
+    """Return the names with another one, in the order in which they are."""
+    for key in (_isort_key, str.lower, None):
+        if names == sorted(names, key=key):
+            return sorted({*names, name}, key=key)
+    return [*names, name]
+
+
+def _written_import(head: str, names: list[str], old: list[str], width: int) -> list[str]:
+    """Return the lines of an import, wrapped like the `old` lines."""
+    joined = ", ".join(names)
+    if len(old) == 1 and len(head) + len(joined) <= width and "(" not in old[0]:
+        return [head + joined]
+    if len(old) > 1 and old[0].endswith("\\"):
+        wrapped = textwrap.wrap(
+            head + joined, width - 2, subsequent_indent="    ", break_long_words=False
+        )
+        return [f"{line} \\" for line in wrapped[:-1]] + wrapped[-1:]
+    if len(old) > 1 and not old[0].endswith("("):
+        indent = " " * (len(head) + 1)
+        return textwrap.wrap(f"{head}({joined})", width, subsequent_indent=indent)
+    if len(old) == 1 and len(head) + len(joined) + 2 <= width and "(" in old[0]:
+        return [f"{head}({joined})"]
+    if len(old) == _ONE_INSIDE and len(joined) + 5 <= width and "," in old[1].rstrip(", "):
+        return [f"{head}(", f"    {joined},", ")"]
+    return [f"{head}(", *(f"    {each}," for each in names), ")"]
 
 
 def _insert_third_party(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:

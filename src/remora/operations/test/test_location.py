@@ -14,6 +14,7 @@ from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.operations.test.test_imports import Imported
 
+_MIN_DOCSTRING_SHARE = 0.9
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 
 
@@ -25,7 +26,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     is the form of the parameter names in parametrized tests: a single string (`text`) or several
     strings (`names`). `form` says whether tests are functions or methods, `owner` is the class of a
     method, and `base` the source of its base class if the class has to be created, which
-    `base_import` imports. `test_name` is the name of the new test.
+    `base_import` imports. `test_name` is the name of the new test, and `docstring` the source of its
+    docstring. Functions are inserted after the last test that uses one of the names in `related`.
     """
 
     path: str
@@ -40,6 +42,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     base: str = ""
     base_import: Imported | None = None
     test_name: str = "test_it"
+    docstring: str = ""
+    related: tuple[str, ...] = ()
 
 
 def locate_test(
@@ -47,19 +51,19 @@ def locate_test(
     tests: Mapping[str, str],
     exists: Callable[[str], bool],
     public: Sequence[str] = (),
+    *,
+    typed: bool = False,
 ) -> InsertLocation:
     """Return the location of a new test.
 
     `tests` maps each test file's path to its source. `public` contains the packages that provide
-    the function, too.
+    the function, too. If `typed` is true, the tests in a new file are annotated.
     """
-    stem = _module_stem(subject)
-    path = _existing_path(subject, stem, tests)
-    around = {path: tests[path]} if path else dict(tests)
-    if path is None:
-        path = _new_path(subject, stem, tests, exists)
+    path = test_path(subject, tests, exists)
+    around = {path: tests[path]} if path in tests else dict(tests)
     relative = _is_relative(path, tests)
-    style = class_style(around.values(), tests.get(path, ""), subject.qualname)
+    names = module_names(subject.source.tree)
+    style = class_style(around.values(), tests.get(path, ""), subject.qualname, names)
     chosen = _import_text(subject, path, exists, relative=relative)
     alias = ""
     if not chosen.startswith("."):
@@ -79,9 +83,22 @@ def locate_test(
         exists=path in tests,
         imports_from=chosen,
         quote=_quote_style(around),
-        typed=_tests_are_typed(around),
+        typed=_tests_are_typed(around) or (typed and path not in tests),
+        docstring=_docstring(around, subject.function.name),
+        related=tuple(names),
         table=_table_style(tests),
     )
+
+
+def test_path(
+    subject: TargetFunction, tests: Mapping[str, str], exists: Callable[[str], bool]
+) -> str:
+    """Return the path of the file for the tests of a function's module. It may not exist yet."""
+    stem = _module_stem(subject)
+    return _existing_path(subject, stem, tests, exists) or _new_path(subject, stem, tests, exists)
+
+
+test_path.__test__ = False  # type: ignore[attr-defined]
 
 
 def is_unittest_file(path: str) -> bool:
@@ -116,17 +133,67 @@ def _module_stem(subject: TargetFunction) -> str:
     return name.strip("_").lower()
 
 
-def _existing_path(subject: TargetFunction, stem: str, tests: Mapping[str, str]) -> str | None:
-    """Return the test file named after the module, or else the only one that imports from it."""
+def _existing_path(
+    subject: TargetFunction, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
+) -> str | None:
+    """Return the test file named after the module, or else the one that imports most from it.
+
+    A file that is named after another module, or that imports a namesake, is not taken.
+    """
     for each in (stem, stem.removesuffix("s"), f"{stem}s"):
-        names = (f"test_{each}.py", f"{each}_test.py")
-        named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
-        importing = [path for path in named if subject.module.rpartition(".")[2] in tests[path]]
-        if named:
-            return (*importing, *named)[0]
-    imports = re.compile(rf"^(?:from|import) {re.escape(subject.module)}\b(?!\.)", re.MULTILINE)
-    found = [path for path, text in tests.items() if imports.search(text)]
-    return found[0] if len(found) == 1 and "." in subject.module else None
+        names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
+        named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
+        uses = {p: _uses(subject, text) for p, text in named.items()}
+        own = [p for p in sorted(named) if uses[p] or not _imports_namesake(subject, named[p])]
+        if own:
+            return max(own, key=lambda p: uses[p])
+    if len(tests) == 1:
+        ((path, text),) = tests.items()
+        package = re.escape(subject.module.partition(".")[0])
+        return path if re.search(rf"(?m)^(?:from|import) {package}(?: |$)", text) else None
+    if "." not in subject.module:
+        return None
+    folder = subject.path.rpartition("/")[0]
+    uses = {
+        p: _uses(subject, text)
+        for p, text in tests.items()
+        if not exists(f"{folder}/{_tested_stem(p)}.py")
+    }
+    best = sorted(uses, key=lambda p: uses[p])[-2:]
+    is_clear = bool(best) and (len(best) == 1 or uses[best[0]] < uses[best[-1]])
+    return best[-1] if is_clear and uses[best[-1]] else None
+
+
+def _tested_stem(path: str) -> str:
+    name = path.removesuffix(".py").rpartition("/")[2]
+    return name.removeprefix("test_").removesuffix("_test")
+
+
+def _uses(subject: TargetFunction, text: str) -> int:
+    """Return how often a test file uses the module's names, or 0 if it does not import it."""
+    imports = re.compile(rf"(?m)^\s*(?:from|import) {re.escape(subject.module)}\b(?!\.)")
+    parent, _, last = subject.module.rpartition(".")
+    from_parent = re.compile(
+        rf"(?m)^\s*from (?:{re.escape(parent or '.')}|\.+) import .*\b{last}\b"
+    )
+    relative = re.compile(rf"(?m)^\s*from \.+(?:\w+\.)*{last} import ")
+    if not any(each.search(text) for each in (imports, from_parent, relative)):
+        return 0
+    names = "|".join(map(re.escape, module_names(subject.source.tree)))
+    return 1 + len(re.findall(rf"\b(?:{names})\b", text)) if names else 1
+
+
+def _imports_namesake(subject: TargetFunction, text: str) -> bool:
+    """Return True if a test file imports another module whose name ends alike."""
+    last = re.escape(subject.module.rpartition(".")[2])
+    found = re.findall(rf"(?m)^\s*(?:from|import) ((?:\w+\.)+{last})\b", text)
+    return any(each != subject.module for each in found)
+
+
+def module_names(tree: ast.Module) -> list[str]:
+    """Return the names of a module's functions and classes."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return [one.name for one in tree.body if isinstance(one, kinds)]
 
 
 def _new_path(
@@ -188,7 +255,22 @@ def _table_style(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
 
 
 def _tests_are_typed(around: Mapping[str, str]) -> bool:
-    tests = [
+    tests = _functions(around)
+    return sum(one.returns is not None for one in tests) * 2 > len(tests) > 0
+
+
+def _docstring(around: Mapping[str, str], name: str) -> str:
+    """Return the docstring of a test of `name` if nearly all other tests have a docstring."""
+    tests = _functions(around)
+    found = [text for one in tests for text in [ast.get_docstring(one)] if text]
+    if len(found) < _MIN_DOCSTRING_SHARE * len(tests) or not found:
+        return ""
+    dot = "." if sum(text.endswith(".") for text in found) * 2 > len(found) else ""
+    return f'"""Test `{name}`{dot}"""'
+
+
+def _functions(around: Mapping[str, str]) -> list[ast.FunctionDef]:
+    return [
         one
         for text in around.values()
         for tree in [parse_text(text)]
@@ -196,4 +278,3 @@ def _tests_are_typed(around: Mapping[str, str]) -> bool:
         for one in ast.walk(tree)
         if isinstance(one, ast.FunctionDef) and one.name.startswith("test")
     ]
-    return sum(one.returns is not None for one in tests) * 2 > len(tests) > 0

@@ -4,6 +4,7 @@ Only sources are read. No project code runs.
 """
 
 import ast
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -14,18 +15,24 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
+from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.target_function import is_importable, target_in
+from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_imports import imported_names
+from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import needs_test
+from remora.operations.test.tested_names import TestedNames
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
 WITH_EFFECTS = "with effects outside the process"
+TYPE_COMMENTS = "whose tests have type comments, for Python 2"
+_TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
+SHARED_FILE = "whose tests belong in the same file as those of another module, which come first"
 CHANGING = "with results that change from run to run or with the version"
 NOT_CALLABLE = "that cannot be called from a test"
 _EFFECTS = frozenset(
@@ -58,17 +65,32 @@ class TestNeed:
         self._place = ToolTree(tree, observed=options.get("observed"))
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
+        self._names = TestedNames(self._place)
         self._files: dict[str, _File | None] = {}
+        self._subjects: dict[str, TargetFunction] = {}
+        self._homes: dict[str, str] = {}
+        """The file whose functions get tests in a test file, by the path of the test file."""
 
     def amount(self, module: Module, node: Node) -> int | str:
         """Return 1 for a job, 0 if there is nothing to do, or the reason there is no job."""
         if not needs_test(module, node):
             return 0
-        name = node.qualname.rpartition(".")[2]
-        tested = self._tested.holds(node.key) or self._examples.is_called_in_other_tests(name)
-        if tested and not self._strengthen:
+        if self._strengthen:
+            return self._obstacle(node) or 1
+        if self._tested.holds(node.key) or self._names.holds(node):
             return 0
-        return self._obstacle(node) or 1
+        return self._obstacle(node) or self._conflict(node.path) or 1
+
+    def _conflict(self, path: str) -> str:
+        """Return a reason if another module's new tests go into the same file.
+
+        Two change sets for one test file could not both be merged.
+        """
+        subject = self._subjects[path]
+        home = test_path(subject, self._test_files, self._place.files.exists)
+        if _TYPE_COMMENT.search(self._test_files.get(home, "")):
+            return TYPE_COMMENTS
+        return "" if self._homes.setdefault(home, path) == path else SHARED_FILE
 
     def _obstacle(self, node: Node) -> str:
         """Return the reason no test can be proposed, or an empty string."""
@@ -80,6 +102,7 @@ class TestNeed:
         subject = target_in(file.source, node.path, function, node.qualname, exists)
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
+        self._subjects[node.path] = subject
         called = _called_names(function, file.source.tree)
         if called & _EFFECTS:
             return WITH_EFFECTS
@@ -91,6 +114,10 @@ class TestNeed:
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
         return "" if calls else WITHOUT_ARGUMENTS
+
+    @cached_property
+    def _test_files(self) -> dict[str, str]:
+        return test_files(self._place)
 
     @cached_property
     def _examples(self) -> ProjectExamples:

@@ -63,7 +63,8 @@ def with_tests(
         name = _free_name(_qualified(home, draft.name), taken)
         taken.add(name)
         names.append(name)
-        text = with_block(text, home.owner, home.base, _text_of(draft, name, home))
+        block = _text_of(draft, name, home)
+        text = with_block(text, home.owner, home.base, block, home.related)
     return UpdatedTestFile(text=text, names=names)
 
 
@@ -98,7 +99,8 @@ def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
     arrow = " -> None" if home.typed else ""
     parameters = ", ".join(filter(None, ["self" if home.owner else "", draft.parameters]))
     head = f"def {name.rpartition('.')[2]}({parameters}){arrow}:"
-    body = [f"    {line}" if line else "" for line in draft.body]
+    docstring = [home.docstring] if home.docstring else []
+    body = [f"    {line}" if line else "" for line in (*docstring, *draft.body)]
     return "\n".join([*draft.decorators, head, *body]) + "\n"
 
 

@@ -1,7 +1,7 @@
 """Proof that tests pass in different circumstances and that they kill mutants of a function."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -54,41 +54,107 @@ def prove(
     `ids` contains the pytest ids of the tests. Raises HostError if running the project's code is
     not allowed.
     """
+    return prove_together(place, path, {qualname: ids}, enough=enough)[qualname]
+
+
+def prove_together(
+    place: ToolTree, path: str, groups: Mapping[str, Sequence[str]], *, enough: int = MAX_MUTANTS
+) -> dict[str, Proof]:
+    """Prove the tests of several functions of a file like `prove`, in fewer processes.
+
+    `groups` maps the qualname of each function to the pytest ids of its tests. Tests that disturb
+    each other are run again, those of each function on their own.
+    """
+    subjects = {name: _subject(place, path, name) for name in groups}
+    together = list(dict.fromkeys(each for ids in groups.values() for each in ids))
+    first = next(iter(subjects.values()))
+    with ThreadPoolExecutor(2) as pool:
+        run = functools.partial(run_tests_once, place, path, [first.import_root], together)
+        runs = list(pool.map(run, (0, 1)))
+    found = {name: _passing(path, runs, ids) for name, ids in groups.items()}
+    if len(groups) > 1 and (
+        any(result.get("problem") or result.get("effects") for result in runs)
+        or any(proof.problem for proof in found.values())
+    ):
+        apart = [
+            prove_together(place, path, {name: groups[name]}, enough=enough) for name in groups
+        ]
+        return {name: proof for each in apart for name, proof in each.items()}
+    seen = observed_run(place, runs[0].get("seen") or {})
+    if all(proof.problem for proof in found.values()):
+        return found
+    sound = {name: subjects[name] for name, proof in found.items() if not proof.problem}
+    for name, (killed, survived) in _killed_of_each(place, sound, groups, runs, enough).items():
+        found[name] = msgspec.structs.replace(
+            found[name],
+            killed=tuple(killed),
+            survived=tuple(survived),
+            lines=_lines(subjects[name], runs[0]),
+            seen=seen,
+        )
+    return found
+
+
+def _subject(place: ToolTree, path: str, qualname: str) -> TargetFunction:
     subject = find_target(path, place.read(path), qualname, place.files.exists)
     if isinstance(subject, str):
         raise HostError(f"{qualname}: {subject}")
-    with ThreadPoolExecutor(2) as pool:
-        run = functools.partial(run_tests_once, place, subject.path, [subject.import_root], ids)
-        runs = list(pool.map(run, (0, 1)))
+    return subject
+
+
+def _passing(path: str, runs: Sequence[dict[str, Any]], ids: Sequence[str]) -> Proof:
+    """Return a proof without mutants, with the reason the tests do not pass, if they do not."""
     for result in runs:
-        problem = failure_reason(result, ids)
+        own = _only(result, ids)
+        problem = failure_reason(own, ids)
         if problem:
-            return Proof(problem=problem, tests=result.get("tests") or {})
+            return Proof(problem=problem, tests=own.get("tests") or {})
     effects = [str(one) for result in runs for one in result.get("effects") or ()]
+    tests = _only(runs[0], ids)["tests"]
     if effects:
-        why = f"the tests have side effects: {effects[0]}"
-        return Proof(problem=why, tests=runs[0]["tests"])
+        return Proof(problem=f"the tests have side effects: {effects[0]}", tests=tests)
     if not runs[0].get("imported"):
-        return Proof(problem=f"the tests do not import {path} of this copy", tests=runs[0]["tests"])
-    killed: list[str] = []
-    survived: list[str] = []
-    faults = mutants(place.read(path), qualname)
+        return Proof(problem=f"the tests do not import {path} of this copy", tests=tests)
+    return Proof(tests=tests)
+
+
+def _only(result: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+    """Return the result of a run, with only some of its tests. A row of a table is a test."""
+    tests = result.get("tests")
+    tests = tests if isinstance(tests, dict) else {}
+    own = {name: test for name, test in tests.items() if {name, name.partition("[")[0]} & {*ids}}
+    others = len(own) < len(tests)
+    code = 0 if others and all(each.get("outcome") == "passed" for each in own.values()) else None
+    return {**result, "tests": own} | ({"code": code} if code is not None else {})
+
+
+def _killed_of_each(
+    place: ToolTree,
+    subjects: Mapping[str, TargetFunction],
+    groups: Mapping[str, Sequence[str]],
+    runs: Sequence[dict[str, Any]],
+    enough: int,
+) -> dict[str, tuple[list[str], list[str]]]:
+    """Return descriptions of the killed and of the surviving mutants of each function.
+
+    Mutants of a function are tried until enough are killed.
+    """
+    found: dict[str, tuple[list[str], list[str]]] = {name: ([], []) for name in subjects}
+    faults = {name: mutants(place.read(subject.path), name) for name, subject in subjects.items()}
     took = max(sum(test.get("ms") or 0 for test in run["tests"].values()) for run in runs) / 1000
-    step = len(faults) if enough >= len(faults) else _AT_ONCE
-    for start in range(0, len(faults), max(step, 1)):
-        tried = faults[start : start + step]
-        dead = _killed(place, subject, ids, tried, took)
-        killed += [fault.what for fault in tried if fault in dead]
-        survived += [fault.what for fault in tried if fault not in dead]
-        if len(killed) >= enough:
-            break
-    return Proof(
-        tests=runs[0]["tests"],
-        killed=tuple(killed),
-        survived=tuple(survived),
-        lines=_lines(subject, runs[0]),
-        seen=observed_run(place, runs[0].get("seen") or {}),
-    )
+    most = max(map(len, faults.values()), default=0)
+    step = most if enough >= most else _AT_ONCE
+    for start in range(0, most, max(step, 1)):
+        tried = [
+            (name, fault)
+            for name in subjects
+            if len(found[name][0]) < enough
+            for fault in faults[name][start : start + step]
+        ]
+        dead = _killed(place, subjects, groups, tried, took)
+        for number, (name, fault) in enumerate(tried):
+            found[name][0 if number in dead else 1].append(fault.what)
+    return found
 
 
 def run_tests_once(
@@ -125,25 +191,30 @@ def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
 
 def _killed(
     place: ToolTree,
-    subject: TargetFunction,
-    ids: Sequence[str],
-    faults: Sequence[Mutant],
+    subjects: Mapping[str, TargetFunction],
+    groups: Mapping[str, Sequence[str]],
+    faults: Sequence[tuple[str, Mutant]],
     took: float,
-) -> list[Mutant]:
-    """Return the mutants for which a test fails or times out. `took` is the time without mutants."""
-    plain = test_order(place, subject.path, ids, _MUTANT_S + 5 * took)
-    plain["cpu"] = _MUTANT_CPU_S + 2 * took
-    orders = [{**plain, "text": fault.text} for fault in faults]
+) -> set[int]:
+    """Return the indexes of the mutants for which a test fails or times out.
+
+    `faults` contains the qualname of the function of each mutant. `took` is the time without
+    mutants.
+    """
+    orders = []
+    for name, fault in faults:
+        subject = subjects[name]
+        order = test_order(place, subject.path, groups[name], _MUTANT_S + 5 * took)
+        orders.append({**order, "cpu": _MUTANT_CPU_S + 2 * took, "text": fault.text})
     if not orders:
-        return []
-    results = run_in_child(place, [subject.import_root], orders)
-    outcomes = [results.of(number) for number in range(len(orders))]
-    late = [results.is_late(number) for number in range(len(orders))]
-    return [
-        fault
-        for fault, one, slow in zip(faults, outcomes, late, strict=True)
-        if slow or (one is not None and bool(failure_reason(one, ids)))
-    ]
+        return set()
+    results = run_in_child(place, [next(iter(subjects.values())).import_root], orders)
+    dead = set[int]()
+    for number, (name, _) in enumerate(faults):
+        one = results.of(number)
+        if results.is_late(number) or (one is not None and failure_reason(one, groups[name])):
+            dead.add(number)
+    return dead
 
 
 def _lines(subject: TargetFunction, result: dict[str, Any]) -> tuple[int, ...]:

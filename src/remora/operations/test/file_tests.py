@@ -1,0 +1,134 @@
+"""Host function that writes the tests of a module's functions into one test file."""
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from remora.code.syntax.source import parse_text
+from remora.errors import HostError
+from remora.operations.test.host_probe import strengthen_plan, test_plan
+from remora.operations.test.host_write import write_test
+from remora.operations.test.runner.mutation_check import prove_together
+from remora.operations.test.test_blocks import tests_of, used_names
+from remora.tools.host.text_lines import decode
+from remora.tools.tree import ToolTree
+
+MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
+_FUNCTION_S = 150.0
+_RESERVED_S = 120.0
+"""Seconds that are left for running the written tests."""
+_NO_TIME = "no time was left for it"
+_Plans = dict[str, dict[str, Any]]
+
+
+def write_tests(
+    place: ToolTree, path: str, nodes: list[str], strengthen: bool = False
+) -> dict[str, Any]:
+    """Write tests of some functions of a file into one test file.
+
+    `nodes` contains their qualnames. Each function is tried like `test_plan` does, or like
+    `strengthen_plan` if `strengthen` is true. The tests then run together, and tests that fail or
+    detect no mutant are removed.
+
+    The result contains the `path` of the test file, or an empty string; the `ids` of the new tests
+    of each function in `tests`; the reason that a function has none in `reasons`; and the sums of
+    `killed`, `mutants`, `lines` and `all_lines` in `worth`.
+    """
+    plans, reasons = _plans(place, path, nodes, strengthen_plan if strengthen else test_plan)
+    written: dict[str, dict[str, Any]] = {}
+    while plans:
+        restore = _restorer(place, next(iter(plans.values()))["path"])
+        written, problems = _write(place, path, plans)
+        problems |= _unproved(place, path, {name: each["ids"] for name, each in written.items()})
+        if not problems:
+            break
+        restore()
+        reasons |= problems
+        written = {}
+        plans = {name: plan for name, plan in plans.items() if name not in problems}
+    worth = Counter[str]()
+    for plan in plans.values():
+        worth.update({key: plan[key] for key in MEASUREMENTS})
+    return {
+        "path": next((each["path"] for each in written.values()), ""),
+        "tests": {name: each["ids"] for name, each in written.items()},
+        "reasons": {name: reasons[name] for name in nodes if name in reasons},
+        "worth": dict(worth),
+    }
+
+
+def _plans(
+    place: ToolTree,
+    path: str,
+    nodes: Sequence[str],
+    plan_of: Callable[[ToolTree, str, str], dict[str, Any]],
+) -> tuple[_Plans, dict[str, str]]:
+    """Return the plans of the functions for which a test can be written, and other reasons."""
+    plans: _Plans = {}
+    reasons: dict[str, str] = {}
+    for node in nodes:
+        if place.left() < _RESERVED_S:
+            reasons[node] = _NO_TIME
+            continue
+        try:
+            with place.within(_FUNCTION_S):
+                plan = plan_of(place, path, node)
+        except HostError as error:
+            reasons[node] = error.message
+            continue
+        if plan["state"] == "open":
+            plans[node] = plan
+        else:
+            reasons[node] = str(plan["reason"])
+    return plans, reasons
+
+
+def _restorer(place: ToolTree, path: str) -> Callable[[], None]:
+    """Return a function that restores the current content of a test file."""
+    before = place.read(path) if place.files.exists(path) else None
+
+    def restore() -> None:
+        if before is not None:
+            place.write(path, before)
+        elif place.files.exists(path):
+            place.files.remove(path)
+
+    return restore
+
+
+def _write(
+    place: ToolTree, path: str, plans: Mapping[str, dict[str, Any]]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Return what was written for each function, and the reasons for which it was not."""
+    written: dict[str, dict[str, Any]] = {}
+    problems: dict[str, str] = {}
+    for node, plan in plans.items():
+        try:
+            written[node] = write_test(place, path, node, plan["cases"], plan["holds"])
+        except HostError as error:
+            problems[node] = error.message
+    return written, problems
+
+
+def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[str, str]:
+    """Return why the tests of a function fail, or that they detect no mutant."""
+    proofs = prove_together(place, path, ids, enough=1) if ids else {}
+    found = {}
+    for node, proof in proofs.items():
+        if proof.problem or not proof.killed:
+            found[node] = proof.problem or "its test detects no planted fault"
+    return found
+
+
+def tests_by_function(
+    content: bytes, names: Sequence[str], nodes: Sequence[str], path: str
+) -> dict[str, list[str]]:
+    """Return the tests that mention each function. `names` are qualnames of tests in `content`."""
+    tree = parse_text(decode(path, content).body)
+    tests = tests_of(tree) if isinstance(tree, ast.Module) else {}
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        last = node.rpartition(".")[2]
+        found[node] = [name for name in names if name in tests and last in used_names(tests[name])]
+    return {node: own for node, own in found.items() if own}

@@ -1,0 +1,95 @@
+"""Functions that a project's tests mention, by name, and functions whose examples are tests."""
+
+import ast
+import builtins
+import re
+from collections.abc import Mapping
+from functools import cached_property
+
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.nodes import Node
+from remora.operations.test.function_context import test_files
+from remora.operations.test.test_location import is_unittest_file
+from remora.tools.tree import ToolTree
+
+_COMMON = frozenset(
+    name
+    for kind in (bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
+    for name in dir(kind)
+) | frozenset({"close", "flush", "read", "run", "seek", "start", "write", *dir(builtins)})
+"""Names of built-in functions and methods, which say little about what is called."""
+_CONFIGURATION = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".github/**/*.y*ml", "Makefile", "noxfile.py")  # fmt: skip
+_RUNS_DOCTESTS = re.compile(r"--doctest-modules|--doctest-plus|with-doctest|doctest_plus *=")
+_SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
+
+
+class TestedNames:
+    """The names that tests use. Files are read on first use."""
+
+    __test__ = False
+
+    def __init__(self, place: ToolTree) -> None:
+        self._place = place
+
+    def holds(self, node: Node) -> bool:
+        """Return True if a test uses a function of that name, or its examples run as tests.
+
+        Methods of common names, such as `copy`, count only in files that mention their class.
+        """
+        owner, _, name = node.qualname.rpartition(".")
+        if self._runs_examples(node):
+            return True
+        for path, text in self._texts.items():
+            if name not in text:
+                continue
+            if name in _COMMON and not re.search(rf"\b{re.escape(owner or name)}\b", text):
+                continue
+            loaded, called = self._used[path]
+            if name in called or (name in loaded and not owner):
+                return True
+        return False
+
+    def _runs_examples(self, node: Node) -> bool:
+        docstring, name = node.docstring or "", node.qualname.rpartition(".")[2]
+        if ">>>" not in docstring or not re.search(rf"\b{re.escape(name)}\b", docstring):
+            return False
+        module = node.path.removesuffix(".py").rpartition("/")[2]
+        return self._runs_all_examples or any(module in text for text in self._suites)
+
+    @cached_property
+    def _runs_all_examples(self) -> bool:
+        return any(
+            _RUNS_DOCTESTS.search(self._place.read(path).decode("utf-8", "replace"))
+            for pattern in _CONFIGURATION
+            for path in self._place.files.glob(pattern, look=self._place.left)
+        )
+
+    @cached_property
+    def _suites(self) -> list[str]:
+        return [text for text in self._texts.values() if _SUITE.search(text)]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        found = test_files(self._place)
+        return {p: text for p, text in found.items() if is_of_tests(p) or is_unittest_file(p)}
+
+    @cached_property
+    def _used(self) -> Mapping[str, tuple[set[str], set[str]]]:
+        """The names that each file reads, and those that it calls."""
+        return {path: _names(text) for path, text in self._texts.items()}
+
+
+def _names(text: str) -> tuple[set[str], set[str]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(), set()
+    loaded: set[str] = set()
+    called: set[str] = set()
+    for one in ast.walk(tree):
+        match one:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                called.add(name)
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
+                loaded.add(name)
+    return loaded | called, called
