@@ -11,7 +11,7 @@ _MOST_RAISING = 2
 _ENOUGH = 0.6
 """Share of mutants beyond which no invented values are added to examples."""
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
-_GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1}
+_GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
 _LONG = 120
 _LONG_CALL = 80

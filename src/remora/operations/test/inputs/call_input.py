@@ -9,9 +9,11 @@ import msgspec
 
 from remora.operations.test.test_imports import Imported, imported_names
 
-Source = Literal["docstring", "documentation", "call", "observed", "test", "fixture", "value"]
+Source = Literal[
+    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "value"
+]
 SOURCES: tuple[Source, ...] = (
-    "docstring", "documentation", "call", "observed", "test", "fixture", "value",
+    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "value",
 )  # fmt: skip
 """Where arguments can be from. What a reader recognizes as an example comes first."""
 _BUILTINS = frozenset(dir(builtins))

@@ -125,6 +125,16 @@ def _used(setup: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
     return kept
 
 
+def without_unused(found: CallInput) -> CallInput:
+    """Return the call without setup statements and imports that it does not need."""
+    call = ast.parse(found.call, mode="eval").body
+    kept = _used([ast.parse(one).body[0] for one in reversed(found.setup)], call)
+    needed = free_names([call, *kept])
+    imports = [one for one in found.imports if bound_names(ast.parse(one).body[0]) & needed]
+    setup = tuple(ast.unparse(one) for one in reversed(kept))
+    return replace(found, setup=setup, imports=tuple(imports))
+
+
 class _Before:
     """The statements that provide the needed names, found from the last to the first."""
 

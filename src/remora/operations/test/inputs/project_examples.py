@@ -25,6 +25,7 @@ from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
 _MOST_OBJECTS = 4
+_MOST_NAMED = 8
 _MOST_PER_SNIPPET = 8
 _MOST_FILES = 40
 _MOST_RUN = 200
@@ -82,6 +83,10 @@ class ProjectExamples:
         """Return calls of the function, those that a reader recognizes as examples first."""
         wanted = Wanted(subject.function.name, "." not in subject.qualname)
         return self._calls(wanted, subject, _MOST_CALLS)
+
+    def calls_named(self, name: str, subject: TargetFunction) -> list[CallInput]:
+        """Return calls of another function or method of that name, as `calls_of` does."""
+        return self._calls(Wanted(name, "." not in subject.qualname), subject, _MOST_NAMED)
 
     def tests_of(self, subject: TargetFunction) -> list[str]:
         """Return the pytest ids of the tests that call a function of that name."""

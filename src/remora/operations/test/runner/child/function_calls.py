@@ -175,9 +175,7 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
     return {"how": "value", **found}
 
 
-def evaluated(
-    code: Any, names: Dict[str, Any], items: List[Taken], root: str, *around: Any
-) -> Any:
+def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], root: str, *around: Any) -> Any:
     """Evaluate a call within `around`.
 
     An iterator or a lazy collection is added to `items` before its items are read.
