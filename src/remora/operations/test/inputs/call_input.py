@@ -20,12 +20,17 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call. `setup` contains the statements before it, and `imports` import statements."""
+    """A call. `setup` contains the statements before it, and `imports` import statements.
+
+    Each item of `fixtures` contains the name of a pytest fixture, the path of its file, its type or
+    an empty string, and the statements of `setup` that it stands for.
+    """
 
     call: str
     setup: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     source: Source = "value"
+    fixtures: tuple[tuple[str, ...], ...] = ()
 
 
 def bound_names(statement: ast.stmt) -> set[str]:
