@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.best_cases import best_cases, further_cases
+from remora.operations.test.cases.best_cases import best_cases, further_cases, is_echo
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
@@ -159,10 +159,12 @@ def _open(
 
 
 def _is_assertable(subject: TargetFunction, case: Case) -> bool:
-    """Return False if the result contradicts what the function says.
+    """Return False if the result contradicts what the function says, or says nothing itself.
 
     None needs a docstring or an annotation that mentions it.
     """
+    if is_echo(case):
+        return False
     if case.value and not case.listed and contradicts_return(subject, case.value):
         return False
     if case.value != "None":

@@ -12,6 +12,7 @@ from remora.operations.test.cases.assertions import with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
 from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
 from remora.operations.test.cases.test_source import Draft, case_drafts, property_draft
+from remora.operations.test.cases.test_surroundings import with_surroundings
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft
@@ -62,6 +63,9 @@ def write_test(
     given = _cases(cases)
     for case in given:
         known = {**_imports_of(case), **known}
+    tree = parse_text(_text_of(place, home).body)
+    own = tree if isinstance(tree, ast.Module) else None
+    given = [with_surroundings(case, home, own) for case in given]
     home = replace(home, test_name=_free_test_name(place, home, given))
     if home.alias:
         given = [with_alias(case, home.alias, known, home.imports_from) for case in given]

@@ -213,3 +213,29 @@ def test_what_it_is_imported_as(path: str, expected: tuple[str, str]) -> None:
     found = find_target(path, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
     assert (found.import_root, found.module) == expected
+
+
+SET_UP = """
+import unittest
+
+from shop import Cart
+
+
+class TestCart(unittest.TestCase):
+    def setUp(self):
+        self.cart = Cart("Ann")
+
+    def test_add(self):
+        self.cart.add("pear", 2)
+        assert self.cart.prices == [2]
+"""
+
+
+def test_objects_of_test_cases_and_arguments_of_siblings(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHOP + "\n    def remove(self, what):\n        return what\n")
+    (tmp_path / "test_shop.py").write_text(SET_UP)
+    target = subject((tmp_path / "shop.py").read_text(), "Cart.remove", "shop.py")
+    found = candidate_calls(target, ProjectExamples(ToolTree(tmp_path)))
+    calls = [each for each in found if each.source == "sibling"]
+    assert ("cart = Cart('Ann')",) in [each.setup for each in calls]
+    assert {each.call for each in calls} == {"cart.remove('pear')"}

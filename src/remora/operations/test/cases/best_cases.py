@@ -2,16 +2,18 @@
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
 
 MOST_CASES = 5
 _MOST_RAISING = 2
+_MOST_CONTRASTING = 2
 _ENOUGH = 0.6
 """Share of mutants beyond which no invented values are added to examples."""
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
-_GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1}
+_GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
 _LONG = 120
 _LONG_CALL = 80
@@ -54,7 +56,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     if len(chosen) == 1:
-        chosen += _contrasting_case(cases, chosen[0])
+        chosen += _contrasting_cases(cases, chosen[0])
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
@@ -77,6 +79,29 @@ def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> li
         chosen.append(best)
         covered |= killed[best]
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def is_echo(case: Case) -> bool:
+    """Return True if the result says only what was passed.
+
+    So do attributes that keep arguments or are empty, and a None among the items that no example
+    shows.
+    """
+    if case.claims and all(left.startswith("{}.") for left, _ in case.claims):
+        given = {*_arguments(case), *_EMPTY_VALUES, "True", "False", "0"}
+        return all(text in given or text.isidentifier() for _, text in case.claims)
+    guessed = case.source in ("sibling", "value", "fixture") and not case.raises
+    shown = (case.call, *case.setup)
+    return guessed and not any("None" in text for text in shown) and _has_none(case)
+
+
+def _has_none(case: Case) -> bool:
+    return any(
+        isinstance(part, ast.Constant) and part.value is None
+        for text in case.values
+        if text != "None"
+        for part in ast.walk(ast.parse(text))
+    )
 
 
 def _is_too_long(case: Case) -> bool:
@@ -110,22 +135,35 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
     return case.call, case.setup
 
 
-def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, float, bool]:
+def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, bool, float, bool]:
     """Return a sort key: where the case is from, how it reads, and what it detects."""
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
     hard_to_read |= len(case.call) > _LONG_CALL
     hard_to_read |= bool(case.raises) and _GREETING in case.call
     lines = sum(len(each.splitlines()) for each in case.setup)
-    return _group(case), hard_to_read, lines / 2 - len(kills), not _differs_from_input(case)
+    few_kills = lines / 2 - len(kills)
+    return _group(case), hard_to_read, _is_thin(case), few_kills, not _differs_from_input(case)
+
+
+def _is_thin(case: Case) -> bool:
+    """Return True if the result is a collection with fewer than two items."""
+    parts = [ast.parse(text, mode="eval").body for text in case.values]
+    sizes = [len(one.elts) for one in parts if isinstance(one, ast.List | ast.Tuple | ast.Set)]
+    sizes += [len(one.keys) for one in parts if isinstance(one, ast.Dict)]
+    return bool(sizes) and max(sizes) < 2
 
 
 def _group(case: Case) -> int:
     return _GROUPS.get(case.source, _INVENTED)
 
 
-def _contrasting_case(cases: Sequence[Case], one: int) -> list[int]:
+def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
+    """Return at most two cases like the chosen one, with other results.
+
+    Those that execute other lines or whose result is of another sign or type come first.
+    """
     first = cases[one]
-    return [
+    fitting = [
         n
         for n, case in enumerate(cases)
         if _group(case) == _group(first)
@@ -133,8 +171,44 @@ def _contrasting_case(cases: Sequence[Case], one: int) -> list[int]:
         and _differs_from_input(case)
         and not _has_symbol_text(case.call)
         and case.setup == first.setup
-        and case.values != first.values
-    ][:1]
+        and not _repeats_argument(case)
+    ]
+    found: list[int] = []
+    for n in sorted(
+        fitting, key=lambda n: (cases[n].lines == first.lines, not _contrasts(cases[n], first))
+    ):
+        if all(cases[n].values != cases[other].values for other in (one, *found)):
+            found.append(n)
+    few = isinstance(_literal(first.value), bool | int | float | str)
+    return found[: _MOST_CONTRASTING if few else 1]
+
+
+def _contrasts(case: Case, first: Case) -> bool:
+    one, other = _literal(case.value), _literal(first.value)
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return (one > 0) != (other > 0)
+    return type(one) is not type(other)
+
+
+def _repeats_argument(case: Case) -> bool:
+    """Return True if a text among the arguments is part of a collection that is the result."""
+    given = {_literal(text) for text in _arguments(case) if isinstance(_literal(text), str)}
+    return any(
+        isinstance(part, ast.Constant) and part.value in given
+        for text in case.values
+        if not isinstance(_literal(text), str)
+        for part in ast.walk(ast.parse(text))
+    )
+
+
+def _literal(text: str) -> Any:
+    """Return the value of a literal that can be a member of a set, or None."""
+    try:
+        value = ast.literal_eval(text)
+        hash(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return None
+    return value
 
 
 def _has_symbol_text(call: str) -> bool:

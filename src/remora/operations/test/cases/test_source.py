@@ -9,6 +9,7 @@ from remora.operations.test.cases.assertions import Style, case_statements, with
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
+from remora.operations.test.cases.test_surroundings import parameters_of
 from remora.operations.test.class_style import snake_case
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import InsertLocation
@@ -59,14 +60,19 @@ def case_drafts(
         found = [_tabular(table, home.test_name, home)]
     else:
         found = [
-            Draft(name=f"{home.test_name}{ending}", body=case_statements(group, style))
+            Draft(
+                name=f"{home.test_name}{ending}",
+                body=case_statements(group, style),
+                parameters=parameters_of(group, typed=home.typed),
+            )
             for ending, group in _by_behaviour(values).items()
         ]
     if raising:
         kinds = {case.raises for case in raising}
         ending = f"_{snake_case(*kinds)}" if len(kinds) == 1 else ""
         body = case_statements(raising, style)
-        found.append(Draft(name=f"{home.test_name}_raises{ending}", body=body))
+        words = parameters_of(raising, typed=home.typed)
+        found.append(Draft(name=f"{home.test_name}_raises{ending}", body=body, parameters=words))
     return found
 
 

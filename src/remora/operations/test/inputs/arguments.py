@@ -9,12 +9,15 @@ from msgspec.structs import replace
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.sample_values import constructor_call, values_of
+from remora.operations.test.inputs.sibling_arguments import sibling_calls
 from remora.operations.test.inputs.type_check import contradicts
 from remora.operations.test.target_function import TargetFunction
 
 MAX_CALLS = 40
 _MOST_INVENTED = 16
 _MOST_OWNERS = 2
+_ENOUGH = 3
+"""Number of shown calls for which no arguments of siblings are needed."""
 _LONGEST = 160
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -22,10 +25,12 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def candidate_calls(subject: TargetFunction, examples: ProjectExamples) -> list[CallInput]:
     """Return up to `MAX_CALLS` calls of the function.
 
-    Calls in documentation come first, followed by calls in the project's code, and then by calls
-    whose values are chosen by use, name and type. Calls that contradict annotations are left out.
+    Calls in documentation come first, followed by calls in the project's code, by calls with the
+    arguments of siblings if there are few others, and then by calls whose values are chosen by use, name and type. Calls that contradict annotations are left out.
     """
-    found = [*examples.calls_of(subject), *invented_calls(subject, examples)]
+    found = examples.calls_of(subject)
+    found += sibling_calls(subject, examples) if len(found) < _ENOUGH else []
+    found += invented_calls(subject, examples)
     return [each for each in found if not contradicts(subject, each.call)][:MAX_CALLS]
 
 

@@ -9,21 +9,28 @@ import msgspec
 
 from remora.operations.test.test_imports import Imported, imported_names
 
-Source = Literal["docstring", "documentation", "call", "observed", "test", "fixture", "value"]
+Source = Literal[
+    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "value"
+]
 SOURCES: tuple[Source, ...] = (
-    "docstring", "documentation", "call", "observed", "test", "fixture", "value",
+    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "value",
 )  # fmt: skip
 """Where arguments can be from. What a reader recognizes as an example comes first."""
 _BUILTINS = frozenset(dir(builtins))
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call. `setup` contains the statements before it, and `imports` import statements."""
+    """A call. `setup` contains the statements before it, and `imports` import statements.
+
+    Each item of `fixtures` contains the name of a pytest fixture, the path of its file, its type or
+    an empty string, and the statements of `setup` that it stands for.
+    """
 
     call: str
     setup: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     source: Source = "value"
+    fixtures: tuple[tuple[str, ...], ...] = ()
 
 
 def bound_names(statement: ast.stmt) -> set[str]:

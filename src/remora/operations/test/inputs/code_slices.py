@@ -3,6 +3,7 @@
 import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from remora.operations.test.inputs.call_input import (
     import_statements,
     importable_names,
 )
+from remora.operations.test.inputs.test_context import Fixture
 from remora.operations.test.test_imports import Imported
 
 _LONGEST_CALL = 160
@@ -29,11 +31,15 @@ _SHOWN = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
 
 
 class Snippet(NamedTuple):
-    """Straight-line code. `known` maps the names that it may use to their imports."""
+    """Straight-line code. `known` maps the names that it may use to their imports.
+
+    `fixtures` contains the fixtures whose bodies are among the statements, by name.
+    """
 
     statements: Sequence[ast.stmt]
     known: Mapping[str, Imported]
     source: Source
+    fixtures: Mapping[str, Fixture] = MappingProxyType({})
 
 
 class Wanted(NamedTuple):
@@ -110,7 +116,16 @@ def _sliced(snippet: Snippet, number: int, call: ast.Call, wanted: Wanted) -> Ca
         imports=tuple(imports),
         source=snippet.source,
     )
+    found = replace(found, fixtures=tuple(_fixtures_in(found.setup, snippet.fixtures)))
     return _without_module_name(found, call, wanted)
+
+
+def _fixtures_in(setup: Sequence[str], known: Mapping[str, Fixture]) -> Iterator[tuple[str, ...]]:
+    """Yield the fixtures whose last statement, which binds their name, is in `setup`."""
+    for name, fixture in known.items():
+        own = [ast.unparse(one) for one in fixture.body]
+        if own[-1] in setup:
+            yield name, fixture.path, fixture.annotation, *own
 
 
 def _used(setup: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
@@ -123,6 +138,17 @@ def _used(setup: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
             kept.append(one)
             needed = (needed - bound) | free_names([one])
     return kept
+
+
+def without_unused(found: CallInput) -> CallInput:
+    """Return the call without setup statements and imports that it does not need."""
+    call = ast.parse(found.call, mode="eval").body
+    kept = _used([ast.parse(one).body[0] for one in reversed(found.setup)], call)
+    needed = free_names([call, *kept])
+    imports = [one for one in found.imports if bound_names(ast.parse(one).body[0]) & needed]
+    setup = tuple(ast.unparse(one) for one in reversed(kept))
+    fixtures = tuple(each for each in found.fixtures if each[-1] in setup)
+    return replace(found, setup=setup, imports=tuple(imports), fixtures=fixtures)
 
 
 class _Before:

@@ -2,8 +2,9 @@
 
 _NAMED: dict[str, tuple[str, ...]] = {
     "email mail": ("'ann@example.com'",),
+    "base_url base_uri": ("'https://example.com/docs/'",),
     "url uri href link": (
-        "'https://example.com/docs?page=2'", "'http://example.com/a/../b#top'", "'example.com/docs'",
+        "'https://example.com/docs?page=2'", "'/images/logo.png'", "'https://example.com/docs/#top'",
     ),
     "host hostname domain server": ("'example.com'", "'www.example.org'", "'192.0.2.1'"),
     "netloc authority": ("'ann@example.com:8080'", "'example.com'"),

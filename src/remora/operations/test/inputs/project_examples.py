@@ -17,6 +17,12 @@ from remora.operations.test.inputs.call_input import (
 )
 from remora.operations.test.inputs.code_blocks import code_in
 from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
+from remora.operations.test.inputs.test_context import (
+    Fixture,
+    fixtures_of,
+    module_constants,
+    prepared,
+)
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.operations.test.test_blocks import tests_of
 from remora.operations.test.test_imports import Imported
@@ -25,6 +31,7 @@ from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
 _MOST_OBJECTS = 4
+_MOST_NAMED = 8
 _MOST_PER_SNIPPET = 8
 _MOST_FILES = 40
 _MOST_RUN = 200
@@ -39,8 +46,13 @@ _DOCS: Source = "documentation"
 
 
 class _Scope(NamedTuple):
-    """A module, class or function, with the names of what it and its docstring call."""
+    """A module, class or function, with the names of what it and its docstring call.
 
+    `owner` is the class of a method.
+    """
+
+    node: ast.AST
+    owner: ast.ClassDef | None
     line: int
     body: list[ast.stmt]
     docstring: str
@@ -53,7 +65,18 @@ def _called_names(node: ast.AST) -> set[str]:
     return {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
 
 
-def _scope(node: ast.AST) -> _Scope:
+def _scopes(
+    tree: ast.AST, owner: ast.ClassDef | None = None
+) -> Iterator[tuple[ast.AST, ast.ClassDef | None]]:
+    """Yield the module, its classes and functions, each with the class that it is a method of."""
+    if isinstance(tree, _DEFINITION | ast.Module):
+        yield tree, owner
+        owner = tree if isinstance(tree, ast.ClassDef) else None
+    for each in ast.iter_child_nodes(tree):
+        yield from _scopes(each, owner)
+
+
+def _scope(node: ast.AST, owner: ast.ClassDef | None) -> _Scope:
     assert isinstance(node, _DEFINITION | ast.Module)
     docstring = ast.get_docstring(node) or ""
     body = [] if isinstance(node, ast.ClassDef) else node.body
@@ -62,7 +85,7 @@ def _scope(node: ast.AST) -> _Scope:
     called = {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
     documented = _CALLED.findall(docstring) if ">>>" in docstring or "::" in docstring else ()
     line = getattr(node, "lineno", 0)
-    return _Scope(line, body, docstring, frozenset(called), frozenset(documented))
+    return _Scope(node, owner, line, body, docstring, frozenset(called), frozenset(documented))
 
 
 class ProjectExamples:
@@ -82,6 +105,10 @@ class ProjectExamples:
         """Return calls of the function, those that a reader recognizes as examples first."""
         wanted = Wanted(subject.function.name, "." not in subject.qualname)
         return self._calls(wanted, subject, _MOST_CALLS)
+
+    def calls_named(self, name: str, subject: TargetFunction) -> list[CallInput]:
+        """Return calls of another function or method of that name, as `calls_of` does."""
+        return self._calls(Wanted(name, "." not in subject.qualname), subject, _MOST_NAMED)
 
     def tests_of(self, subject: TargetFunction) -> list[str]:
         """Return the pytest ids of the tests that call a function of that name."""
@@ -167,7 +194,7 @@ class ProjectExamples:
     ) -> Iterator[Snippet]:
         names = {**self._public_names(subject), **self._names_of(path, tree)}
         test = is_test_file(path) or is_conftest(path)
-        constants = [one for one in tree.body if test and _is_constant(one)]
+        constants = module_constants(tree) if test else []
         for scope in self._scopes_of(path, tree):
             if path == subject.path and scope.line == subject.function.lineno:
                 continue
@@ -175,13 +202,37 @@ class ProjectExamples:
                 near = subject.owner is not None and scope.line and path == subject.path
                 yield Snippet(code_in(scope.docstring), names, "docstring" if near else _DOCS)
             if name in scope.called:
-                body = [*constants, *scope.body] if scope.line else scope.body
-                yield Snippet(body, names, "test" if test else "call")
+                if test and isinstance(scope.node, ast.FunctionDef):
+                    body, used = prepared(scope.node, scope.owner, self._fixtures_for(path, tree))
+                    known = {**self._names_near(path), **names}
+                    yield Snippet([*constants, *body], known, "test", used)
+                else:
+                    yield Snippet(scope.body, names, "test" if test else "call")
+
+    def _fixtures_for(self, path: str, tree: ast.Module) -> dict[str, Fixture]:
+        """Return the fixtures that the tests of a file can use."""
+        found: dict[str, Fixture] = {}
+        for each in self._conftests(path):
+            outer = self.tree(each)
+            found |= fixtures_of(each, outer) if outer is not None else {}
+        return {**found, **fixtures_of(path, tree)}
+
+    def _conftests(self, path: str) -> list[str]:
+        folders = path.split("/")[:-1]
+        paths = ["/".join([*folders[:n], "conftest.py"]) for n in range(len(folders) + 1)]
+        return [each for each in paths if each in self._texts]
+
+    def _names_near(self, path: str) -> dict[str, Imported]:
+        """Return the names that the conftest files of a test import."""
+        found: dict[str, Imported] = {}
+        for each in self._conftests(path):
+            tree = self.tree(each)
+            found |= self._names_of(each, tree) if tree is not None else {}
+        return found
 
     def _scopes_of(self, path: str, tree: ast.Module) -> list[_Scope]:
         if path not in self._scopes:
-            scopes = (one for one in ast.walk(tree) if isinstance(one, _DEFINITION | ast.Module))
-            self._scopes[path] = [_scope(one) for one in scopes]
+            self._scopes[path] = [_scope(one, owner) for one, owner in _scopes(tree)]
         return self._scopes[path]
 
     def tree(self, path: str) -> ast.Module | None:
@@ -247,14 +298,3 @@ class ProjectExamples:
             for name in dict.fromkeys(_CALLED.findall(text)):
                 found.setdefault(name, []).append(path)
         return found
-
-
-def _is_constant(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Assign(targets=[ast.Name()], value=value):
-            try:
-                ast.literal_eval(value)
-            except (ValueError, TypeError, SyntaxError, RecursionError):
-                return False
-            return True
-    return False

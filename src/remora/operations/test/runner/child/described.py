@@ -195,7 +195,7 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], b
     if found is not None:
         return [("{}", found.text)], found.imports, True
     kind = type(value)
-    if not _is_from(kind, root) or callable(value):
+    if not is_from(kind, root) or callable(value):
         return [], {}, False
     text = _text_of(value) if is_overridden(kind, "__str__") else ""
     unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
@@ -259,6 +259,7 @@ def _slots(kind: type) -> List[str]:
     return [name for name in names if not name.startswith("_")]
 
 
-def _is_from(kind: type, root: str) -> bool:
+def is_from(kind: type, root: str) -> bool:
+    """Return True if the class is defined in the folder `root`."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
     return file.startswith(root)

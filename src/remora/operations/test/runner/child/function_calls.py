@@ -9,7 +9,7 @@ import traceback
 from typing import Any, Dict, Iterable, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .described import Described, claims_about, state_of, tested_functions
+from .described import Described, claims_about, describe, is_from, state_of, tested_functions
 from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
 from .properties import run_properties
@@ -165,7 +165,7 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
     before = {name: state_of(value) for name, value in known.items()}
     items: List[Taken] = []
     try:
-        value = evaluated(code, names, items, *around)
+        value = evaluated(code, names, items, asked["root"], *around)
     except Exception as error:
         return {**raised(error), "listed": bool(items)}
     found = asserted(asked, value, known, before)
@@ -175,14 +175,18 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
     return {"how": "value", **found}
 
 
-def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], *around: Any) -> Any:
-    """Evaluate a call within `around`. An iterator is added to `items` before its items are read."""
+def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], root: str, *around: Any) -> Any:
+    """Evaluate a call within `around`.
+
+    An iterator or a lazy collection is added to `items` before its items are read.
+    """
     for each in around:
         each.__enter__()
     try:
         value = eval(code, names)
-        if is_iterator(value) or (type(value) is tuple and value and all(map(is_iterator, value))):
-            items.append(Taken())
+        several = type(value) is tuple and value and all(map(is_iterator, value))
+        if several or is_iterator(value) or is_collection(value, root):
+            items.append(Taken(value))
             items[0].read(value)
             return items[0]
         return value
@@ -195,15 +199,24 @@ def is_iterator(value: Any) -> bool:
     return hasattr(value, "__next__") and hasattr(value, "__iter__")
 
 
-class Taken:
-    """All items of an iterator, or of several iterators. `left` is the code that lists them.
+def is_collection(value: Any, root: str) -> bool:
+    """Return True for an iterable object of the project that no literal is equal to."""
+    kind = type(value)
+    iterates = callable(getattr(kind, "__iter__", None)) and not isinstance(value, type)
+    return iterates and is_from(kind, root) and describe(value) is None
 
+
+class Taken:
+    """All items of an iterator, of several iterators or of a collection.
+
+    `left` is the code that lists them. `whole` is what they are from.
     Raises OverflowError if there are too many.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Any = None) -> None:
         self.items: List[Any] = []
         self.left = "list({})"
+        self.whole = whole
 
     def read(self, iterator: Iterable[Any]) -> None:
         for item in iterator:
@@ -223,6 +236,9 @@ def asserted(
     if isinstance(value, Taken):
         claims, imports, whole = claims_about(value.items, asked["root"])
         claims = [(value.left, text) for left, text in claims if left == "{}"]
+        if not claims and not is_iterator(value.whole):
+            found, imports, whole = claims_about(value.whole, asked["root"])
+            claims = [each for each in found if each[0] == "str({})"]
         return {"claims": claims, "imports": list(imports), "whole": whole}
     if value is None or any(value is one for one in known.values()):
         changed: List[Any] = []
