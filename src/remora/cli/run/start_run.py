@@ -89,7 +89,7 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
 def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
-    for line in left_lines(prepared.plan):
+    for line in left_lines(prepared.plan, verbose=options.verbose):
         note(options, line)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     note(options, f"run {prepared.run_id}, {used}")

@@ -3,7 +3,6 @@
 Planning is deterministic and runs no project code.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,8 +51,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
 
-    `skipped` is the number of node-operation pairs without a job. `left` counts those that need
-    work for which no proposal can be made, by operation and reason. `findings` is the number of
+    `skipped` is the number of node-operation pairs without a job. `left_nodes` contains the nodes
+    that need work for which no proposal can be made, by operation and reason. `findings` is the number of
     lint findings on the nodes of lint jobs. `amounts` has the amount of work of each job, by agent
     ID, in the unit of its need. `seconds` has the expected seconds of each job, or is None if they
     are unknown; their sum is the expected duration of the run.
@@ -63,11 +62,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     operations: tuple[str, ...] = ()
     nodes: int = 0
     skipped: int = 0
-    left: Mapping[str, Mapping[str, int]] = {}
+    left_nodes: Mapping[str, Mapping[str, tuple[NodeKey, ...]]] = {}
     findings: int = 0
     amounts: Mapping[str, int] = {}
     seconds: Mapping[str, float] | None = None
     unreadable: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def left(self) -> dict[str, dict[str, int]]:
+        """The numbers of nodes in `left_nodes`."""
+        return {
+            operation: {reason: len(nodes) for reason, nodes in reasons.items()}
+            for operation, reasons in self.left_nodes.items()
+        }
 
 
 class AgentWithOptions(NamedTuple):
@@ -139,7 +146,7 @@ def make_plan(
         operations=tuple(agent.definition.operation for agent in every),
         nodes=len(nodes),
         skipped=sum(part.skipped for part in parts),
-        left=_left(parts),
+        left_nodes=_left_nodes(parts),
         findings=sum(
             each.amount
             for part in parts
@@ -159,18 +166,25 @@ class _Work(NamedTuple):
     amount: int
 
 
+class _Left(NamedTuple):
+    """A node that needs work, and the reason why it has no job."""
+
+    operation: str
+    reason: str
+    node: NodeKey
+
+
 class _Part(NamedTuple):
     """The part of a plan for one file. `work` includes each node that a job works on.
 
-    `amounts` is keyed by agent ID. `left` counts pairs of an operation and the reason why it has no
-    job.
+    `amounts` is keyed by agent ID. `left` contains the nodes that need work but have no job.
     """
 
     jobs: list[Job]
     work: list[_Work]
     amounts: Mapping[str, int]
     skipped: int
-    left: Counter[tuple[str, str]]
+    left: list[_Left]
 
     @property
     def nodes(self) -> int:
@@ -178,11 +192,12 @@ class _Part(NamedTuple):
         return len({each.node.key for each in self.work})
 
 
-def _left(parts: Iterable[_Part]) -> dict[str, dict[str, int]]:
-    """Return the sums of the reasons in all files, by operation."""
-    found: dict[str, dict[str, int]] = {}
-    for (operation, reason), number in sum((part.left for part in parts), Counter()).items():
-        found.setdefault(operation, {})[reason] = number
+def _left_nodes(parts: Iterable[_Part]) -> dict[str, dict[str, tuple[NodeKey, ...]]]:
+    """Return the nodes without a job in all files, by operation and reason."""
+    found: dict[str, dict[str, tuple[NodeKey, ...]]] = {}
+    for operation, reason, node in (each for part in parts for each in part.left):
+        reasons = found.setdefault(operation, {})
+        reasons[reason] = (*reasons.get(reason, ()), node)
     return found
 
 
@@ -211,14 +226,14 @@ class _FilePlanner:
         chosen: set[NodeKey] = set()
         full = False
         skipped = 0
-        left: Counter[tuple[str, str]] = Counter()
+        left: list[_Left] = []
         for node in (node for node in module.nodes if node.key in self.wanted):
             for agent in self.agents:
                 left_out = room is not None and len(chosen | {node.key}) > room
                 full = full or left_out
                 amount = 0 if left_out else self._amount(agent, module, node, scripts)
                 if isinstance(amount, str):
-                    left[agent.definition.operation, amount] += 1
+                    left.append(_Left(agent.definition.operation, amount, node.key))
                 if not amount or isinstance(amount, str):
                     skipped += 1
                     continue

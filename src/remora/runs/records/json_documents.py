@@ -20,7 +20,8 @@ PLANNED = "planned"
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
     """Return the document printed by `analyze --dry-run --json`.
 
-    It has the structure of a run's document, with jobs whose status is `planned`.
+    It has the structure of a run's document, with jobs whose status is `planned`. `not_planned` is
+    a list of the nodes that need work but have no job.
     """
     jobs = [
         JobView(
@@ -44,9 +45,15 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             "skipped_nodes": skipped_node_count(
                 [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
             ),
-            "left": {name: dict(reasons) for name, reasons in plan.left.items()},
+            "left": plan.left,
             "unreadable": list(plan.unreadable),
         },
+        "not_planned": [
+            {"operation": operation, "reason": reason, "node_id": node}
+            for operation, reasons in plan.left_nodes.items()
+            for reason, nodes in reasons.items()
+            for node in nodes
+        ],
     }
 
 
