@@ -20,8 +20,8 @@ PLANNED = "planned"
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
     """Return the document printed by `analyze --dry-run --json`.
 
-    It has the structure of a run's document, with jobs whose status is `planned`. `not_planned` is
-    a list of the nodes that need work but have no job.
+    It has the structure of a run's document, with jobs whose status is `planned`. `not_planned`
+    lists the nodes that need work but have no job, if there are any.
     """
     jobs = [
         JobView(
@@ -32,6 +32,12 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             status=PLANNED,
         )
         for job in plan.jobs
+    ]
+    not_planned = [
+        {"operation": operation, "reason": reason, "node_id": node}
+        for operation, reasons in plan.left_nodes.items()
+        for reason, nodes in reasons.items()
+        for node in nodes
     ]
     return {
         "run_id": run_id,
@@ -48,12 +54,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             "left": plan.left,
             "unreadable": list(plan.unreadable),
         },
-        "not_planned": [
-            {"operation": operation, "reason": reason, "node_id": node}
-            for operation, reasons in plan.left_nodes.items()
-            for reason, nodes in reasons.items()
-            for node in nodes
-        ],
+        **({"not_planned": not_planned} if not_planned else {}),
     }
 
 

@@ -94,7 +94,11 @@ def _is_final(code: DocumentedCode) -> bool:
         return False
     bases = {unqualified_name(each) for each in code.owner.bases} - {"object"}
     files = code.related.files
-    return not bases and not code.owner.keywords and not any(each.subclasses.get(name) for each in files)
+    return (
+        not bases
+        and not code.owner.keywords
+        and not any(each.subclasses.get(name) for each in files)
+    )
 
 
 def _documented_results(code: DocumentedCode) -> Iterator[int]:
