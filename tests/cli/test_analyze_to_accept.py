@@ -119,14 +119,14 @@ def test_accept_all_writes_what_was_verified(remora: Remora, project: Path) -> N
     assert run["head"] == document["head"]
 
 
-def test_people_get_the_head_of_the_run_to_keep(remora: Remora, project: Path) -> None:
+def test_people_are_told_where_a_verdict_is_recorded(remora: Remora, project: Path) -> None:
     remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     done = remora("reject", "last", "--all", "--feedback", "not now", cwd=project)
     assert done.code == 0
-    (head,) = [line for line in done.out.splitlines() if line.startswith("head ")]
     (stream,) = (project / ".agentfs" / "runs").glob("*.jsonl")
     last = json.loads(stream.read_text().splitlines()[-1])
-    assert head.split() == ["head", str(last["seq"] + 1), last["hash"]]
+    recorded = f"entry {last['seq'] + 1}, hash {last['hash'][:12]}"
+    assert done.out.splitlines()[-1].endswith(f": {recorded}")
     assert last["data"]["feedback"] == "not now"
     assert remora("show", "last", "--json", cwd=project).document["jobs"][0]["review"] == "rejected"
 

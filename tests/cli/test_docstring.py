@@ -59,7 +59,7 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
         "node:src/books.py:Shelf.__init__": "submitted",
         "node:src/books.py:Shelf.place": "submitted",
     }
-    assert "not planned: docstring: 2 symbols need a writer" in done.err
+    assert "not planned: docstring: 2 symbols need a writer (-v lists them)" in done.err
     assert tree(shelf) == before
     shown = remora("show", "last", cwd=shelf).out
     assert "2 of 2 docstrings written: 2 updated" in shown

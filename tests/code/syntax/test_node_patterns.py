@@ -9,7 +9,7 @@ KEYS = [
     NodeKey(f"node:{name}")
     for name in (
         *("src/a.py:__module__", "src/a.py:load", "src/a.py:Loader.load", "src/b.py:load"),
-        *("src/b.py:load#2", "odd[1].py:run", "odd1.py:run"),
+        *("src/b.py:load#2", "odd[1].py:run", "odd1.py:run", "x/c.py:f", "y/c.py:f"),
     )
 ]
 
@@ -25,6 +25,10 @@ KEYS = [
         ("load#?", ["src/b.py:load#2"]),
         ("odd[1].py:run", ["odd[1].py:run"]),
         ("odd[12].py:run", ["odd1.py:run"]),
+        ("a.py", ["src/a.py:__module__"]),
+        ("b.py:load", ["src/b.py:load"]),
+        ("c.py:f", []),
+        (".py:load", []),
         ("LOAD", []),
         ("oad", []),
         ("[", []),

@@ -142,6 +142,7 @@ def _notes_on(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     is_class = node.node_type == "class"
     return NodeNotes(
         unknown=hub.unknown_because() if lacks else "",
+        summary=hub.summary(node),
         constructor=hub.constructor(node.key) if is_class else None,
     )
 

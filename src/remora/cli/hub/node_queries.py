@@ -13,6 +13,7 @@ from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
+from remora.cli.hub.docstring_summary import docstring_summary
 from remora.cli.hub.hub_options import note_root_above
 from remora.errors import OutsideError
 from remora.hub.client import HubClient
@@ -64,6 +65,10 @@ class HubQuery:
     def constructor(self, key: str) -> str | None:
         """Return the key of a class's `__init__`, or None if the class does not have one."""
         return self._runner.run(self._client.constructor(key))
+
+    def summary(self, node: AnsweredNode) -> str:
+        """Return the first paragraph of a node's docstring, or an empty string."""
+        return docstring_summary(self._places.root, node)
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
         """Return the result of a search, in the format of the protocol."""

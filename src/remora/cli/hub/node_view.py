@@ -47,10 +47,12 @@ class NodeNotes(NamedTuple):
     """Additional notes about a node.
 
     `unknown` is the reason why links are unknown. `constructor` is the key of a class's `__init__`.
+    `summary` is the first paragraph of the docstring.
     """
 
     unknown: str = ""
     constructor: str | None = None
+    summary: str = ""
 
 
 def node_page(
@@ -60,7 +62,7 @@ def node_page(
 
     If `verbose` is true, all links, line numbers and hashes are included.
     """
-    yield from _head(node, width)
+    yield from _head(node, notes.summary or node.docstring, width)
     yield from _facts(node, width)
     many = None if verbose else _MAX_LINKS
     if node.node_type != "module" or node.callers:  # modules have no callers
@@ -141,15 +143,15 @@ def _parameter_breaks(signature: str) -> list[int]:
     return []
 
 
-def _head(node: AnsweredNode, width: int | None) -> Iterator[str]:
+def _head(node: AnsweredNode, summary: str | None, width: int | None) -> Iterator[str]:
     for decorator in node.decorators:
         yield from (click.style(escape_line(line), fg="cyan") for line in decorator.split("\n"))
     for line in signature_lines(escape_line(node.signature or f"module {node.file_path}"), width):
         yield click.style(line, bold=True)
-    if node.docstring:
+    if summary:
         yield ""
         room = None if width is None else max(_MIN_WIDTH, width - len(_INDENT))
-        for line in wrap_text(escape_line(node.docstring), room):
+        for line in wrap_text(escape_line(summary), room):
             yield _INDENT + line
     yield ""
 

@@ -30,6 +30,8 @@ from remora.text import count, escape_line
 
 Chosen = Mapping[str, Any]
 """Options shared by accept and reject."""
+_HASH = 12
+"""Displayed characters of a hash; `-v` shows all."""
 
 
 def accept(
@@ -59,6 +61,7 @@ def accept(
         "accepted": done.accepted,
         "conflicts": done.conflicts,
         "head": msgspec.to_builtins(done.head),
+        **({"created": done.created} if done.created else {}),
         **({"branch": git_branch} if git_branch else {}),
         **({"damaged": done.damaged} if done.damaged else {}),
     }
@@ -79,7 +82,7 @@ def reject(
         "rejected": done.rejected,
         "head": msgspec.to_builtins(done.head),
     }
-    emit(options, document, _rejected(done))
+    emit(options, document, _rejected(options, done))
     return 0
 
 
@@ -96,7 +99,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
         "head": msgspec.to_builtins(done.head),
         **({"damaged": done.damaged} if done.damaged else {}),
     }
-    emit(options, document, _reverted(done))
+    emit(options, document, _reverted(options, done))
     return 1 if done.conflicts or done.damaged else 0
 
 
@@ -118,6 +121,7 @@ def _accepted(
             again = next_command(options, project.root, "analyze")
             yield f"reverted change sets are not pending; `{again}` proposes them again"
     yield from _named("accepted", "green", done.accepted)
+    yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
         yield escape_line(f"committed to the branch {branch}: your files are unchanged")
     if done.conflicts:
@@ -126,7 +130,7 @@ def _accepted(
     for node in nodes:
         yield from _conflict(options, project, done, node)
     if done.accepted or nodes:
-        yield from _head(done)
+        yield from _head(options, done)
 
 
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
@@ -153,7 +157,7 @@ def _indented(text: str) -> Iterator[str]:
     yield from (f"    {line}" for line in wrap_text(escape_line(text), width and width - 4))
 
 
-def _reverted(done: Reverted) -> Iterator[str]:
+def _reverted(options: Options, done: Reverted) -> Iterator[str]:
     if not done.reverted and not done.conflicts:
         yield "no change set of this run has been accepted"
     yield from _named("reverted", "yellow", done.reverted)
@@ -166,15 +170,15 @@ def _reverted(done: Reverted) -> Iterator[str]:
     if done.conflicts:
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
     if done.reverted:
-        yield from _head(done)
+        yield from _head(options, done)
 
 
-def _rejected(done: Verdicts) -> Iterator[str]:
+def _rejected(options: Options, done: Verdicts) -> Iterator[str]:
     if not done.rejected:
         yield "no such change set is pending" if done.notes else "no change set is pending"
     yield from _named("rejected", "yellow", done.rejected)
     if done.rejected:
-        yield from _head(done)
+        yield from _head(options, done)
 
 
 def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
@@ -185,7 +189,9 @@ def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
         yield escape_line(f"  {display_name(node)}{several}")
 
 
-def _head(done: Verdicts | Reverted) -> Iterator[str]:
-    """Yield the line number and the hash of the verdict in the run's record."""
-    yield click.style(f"recorded in run {done.run_id}", dim=True)
-    yield click.style(f"head {done.head.count} {done.head.hash}", dim=True)
+def _head(options: Options, done: Verdicts | Reverted) -> Iterator[str]:
+    """Yield the place and the hash of the verdict in the run's record."""
+    known = done.head.hash if options.verbose else done.head.hash[:_HASH]
+    yield click.style(
+        f"recorded in run {done.run_id}: entry {done.head.count}, hash {known}", dim=True
+    )

@@ -77,21 +77,30 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     if options.json:
         print_json(document)
     else:
-        if not document["diffs"]:
-            click.echo("no verified changes in this run", err=True)
-        for entry in document["diffs"]:
-            _print_diff(entry)
-        for path, number in files_created_twice(document["diffs"]):
-            note(
-                options,
-                f"{number} change sets create {path}: `git apply` would keep only one of them; "
-                "`remora accept` merges them",
-            )
+        _print_diffs(options, document["diffs"])
     asked = select_jobs(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
     for job in damaged:
         note(options, f"{display_name(job.node_id)}: {job.error}")
     return 1 if damaged else 0
+
+
+def _print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
+    if not diffs:
+        click.echo("no verified changes in this run", err=True)
+    for entry in diffs:
+        _print_diff(entry)
+    settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, "pending"))
+    if settled:
+        states = ", ".join(f"{number} {state}" for state, number in settled.items())
+        pending = len(diffs) - settled.total()
+        note(options, f"not pending: {states}" + (f"; pending: {pending}" if pending else ""))
+    for path, number in files_created_twice(diffs):
+        note(
+            options,
+            f"{number} change sets create {path}: `git apply` would keep only one of them; "
+            "`remora accept` merges them",
+        )
 
 
 def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:

@@ -1,6 +1,7 @@
 """Plans and runs the jobs of `analyze`, and prints the results."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,15 @@ from remora.cli.views.plan_view import (
     time_estimate,
 )
 from remora.cli.views.progress import run_progress
-from remora.errors import UsageError
+from remora.errors import NotFound, UsageError
+from remora.ids import LAST
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.json_documents import plan_document
+from remora.runs.records.name_lookup import run_named
 
 
 def start_run(
@@ -52,7 +55,7 @@ def start_run(
         prepared = prepare(invocation, request, project)
     try:
         if dry_run or not prepared.plan.jobs:
-            return _print_plan(options, prepared, model)
+            return _print_plan(options, prepared, model, dry_run=dry_run)
         _refuse_too_many(options, prepared)
         done = execute(
             invocation,
@@ -90,7 +93,8 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
 def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
-    for line in (*left_lines(prepared.plan), *rules_line(prepared.plan)):
+    left = left_lines(prepared.plan, verbose=options.verbose)
+    for line in (*left, *rules_line(prepared.plan)):
         note(options, line)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     note(options, f"run {prepared.run_id}, {used}")
@@ -103,10 +107,16 @@ def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
     print_isolation(options)
 
 
-def _print_plan(options: Options, prepared: PreparedRun, model: str | None) -> int:
+def _print_plan(
+    options: Options, prepared: PreparedRun, model: str | None, *, dry_run: bool
+) -> int:
     project, plan = prepared.project, prepared.plan
     named = model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
     lines = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
     emit(options, document, lines)
+    if not dry_run:
+        with suppress(NotFound):
+            newest = run_named(project.trace, LAST)
+            note(options, f"no run was started: `{LAST}` is still run {newest}")
     return 0

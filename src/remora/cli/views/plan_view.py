@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from remora.cli.app.output import (
 )
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import skipped_lines, unreadable_lines
+from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
@@ -36,20 +38,25 @@ def plan_lines(
         yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
-    yield from left_lines(plan)
+    yield from left_lines(plan, verbose=verbose)
     yield from rules_line(plan)
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; repeat without --dry-run to run these jobs"
 
 
-def left_lines(plan: Plan) -> Iterator[str]:
+def left_lines(plan: Plan, *, verbose: bool) -> Iterator[str]:
     """Yield how many symbols have no job although they need work, and why.
 
-    For example `not planned: docstring: 5 symbols need a writer`.
+    For example `not planned: docstring: 5 symbols need a writer`. If `verbose` is true, the symbols
+    are listed by reason and file.
     """
     for operation, reasons in plan.left.items():
-        yield f"not planned: {operation}: {_with_reasons(reasons, 'symbol')}"
+        how = "" if verbose else " (-v lists them)"
+        yield f"not planned: {operation}: {_with_reasons(reasons, 'symbol')}{how}"
+        for reason, nodes in sorted(plan.left_nodes[operation].items()) if verbose else ():
+            yield f"  {reason}:"
+            yield from _names_by_file(nodes)
     if plan.jobs and plan.findings_left:
         yield f"not planned: lint: {findings_left(plan)}"
 
@@ -75,6 +82,14 @@ def _with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
         f"{reason if number == 1 else _PLURALS.get(reason, reason)}"
         for reason, number in sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
     )
+
+
+def _names_by_file(nodes: Sequence[NodeKey]) -> Iterator[str]:
+    width = terminal_width()
+    for path, group in groupby(nodes, key=lambda key: split_node_key(key)[0]):
+        names = [split_node_key(key)[1] for key in group]
+        shown = ", ".join("the module" if name == MODULE else name for name in names)
+        yield from wrap_text(escape_line(f"    {path}: {shown}"), width, "      ")
 
 
 def plan_size(plan: Plan) -> str:

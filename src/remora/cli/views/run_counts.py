@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan
 
 
+_SHARE, _SHARE_OF_ONE = 0.05, 0.5
+"""Share of the expected work that must be done before the time left is shown.
+
+The second value is for a single job, whose speed says little about the others.
+"""
+
+
 class RunCounts:
     """An observer that counts what happens in a run. It does not print anything."""
 
@@ -28,11 +35,15 @@ class RunCounts:
         self._findings: dict[str, tuple[Codes, Codes]] = {}
         self._seconds: Mapping[str, float] = {}
         self._started = time.monotonic()
-        self._expected_done = 0.0
+        self._is_estimated = False
+        self._ended: set[str] = set()
+        self._left: tuple[float, float] | None = None
+        """The expected seconds, and the time at which they were computed."""
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
         self.jobs = len(plan.jobs)
         self._seconds = plan.seconds or dict.fromkeys((job.agent_id for job in plan.jobs), 1.0)
+        self._is_estimated = plan.seconds is not None
         self._started = time.monotonic()
 
     def began(self, job: Job) -> None:
@@ -52,21 +63,39 @@ class RunCounts:
     def ended(self, job: Job, result: AgentResult) -> None:
         """Count a finished job. Findings count as fixed only if the changes are verified."""
         self.done += 1
-        self._expected_done += self._seconds.get(job.agent_id, 0.0)
+        self._ended.add(job.agent_id)
         self.working.pop(job.agent_id, None)
+        now = time.monotonic()
+        left = self._corrected(now)
+        self._left = (left, now) if left is not None else None
         for code, number in self.fixed_by(job, result)[0].items():
             self.fixed += number if is_lint_code(code) else 0
             self.written += 0 if is_lint_code(code) else number
 
     def seconds_left(self) -> float | None:
-        """Return the expected seconds until the run ends, at the speed of the jobs so far.
+        """Return the expected seconds until the run ends, or None if too little has been done.
 
-        Returns None before the first job has ended.
+        The estimate is corrected when a job ends, and counts down until then.
         """
-        if not self._expected_done:
+        if self._left is None:
             return None
-        speed = (time.monotonic() - self._started) / self._expected_done
-        return speed * (sum(self._seconds.values()) - self._expected_done)
+        left, since = self._left
+        return max(0.0, left - (time.monotonic() - since))
+
+    def _corrected(self, now: float) -> float | None:
+        """Return the expected seconds from now on, or None if too few jobs have ended.
+
+        The speed so far counts for more, the more of the expected work is done: the first jobs also
+        pay for starting tools and filling caches. Running jobs count as half done.
+        """
+        every = sum(self._seconds.values())
+        done = sum(self._seconds.get(each, 0.0) for each in self._ended)
+        if done < every * (_SHARE if len(self._ended) > 1 else _SHARE_OF_ONE):
+            return None
+        done += sum(self._seconds.get(each, 0.0) for each in self.working) / 2
+        prior = every - done if self._is_estimated else 0.0
+        speed = (now - self._started + prior) / (done + prior) if done + prior else 0.0
+        return speed * (every - done)
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.

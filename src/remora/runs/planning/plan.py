@@ -52,25 +52,34 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
 
-    `skipped` is the number of node-operation pairs without a job. `left` counts those that need
-    work for which no proposal can be made, by operation and reason. `findings` is the number of
-    lint findings on the nodes of lint jobs. `findings_left` counts those that no job would fix, by
-    reason, and `rules` describes the rules if the project does not select any. `amounts` has the amount of work of each job, by agent
-    ID, in the unit of its need. `seconds` has the expected seconds of each job, or is None if they
-    are unknown; their sum is the expected duration of the run.
+    `skipped` is the number of node-operation pairs without a job. `left_nodes` contains the nodes
+    that need work for which no proposal can be made, by operation and reason. `findings` is the
+    number of lint findings on the nodes of lint jobs. `findings_left` counts those that no job would
+    fix, by reason, and `rules` describes the rules if the project does not select any. `amounts` has
+    the amount of work of each job, by agent ID, in the unit of its need. `seconds` has the expected
+    seconds of each job, or is None if they are unknown; their sum is the expected duration of the
+    run.
     """
 
     jobs: tuple[Job, ...] = ()
     operations: tuple[str, ...] = ()
     nodes: int = 0
     skipped: int = 0
-    left: Mapping[str, Mapping[str, int]] = {}
+    left_nodes: Mapping[str, Mapping[str, tuple[NodeKey, ...]]] = {}
     findings: int = 0
     findings_left: Mapping[str, int] = {}
     rules: str = ""
     amounts: Mapping[str, int] = {}
     seconds: Mapping[str, float] | None = None
     unreadable: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def left(self) -> dict[str, dict[str, int]]:
+        """The numbers of nodes in `left_nodes`."""
+        return {
+            operation: {reason: len(nodes) for reason, nodes in reasons.items()}
+            for operation, reasons in self.left_nodes.items()
+        }
 
 
 class AgentWithOptions(NamedTuple):
@@ -142,7 +151,7 @@ def make_plan(
         operations=tuple(agent.definition.operation for agent in every),
         nodes=len(nodes),
         skipped=sum(part.skipped for part in parts),
-        left=_left(parts),
+        left_nodes=_left_nodes(parts),
         findings_left=_findings_left(amounts.values(), with_wanted, wanted),
         rules=next(
             (each.rules for each in amounts.values() if isinstance(each, FindingCounts)), ""
@@ -166,18 +175,25 @@ class _Work(NamedTuple):
     amount: int
 
 
+class _Left(NamedTuple):
+    """A node that needs work, and the reason why it has no job."""
+
+    operation: str
+    reason: str
+    node: NodeKey
+
+
 class _Part(NamedTuple):
     """The part of a plan for one file. `work` includes each node that a job works on.
 
-    `amounts` is keyed by agent ID. `left` counts pairs of an operation and the reason why it has no
-    job.
+    `amounts` is keyed by agent ID. `left` contains the nodes that need work but have no job.
     """
 
     jobs: list[Job]
     work: list[_Work]
     amounts: Mapping[str, int]
     skipped: int
-    left: Counter[tuple[str, str]]
+    left: list[_Left]
 
     @property
     def nodes(self) -> int:
@@ -185,12 +201,15 @@ class _Part(NamedTuple):
         return len({each.node.key for each in self.work})
 
 
-def _left(parts: Iterable[_Part]) -> dict[str, dict[str, int]]:
-    """Return the sums of the reasons in all files, by operation."""
-    found: dict[str, dict[str, int]] = {}
-    for (operation, reason), number in sum((part.left for part in parts), Counter()).items():
-        found.setdefault(operation, {})[reason] = number
-    return found
+def _left_nodes(parts: Iterable[_Part]) -> dict[str, dict[str, tuple[NodeKey, ...]]]:
+    """Return the nodes without a job in all files, by operation and reason."""
+    found: dict[str, dict[str, list[NodeKey]]] = {}
+    for operation, reason, node in (each for part in parts for each in part.left):
+        found.setdefault(operation, {}).setdefault(reason, []).append(node)
+    return {
+        operation: {reason: tuple(nodes) for reason, nodes in reasons.items()}
+        for operation, reasons in found.items()
+    }
 
 
 def _findings_left(
@@ -231,14 +250,14 @@ class _FilePlanner:
         chosen: set[NodeKey] = set()
         full = False
         skipped = 0
-        left: Counter[tuple[str, str]] = Counter()
+        left: list[_Left] = []
         for node in (node for node in module.nodes if node.key in self.wanted):
             for agent in self.agents:
                 left_out = room is not None and len(chosen | {node.key}) > room
                 full = full or left_out
                 amount = 0 if left_out else self._amount(agent, module, node, scripts)
                 if isinstance(amount, str):
-                    left[agent.definition.operation, amount] += 1
+                    left.append(_Left(agent.definition.operation, amount, node.key))
                 if not amount or isinstance(amount, str):
                     skipped += 1
                     continue

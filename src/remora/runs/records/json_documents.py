@@ -20,7 +20,8 @@ PLANNED = "planned"
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
     """Return the document printed by `analyze --dry-run --json`.
 
-    It has the structure of a run's document, with jobs whose status is `planned`.
+    It has the structure of a run's document, with jobs whose status is `planned`. `not_planned`
+    lists the nodes that need work but have no job, if there are any.
     """
     jobs = [
         JobView(
@@ -31,6 +32,12 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             status=PLANNED,
         )
         for job in plan.jobs
+    ]
+    not_planned = [
+        {"operation": operation, "reason": reason, "node_id": node}
+        for operation, reasons in plan.left_nodes.items()
+        for reason, nodes in reasons.items()
+        for node in nodes
     ]
     return {
         "run_id": run_id,
@@ -45,10 +52,11 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             "skipped_nodes": skipped_node_count(
                 [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
             ),
-            "left": {name: dict(reasons) for name, reasons in plan.left.items()},
+            "left": plan.left,
             "findings_left": dict(plan.findings_left),
             "unreadable": list(plan.unreadable),
         },
+        **({"not_planned": not_planned} if not_planned else {}),
     }
 
 

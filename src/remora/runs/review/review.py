@@ -35,7 +35,8 @@ class Verdicts:
     Each item of `conflicts` is `{node_id, path, detail}`. `notes` contains messages. `new_findings`
     contains those of the messages that are about findings caused by a merge. `damaged` contains
     messages about streams or contents that differ from the record. `observed` contains the calls
-    that were observed in accepted tests. `view` is the run after the review.
+    that were observed in accepted tests. `created` contains the paths of new files. `view` is the
+    run after the review.
     """
 
     run_id: str
@@ -47,6 +48,7 @@ class Verdicts:
     view: RunView = field(repr=False)
     new_findings: Sequence[str] = ()
     observed: Observation | None = None
+    created: Sequence[str] = ()
 
     @property
     def head(self) -> Head:
@@ -167,7 +169,13 @@ def accept_each(
     `act` accepts a change set and returns its conflicts, which are empty on success.
     """
     recheck = Recheck(project, picked.view.record, picked.notes)
-    met = [(job.node_id, act(job, patches, recheck)) for job, patches in progress(picked.usable)]
+    met: list[tuple[str, list[dict[str, Any]]]] = []
+    created: dict[str, None] = {}
+    for job, patches in progress(picked.usable):
+        missing = [each.path for each in patches if _creates(project, each)]
+        found = act(job, patches, recheck)
+        met.append((job.node_id, found))
+        created |= dict.fromkeys(() if found else missing)
     return Verdicts(
         run_id=stream.run_id,
         accepted=[node_id for node_id, found in met if not found],
@@ -177,7 +185,12 @@ def accept_each(
         damaged=picked.damaged,
         view=read_run(project, stream.record, picked.view.jobs),
         new_findings=recheck.new_findings,
+        created=list(created),
     )
+
+
+def _creates(project: Project, patch: FilePatch) -> bool:
+    return patch.theirs is not None and not (project.root / patch.path).exists()
 
 
 def split_damaged(

@@ -4,7 +4,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.effects import (
+    exception_name,
     is_none_or_missing,
     is_stub,
     own_nodes,
@@ -18,6 +20,8 @@ _RETURNED = re.compile(
     r"(dict|dictionary|string|str|bytes|True|False|None)\b[`*]*(?! (?:list|tuple|set|dict|and|or)\b)"
 )
 _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing|N/A|no )")
+_EPYDOC = re.compile(r"\s*@returns?:\s*(\S.*)")
+_OVERRIDABLE = re.compile(r"Base|Abstract|Mixin|Interface|Protocol", re.IGNORECASE)
 _TYPES = {
     "dictionary": "dict",
     "string": "str",
@@ -58,21 +62,57 @@ def result_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
 _PLAIN = frozenset(("staticmethod", "classmethod", "property", "cached_property", "override"))
 
 
-def _no_result(code: DocumentedCode, function: ast.AST) -> Iterator[DriftFinding]:
+def _no_result(code: DocumentedCode, function: FunctionNode) -> Iterator[DriftFinding]:
     """Yield a finding if a result is documented but the function has none."""
-    declared = getattr(function, "returns", None)
-    if code.owner is not None or not is_none_or_missing(declared) or returns_or_yields(code.body):
+    if not is_none_or_missing(function.returns) or returns_or_yields(code.body):
         return
-    if code.body and isinstance(code.body[-1], ast.Raise):
+    if _always_raises(code.body) or not _is_final(code):
         return
+    found = next(_documented_results(code), None)
+    if found is not None:
+        message = "a result is documented, but the function does not return one"
+        yield DriftFinding(code="no-result", line=found, message=message)
+
+
+def _always_raises(body: Sequence[ast.stmt]) -> bool:
+    """Return True if a function only raises, or says that it is not implemented."""
+    if body and isinstance(body[-1], ast.Raise):
+        return True
+    raised = (each.exc for each in own_nodes(body) if isinstance(each, ast.Raise))
+    return any(exception_name(each) == "NotImplementedError" for each in raised)
+
+
+def _is_final(code: DocumentedCode) -> bool:
+    """Return True if no other class determines what the function returns.
+
+    A method of a class with subclasses or bases may have a result in one of them.
+    """
+    if code.owner is None:
+        return True
+    name = code.owner.name
+    if code.node.name in ("__init__", "__new__") or _OVERRIDABLE.search(name):
+        return False
+    bases = {unqualified_name(each) for each in code.owner.bases} - {"object"}
+    files = code.related.files
+    return (
+        not bases
+        and not code.owner.keywords
+        and not any(each.subclasses.get(name) for each in files)
+    )
+
+
+def _documented_results(code: DocumentedCode) -> Iterator[int]:
+    """Yield the lines on which a result is documented."""
     for section in code.parsed.sections:
         if section.kind not in ("returns", "yields") or not section.items:
             continue
         text = section.items[0].text or _field_text(code.parsed.lines[section.first])
         if text.strip() and not _NOTHING.match(text):
-            message = "a result is documented, but the function does not return one"
-            yield DriftFinding(code="no-result", line=section.first, message=message)
-            return
+            yield section.first
+    for number, line in enumerate(code.parsed.lines):
+        field = _EPYDOC.match(line)
+        if field is not None and not _NOTHING.match(field[1]):
+            yield number
 
 
 def _field_text(line: str) -> str:
