@@ -35,7 +35,7 @@ _PYTHON_2_CODE = re.compile(
     r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|\bbasestring\b|\bunichr\b"
 )
 _STAR_IMPORT = re.compile(r"^from \S+ import \*", re.MULTILINE)
-_NESTED_IF = "SIM102"
+_NESTED_IF, _MUTABLE = "SIM102", "RUF012"
 _TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$)")
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
@@ -93,7 +93,7 @@ class LeftAlone:
             finding["code"] in self.rules
             or is_expected(finding, body, self._expected)
             or (self._knows_its_lines and _moves_lines(finding))
-            or (not self._is_configured and _reads_worse(finding))
+            or (not self._is_configured and _reads_worse(finding, body))
         )
 
 
@@ -159,8 +159,10 @@ def _moves_lines(finding: Finding) -> bool:
     )
 
 
-def _reads_worse(finding: Finding) -> bool:
-    """Return True if a fix would join conditions of which one contains `or`."""
+def _reads_worse(finding: Finding, body: str) -> bool:
+    """Return True if a fix joins conditions of which one contains `or`, or adds a first annotation."""
+    if finding["code"] == _MUTABLE:
+        return "->" not in body and "ClassVar" not in body
     if finding["code"] != _NESTED_IF or finding["fix"] is None:
         return False
     return any(" or " in edit["content"].partition(":\n")[0] for edit in finding["fix"]["edits"])
