@@ -232,7 +232,9 @@ def test_line(error):
 
 def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path) -> None:
     names = ", ".join(f"a_rather_long_name_{number}" for number in range(4))
-    (tmp_path / "a.py").write_text(f"from package import {names}\nimport os\n\nprint(os)\n")
+    (tmp_path / "a.py").write_text(
+        f"from package import {names}\nimport os\n\nprint(os, {names})\n"
+    )
     (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 120\n")
     fix_findings(ToolTree(tmp_path), "a.py", [])
     assert f"from package import {names}\n" in (tmp_path / "a.py").read_text()
