@@ -35,7 +35,11 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     parse_source,
 )
-from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
+from remora.operations.lint.recipes.catalog import (
+    is_usable_in_preview,
+    may_go_beyond_ruff,
+    recipes_for,
+)
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
@@ -43,6 +47,7 @@ from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, one_process
+from remora.tools.host.ruff.rule_choice import SelectedRules
 from remora.tools.host.ruff.rule_codes import fixable_codes
 from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import decode, split_lines
@@ -114,6 +119,7 @@ class _Fixer:
         self._format = FileFormat(place, path, decode(path, content))
         self._checked: dict[bytes, list[Finding]] = {}
         self._is_configured = is_configured(place, path)
+        self._selected = SelectedRules(place)
         self.before = self.check(content)
         body = decode(path, content).body
         tests = docstring_tests(place) if any(map(is_about_docstrings, self.before)) else {}
@@ -154,7 +160,7 @@ class _Fixer:
                 for each in self.targets(content, present)
                 if not self._left_alone.contains(each, body)
             ]
-            wanted = [each for each in own if not self._allows(each)]
+            wanted = [each for each in own if not self._allows(each) and self._may_go_beyond(each)]
             source = parse_source(self._path, body, conventions)
             proposals = propose(source, wanted, recipes)
             proposals += _ruff_fixes(source, filter(self._allows, own))
@@ -238,6 +244,11 @@ class _Fixer:
             return False
         allowed = ("safe", "unsafe") if self._unsafe else ("safe",)
         return finding["fix"] is not None and finding["fix"]["applicability"] in allowed
+
+    def _may_go_beyond(self, finding: Finding) -> bool:
+        """Return True if a finding may be fixed that ruff does not fix."""
+        code = finding["code"]
+        return may_go_beyond_ruff(code, self._selected.contain(self._path, code))
 
     def _preview_fixes(
         self, source: PythonSource, findings: Sequence[Finding]

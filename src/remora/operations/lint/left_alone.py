@@ -11,9 +11,11 @@ from importlib.metadata import version
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.import_sorters import has_other_order
+from remora.operations.lint.test_files import is_test_file
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
+from remora.tools.host.ruff.rule_choice import SelectedRules
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -35,8 +37,8 @@ _PYTHON_2_CODE = re.compile(
     r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|\bbasestring\b|\bunichr\b"
 )
 _STAR_IMPORT = re.compile(r"^from \S+ import \*", re.MULTILINE)
-_NESTED_IF, _MUTABLE = "SIM102", "RUF012"
-_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$)")
+_EXTENSIONS = "typing_extensions"
+_NESTED_IF = "SIM102"
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
     r"getframeinfo|getsourcelines)\b"
@@ -51,7 +53,7 @@ _LEAST_TEXT = 4
 _MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
 _HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
-_FLAKE8 = re.compile(r"(?<![\w-])flake8(?![\w-])")
+_LINTER = re.compile(r"(?<![\w-])(?:flake8|pylint|pycodestyle|pyflakes|prospector|pylama)(?![\w-])")
 _LIMIT = 1024 * 1024
 
 
@@ -84,16 +86,20 @@ class LeftAlone:
     ) -> None:
         self.rules = _rules_to_skip(place, path, body, findings)
         self._expected = "\n".join(text for test, text in tests.items() if test != path)
+        self._lacks_extensions = not re.search(
+            r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
+        )
         self._is_configured = is_configured(place, path)
-        self._knows_its_lines = bool(_TEST.search(path) and _OWN_LINES.search(body))
+        self._knows_its_lines = is_test_file(path) and _OWN_LINES.search(body) is not None
 
     def contains(self, finding: Finding, body: str) -> bool:
         """Return True if a finding in a version of the file stays."""
         return (
             finding["code"] in self.rules
             or is_expected(finding, body, self._expected)
+            or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (not self._is_configured and _reads_worse(finding, body))
+            or (not self._is_configured and _reads_worse(finding))
         )
 
 
@@ -110,8 +116,13 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
     are until that code is removed.
     """
     codes = {finding["code"] for finding in findings}
-    skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
     own = is_configured(place, path)
+    selected = SelectedRules(place)
+    skipped = [
+        code
+        for code, name in _SORTED.items()
+        if code in codes and _has_order(body, name, may_be_sorted=not selected.contain(path, code))
+    ]
     if IMPORTS in codes and not own:
         stars = len(_STAR_IMPORT.findall(body))
         if stars > 1 or has_other_order(place, body):
@@ -127,7 +138,7 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
         )
-        if unknown or _uses_flake8(place) or (not own and _names_flake8(place)):
+        if unknown or _uses_flake8(place) or (not own and _names_linter(place)):
             skipped.append(_NO_QA)
     return skipped
 
@@ -159,10 +170,14 @@ def _moves_lines(finding: Finding) -> bool:
     )
 
 
-def _reads_worse(finding: Finding, body: str) -> bool:
-    """Return True if a fix joins conditions of which one contains `or`, or adds a first annotation."""
-    if finding["code"] == _MUTABLE:
-        return "->" not in body and "ClassVar" not in body
+def _needs_extensions(finding: Finding) -> bool:
+    """Return True if a fix imports from `typing_extensions`, which may not be installed."""
+    fix = finding["fix"]
+    return fix is not None and any(_EXTENSIONS in edit["content"] for edit in fix["edits"])
+
+
+def _reads_worse(finding: Finding) -> bool:
+    """Return True if a fix joins conditions of which one contains `or`."""
     if finding["code"] != _NESTED_IF or finding["fix"] is None:
         return False
     return any(" or " in edit["content"].partition(":\n")[0] for edit in finding["fix"]["edits"])
@@ -224,16 +239,21 @@ def _uses_flake8(place: ToolTree) -> bool:
     return False
 
 
-def _names_flake8(place: ToolTree) -> bool:
-    """Return True if the project's requirements or commands name flake8."""
-    paths = ["tox.ini", "setup.cfg", "pyproject.toml", "Makefile", "noxfile.py"]
-    for pattern in ("*requirements*.txt", ".github/workflows/*.y*ml"):
+def _names_linter(place: ToolTree) -> bool:
+    """Return True if the project's settings, requirements or commands name another linter."""
+    paths = ["tox.ini", "setup.cfg", "setup.py", "pyproject.toml", "Makefile", "noxfile.py"]
+    for pattern in ("*requirements*.txt", "requirements/*.txt", ".github/workflows/*.y*ml"):
         paths += place.files.glob(pattern, look=place.left)
-    return any(_FLAKE8.search(place.text_or_empty(path)) for path in paths)
+    return any(place.files.exists(name) for name in (".pylintrc", "pylintrc", ".flake8")) or any(
+        _LINTER.search(place.text_or_empty(path)) for path in (*paths, ".pre-commit-config.yaml")
+    )
 
 
-def _has_groups(body: str, name: str) -> bool:
-    """Return True if a list of names contains comments or empty lines, or lines of several names."""
+def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
+    """Return True if a list of names contains comments or empty lines, or lines of several names.
+
+    With `may_be_sorted`, also if it is sorted in another way than ruff's.
+    """
     tree = parse_text(body)
     if isinstance(tree, str):
         return False
@@ -247,6 +267,9 @@ def _has_groups(body: str, name: str) -> bool:
             continue
         inside = lines[value.lineno : (value.end_lineno or 0) - 1]
         if any(not line.strip() or "#" in line for line in inside):
+            return True
+        texts = [str(each.value) for each in value.elts if isinstance(each, ast.Constant)]
+        if may_be_sorted and texts in (sorted(texts), sorted(texts, key=str.casefold)):
             return True
         used = [element.lineno for element in value.elts]
         if len(set(used)) > 1 and len(used) > len(set(used)):

@@ -20,11 +20,15 @@ from remora.operations.lint.left_alone import (
 )
 from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
-from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
+from remora.operations.lint.recipes.catalog import (
+    is_usable_in_preview,
+    may_go_beyond_ruff,
+    recipes_for,
+)
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
-from remora.tools.host.ruff.rule_choice import rule_choice
+from remora.tools.host.ruff.rule_choice import SelectedRules, rule_choice
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -59,7 +63,13 @@ def fixable_findings(
     every = _findings(tree, modules)
     found = _without_kept(tree, every)
     fixable = [each for each in found if has_fix(each)]
-    others = [each for each in found if not has_fix(each)]
+    selected = SelectedRules(ToolTree(tree))
+    others = [
+        each
+        for each in found
+        if not has_fix(each)
+        and may_go_beyond_ruff(each["code"], selected.contain(each["path"], each["code"]))
+    ]
     fixable += _fixed_in_preview(tree, modules, others, has_fix)
     fixable += _fixed_by_recipes(tree, others, {each["path"] for each in fixable}, unsafe=unsafe)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
