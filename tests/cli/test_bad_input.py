@@ -248,6 +248,16 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     assert "nothing to do: 1 node checked, no work needed" in poor("analyze", cwd=clean).out
 
 
+def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path: Path) -> None:
+    source = "def f(a, l):\n    b = a\n    return a == None or l\n"
+    left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
+    shown = poor("analyze", "-o", "lint", cwd=left).out
+    assert "2 nodes checked, 3 findings left: 2 need --unsafe-fixes, 1 has no fix" in shown
+    document = poor("analyze", "-o", "lint", "--json", cwd=left).document
+    assert sum(document["totals"]["findings_left"].values()) == 3
+    assert document["rules"] is None  # the project selects them
+
+
 def test_without_weights_rules_decide_and_one_line_says_so(poor: Remora, project: Path) -> None:
     done = poor("analyze", "--json", "-o", "lint", cwd=project)
     assert done.code == 0

@@ -21,14 +21,20 @@ __all__ = [
 ]
 a = b = 1
 """
+PAIRS = """
+__all__ = ["log", "trace",
+           "dump", "read"]
+log = trace = dump = read = 1
+"""
 
 
 def test_generated_files_stay(tmp_path: Path) -> None:
     assert fixed(tmp_path, GENERATED, "F401") == lines(GENERATED)
 
 
-def test_grouped_names_are_not_sorted(tmp_path: Path) -> None:
-    assert fixed(tmp_path, GROUPED, "RUF022") == lines(GROUPED)
+@pytest.mark.parametrize("source", [GROUPED, PAIRS])
+def test_grouped_names_are_not_sorted(tmp_path: Path, source: str) -> None:
+    assert fixed(tmp_path, source, "RUF022") == lines(source)
 
 
 def test_noqa_comments_for_flake8_stay(tmp_path: Path) -> None:
@@ -182,3 +188,53 @@ def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) 
     assert fixed(tmp_path, source, "D401", "D403", "D400", unsafe=True) == (
         'def f():\n    """Size of it."""\n'
     )
+
+
+UNCONFIGURED = {
+    "later names replace earlier ones": "from .tree import *\nfrom .colls import *\n",
+    "only a blank line": "import sys\n\n\nprint(sys)\n",
+    "code for Python 2": """# -*- coding: utf-8 -*-
+import sys
+
+if sys.version_info[0] == 2:
+    text = unicode  # noqa: F821
+else:
+    text = str
+
+
+class A(object):
+    pass
+""",
+    "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
+    "no annotation": "class A:\n    known = []\n",
+}
+
+
+@pytest.mark.parametrize("source", UNCONFIGURED.values(), ids=UNCONFIGURED)
+def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
+    (tmp_path / "tox.ini").write_text("[testenv:lint]\ndeps = flake8\n")
+    (tmp_path / "a.py").write_text(source)
+    fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
+    assert (tmp_path / "a.py").read_text() == source
+
+
+def test_lines_that_a_test_counts_do_not_move(tmp_path: Path) -> None:
+    source = """import traceback
+import os
+def test_line(error):
+    assert traceback.extract_tb(error.__traceback__)[0].lineno == 4 and bool(error == None)
+"""
+    (tmp_path / "ruff.toml").write_text('lint.select = ["F401", "I", "E711"]\n')
+    (tmp_path / "test_a.py").write_text(source)
+    fix_findings(ToolTree(tmp_path), "test_a.py", [], unsafe=True)
+    assert (tmp_path / "test_a.py").read_text() == source.replace("== None", "is None")
+
+
+def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path) -> None:
+    names = ", ".join(f"a_rather_long_name_{number}" for number in range(4))
+    (tmp_path / "a.py").write_text(
+        f"from package import {names}\nimport os\n\nprint(os, {names})\n"
+    )
+    (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 120\n")
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert f"from package import {names}\n" in (tmp_path / "a.py").read_text()

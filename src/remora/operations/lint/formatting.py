@@ -14,6 +14,8 @@ from remora.tools.host.text_lines import Text, split_lines
 from remora.tools.tree import ToolTree
 
 _BLANK_LINES = re.compile(r"(?m)(?:^[ \t]*\r?\n){2,}")
+_FOR_TOOLS = re.compile(r"\s*#\s*(?:pragma:|noqa\b|type:\s*ignore|pylint:|nosec\b)")
+_ENCODING = re.compile(r"#.*coding[:=]")
 _OF_PARTS = ("--config", 'format.quote-style="preserve"')
 
 
@@ -41,6 +43,7 @@ class FileFormat:
 
     def formatted(self, body: str) -> bytes:
         """Return a changed version of the file in its format."""
+        body = without_orphaned_comments(self._text.body, body)
         changed = self._text._replace(body=body).bytes()
         if body == self._text.body:
             return changed
@@ -79,6 +82,21 @@ class FileFormat:
             except HostError:  # it does not parse
                 return None
         return None
+
+
+def without_orphaned_comments(before: str, after: str) -> str:
+    """Return `after` without comments for tools whose statement was removed.
+
+    An empty comment after a removed first line, such as that of an encoding, is removed, too.
+    """
+    if before == after:
+        return after
+    known = {line.strip() for line in split_lines(before)}
+    lines = split_lines(after, keepends=True)
+    left = [line for line in lines if line.strip() in known or not _FOR_TOOLS.match(line)]
+    if left and left[0].strip() == "#" and _ENCODING.match(before):
+        del left[0]
+    return "".join(left)
 
 
 def without_extra_blank_lines(before: str, after: str) -> str:

@@ -14,11 +14,11 @@ from remora.ids import escape_path, node_key
 from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
+    LeftAlone,
+    changes_only_blank_lines,
     docstring_tests,
     is_about_docstrings,
-    is_expected,
     is_generated,
-    rules_to_skip,
 )
 from remora.operations.lint.recipes.apply import (
     Proposal,
@@ -35,7 +35,11 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     parse_source,
 )
-from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
+from remora.operations.lint.recipes.catalog import (
+    is_usable_in_preview,
+    may_go_beyond_ruff,
+    recipes_for,
+)
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
@@ -43,6 +47,7 @@ from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, one_process
+from remora.tools.host.ruff.rule_choice import SelectedRules
 from remora.tools.host.ruff.rule_codes import fixable_codes
 from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import decode, split_lines
@@ -86,6 +91,9 @@ def _fix(place: ToolTree, path: str, nodes: list[str], *, unsafe: bool) -> dict[
     fixer = _Fixer(place, path, content, nodes, unsafe=unsafe)
     is_own = not is_generated(decode(path, content).body)
     fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
+    bodies = [decode(path, each).body for each in (content, fixed)]
+    if changes_only_blank_lines(*bodies) and not is_configured(place, path):
+        fixed = content
     if fixed != content:
         place.write(path, fixed)
     left = fixer.targets(fixed, fixer.check(fixed))
@@ -111,11 +119,11 @@ class _Fixer:
         self._format = FileFormat(place, path, decode(path, content))
         self._checked: dict[bytes, list[Finding]] = {}
         self._is_configured = is_configured(place, path)
+        self._selected = SelectedRules(place)
         self.before = self.check(content)
         body = decode(path, content).body
-        self._skipped = rules_to_skip(place, path, body, self.before)
         tests = docstring_tests(place) if any(map(is_about_docstrings, self.before)) else {}
-        self._expected = "\n".join(text for test, text in tests.items() if test != path)
+        self._left_alone = LeftAlone(place, path, body, self.before, tests)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
@@ -150,9 +158,9 @@ class _Fixer:
             own = [
                 each
                 for each in self.targets(content, present)
-                if each["code"] not in self._skipped and not is_expected(each, body, self._expected)
+                if not self._left_alone.contains(each, body)
             ]
-            wanted = [each for each in own if not self._allows(each)]
+            wanted = [each for each in own if not self._allows(each) and self._may_go_beyond(each)]
             source = parse_source(self._path, body, conventions)
             proposals = propose(source, wanted, recipes)
             proposals += _ruff_fixes(source, filter(self._allows, own))
@@ -232,10 +240,15 @@ class _Fixer:
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""
-        if finding["code"] in self._skipped:
+        if finding["code"] in self._left_alone.rules:
             return False
         allowed = ("safe", "unsafe") if self._unsafe else ("safe",)
         return finding["fix"] is not None and finding["fix"]["applicability"] in allowed
+
+    def _may_go_beyond(self, finding: Finding) -> bool:
+        """Return True if a finding may be fixed that ruff does not fix."""
+        code = finding["code"]
+        return may_go_beyond_ruff(code, self._selected.contain(self._path, code))
 
     def _preview_fixes(
         self, source: PythonSource, findings: Sequence[Finding]
@@ -265,7 +278,11 @@ class _Fixer:
         if not any(map(self._allows, self.before)):
             return self._content
         body = decode(self._path, self._content).body
-        kept = {e["line"] for e in self.before if is_expected(e, body, self._expected)}
+        kept = {
+            each["line"]
+            for each in filter(self._allows, self.before)
+            if self._left_alone.contains(each, body)
+        }
         fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
         extra = new_findings(self.before, self.check(fixed))
         if not extra:
@@ -309,7 +326,11 @@ class _Fixer:
 
     def _fix_with_ruff(self) -> bytes:
         fixed, left = fix_text(
-            self._place, self._path, self._content, unsafe=self._unsafe, unfixable=self._skipped
+            self._place,
+            self._path,
+            self._content,
+            unsafe=self._unsafe,
+            unfixable=self._left_alone.rules,
         )
         if left is not None:
             self._keep(fixed, left)

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from contextlib import suppress
@@ -11,9 +11,11 @@ from importlib.metadata import version
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.import_sorters import has_other_order
+from remora.operations.lint.test_files import is_test_file
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
+from remora.tools.host.ruff.rule_choice import SelectedRules
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -23,13 +25,25 @@ _GENERATED = re.compile(
     r"\bgenerated (?:by|from|automatically|using)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_IMPORTS = "I001"
+IMPORTS = "I001"
 _NO_QA = "RUF100"
 _PYTHON_3 = (
     "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
     "SIM105", "PLW1514",
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
+_UPGRADES = "UP"
+_PYTHON_2_CODE = re.compile(
+    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|\bbasestring\b|\bunichr\b"
+)
+_STAR_IMPORT = re.compile(r"^from \S+ import \*", re.MULTILINE)
+_EXTENSIONS = "typing_extensions"
+_NESTED_IF = "SIM102"
+_OWN_LINES = re.compile(
+    r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
+    r"getframeinfo|getsourcelines)\b"
+)
+"""Names by which a test may read the numbers of its own lines."""
 _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
@@ -39,6 +53,7 @@ _LEAST_TEXT = 4
 _MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
 _HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
+_LINTER = re.compile(r"(?<![\w-])(?:flake8|pylint|pycodestyle|pyflakes|prospector|pylama)(?![\w-])")
 _LIMIT = 1024 * 1024
 
 
@@ -55,21 +70,67 @@ def is_generated(body: str) -> bool:
     return opening is not None and _GENERATED.search(opening[0]) is not None
 
 
-def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
-    """Return the rules whose findings stay, because their fixes would remove something that is needed.
+class LeftAlone:
+    """The findings of a file that stay, because their fixes would remove something that is needed.
+
+    `rules` contains the rules of which all findings stay. `tests` is the result of `docstring_tests`.
+    """
+
+    def __init__(
+        self,
+        place: ToolTree,
+        path: str,
+        body: str,
+        findings: Sequence[Finding],
+        tests: Mapping[str, str],
+    ) -> None:
+        self.rules = _rules_to_skip(place, path, body, findings)
+        self._expected = "\n".join(text for test, text in tests.items() if test != path)
+        self._lacks_extensions = not re.search(
+            r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
+        )
+        self._is_configured = is_configured(place, path)
+        self._knows_its_lines = is_test_file(path) and _OWN_LINES.search(body) is not None
+
+    def contains(self, finding: Finding, body: str) -> bool:
+        """Return True if a finding in a version of the file stays."""
+        return (
+            finding["code"] in self.rules
+            or is_expected(finding, body, self._expected)
+            or (self._lacks_extensions and _needs_extensions(finding))
+            or (self._knows_its_lines and _moves_lines(finding))
+            or (not self._is_configured and _reads_worse(finding))
+        )
+
+
+def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
+    """Return the rules whose findings stay.
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
-    does not know. Lists of names that are in groups or have comments were ordered by a person.
-    Imports stay in the order of another tool, unless the project configures ruff. A project that
-    supports Python 2 gets nothing that needs Python 3. Comments that suppress findings stay if the
-    project pins another version of ruff, which may need them.
+    does not know. Lists of names that are in groups or have comments were ordered by a person. A
+    project that supports Python 2 gets nothing that needs Python 3. Comments that suppress findings
+    stay if the project pins another version of ruff, which may need them.
+
+    Unless the project configures ruff, imports stay in the order of another tool, or if a later
+    `import *` may replace the names of an earlier one, and files with code for Python 2 stay as they
+    are until that code is removed.
     """
     codes = {finding["code"] for finding in findings}
-    skipped = [code for code, name in _SORTED.items() if code in codes and _has_groups(body, name)]
-    if _IMPORTS in codes and not is_configured(place, path) and has_other_order(place, body):
-        skipped.append(_IMPORTS)
+    own = is_configured(place, path)
+    selected = SelectedRules(place)
+    skipped = [
+        code
+        for code, name in _SORTED.items()
+        if code in codes and _has_order(body, name, may_be_sorted=not selected.contain(path, code))
+    ]
+    if IMPORTS in codes and not own:
+        stars = len(_STAR_IMPORT.findall(body))
+        if stars > 1 or has_other_order(place, body):
+            skipped.append(IMPORTS)
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
         skipped += [code for code in codes if code.startswith(_PYTHON_3)]
+    elif not own and _PYTHON_2_CODE.search(body):
+        skipped += [code for code in codes if code.startswith(_UPGRADES)]
     suppressing = [code for code in codes if code.startswith(_SUPPRESSION)]
     if suppressing and _uses_other_ruff(place):
         return skipped + suppressing
@@ -77,9 +138,49 @@ def rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Find
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
         )
-        if unknown or _uses_flake8(place):
+        if unknown or _uses_flake8(place) or (not own and _names_linter(place)):
             skipped.append(_NO_QA)
     return skipped
+
+
+def changes_only_blank_lines(before: str, after: str) -> bool:
+    """Return True if two versions of a file differ, but only in their blank lines."""
+    lines = ([line for line in split_lines(each) if line.strip()] for each in (before, after))
+    return before != after and next(lines) == next(lines)
+
+
+def fixes_only_blank_lines(finding: Finding, body: str) -> bool:
+    """Return True if a fix only changes the blank lines around imports."""
+    if finding["code"] != IMPORTS or finding["fix"] is None:
+        return False
+    lines = split_lines(body, keepends=True)
+    return all(
+        edit["content"].split() == "".join(lines[edit["line"] - 1 : edit["end_line"] - 1]).split()
+        for edit in finding["fix"]["edits"]
+    )
+
+
+def _moves_lines(finding: Finding) -> bool:
+    """Return True if a fix may change the number of lines."""
+    fix = finding["fix"]
+    if fix is None:  # a recipe
+        return True
+    return any(
+        edit["content"].count("\n") != edit["end_line"] - edit["line"] for edit in fix["edits"]
+    )
+
+
+def _needs_extensions(finding: Finding) -> bool:
+    """Return True if a fix imports from `typing_extensions`, which may not be installed."""
+    fix = finding["fix"]
+    return fix is not None and any(_EXTENSIONS in edit["content"] for edit in fix["edits"])
+
+
+def _reads_worse(finding: Finding) -> bool:
+    """Return True if a fix joins conditions of which one contains `or`."""
+    if finding["code"] != _NESTED_IF or finding["fix"] is None:
+        return False
+    return any(" or " in edit["content"].partition(":\n")[0] for edit in finding["fix"]["edits"])
 
 
 def docstring_tests(place: ToolTree) -> dict[str, str]:
@@ -138,8 +239,21 @@ def _uses_flake8(place: ToolTree) -> bool:
     return False
 
 
-def _has_groups(body: str, name: str) -> bool:
-    """Return True if a list of names contains comments, empty lines or lines with several names."""
+def _names_linter(place: ToolTree) -> bool:
+    """Return True if the project's settings, requirements or commands name another linter."""
+    paths = ["tox.ini", "setup.cfg", "setup.py", "pyproject.toml", "Makefile", "noxfile.py"]
+    for pattern in ("*requirements*.txt", "requirements/*.txt", ".github/workflows/*.y*ml"):
+        paths += place.files.glob(pattern, look=place.left)
+    return any(place.files.exists(name) for name in (".pylintrc", "pylintrc", ".flake8")) or any(
+        _LINTER.search(place.text_or_empty(path)) for path in (*paths, ".pre-commit-config.yaml")
+    )
+
+
+def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
+    """Return True if a list of names contains comments or empty lines, or lines of several names.
+
+    With `may_be_sorted`, also if it is sorted in another way than ruff's.
+    """
     tree = parse_text(body)
     if isinstance(tree, str):
         return False
@@ -153,5 +267,11 @@ def _has_groups(body: str, name: str) -> bool:
             continue
         inside = lines[value.lineno : (value.end_lineno or 0) - 1]
         if any(not line.strip() or "#" in line for line in inside):
+            return True
+        texts = [str(each.value) for each in value.elts if isinstance(each, ast.Constant)]
+        if may_be_sorted and texts in (sorted(texts), sorted(texts, key=str.casefold)):
+            return True
+        used = [element.lineno for element in value.elts]
+        if len(set(used)) > 1 and len(used) > len(set(used)):
             return True
     return False

@@ -11,19 +11,24 @@ from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, Amount, FindingCo
 from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
+    IMPORTS,
+    LeftAlone,
     docstring_tests,
+    fixes_only_blank_lines,
     is_about_docstrings,
-    is_expected,
     is_generated,
-    rules_to_skip,
 )
 from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
-from remora.operations.lint.recipes.catalog import is_usable_in_preview, recipes_for
-from remora.tools.host.ruff.config_files import oldest_minor
+from remora.operations.lint.recipes.catalog import (
+    is_usable_in_preview,
+    may_go_beyond_ruff,
+    recipes_for,
+)
+from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
-from remora.tools.host.ruff.rule_choice import rule_choice
+from remora.tools.host.ruff.rule_choice import SelectedRules, rule_choice
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -58,12 +63,19 @@ def fixable_findings(
     every = _findings(tree, modules)
     found = _without_kept(tree, every)
     fixable = [each for each in found if has_fix(each)]
-    others = [each for each in found if not has_fix(each)]
+    selected = SelectedRules(ToolTree(tree))
+    others = [
+        each
+        for each in found
+        if not has_fix(each)
+        and may_go_beyond_ruff(each["code"], selected.contain(each["path"], each["code"]))
+    ]
     fixable += _fixed_in_preview(tree, modules, others, has_fix)
     fixable += _fixed_by_recipes(tree, others, {each["path"] for each in fixable}, unsafe=unsafe)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
-    generated = _generated(tree, {each["path"] for each in fixable})
-    fixable = [each for each in fixable if each["path"] not in generated]
+    paths = {each["path"] for each in fixable}
+    skipped = _generated(tree, paths) | (paths - _paths_worth_a_change(tree, fixable))
+    fixable = [each for each in fixable if each["path"] not in skipped]
     return FindingCounts(
         amount=_counts(fixable),
         left=_reasons(every, {_place(each) for each in fixable}, {_place(each) for each in found}),
@@ -108,13 +120,8 @@ def _without_kept(tree: Path, findings: Sequence[Finding]) -> list[Finding]:
             body = decode(path, place.read(path)).body
         except HostError:  # a file that is not UTF-8, or too large
             continue
-        skipped = rules_to_skip(place, path, body, here)
-        expected = "\n".join(text for test, text in tests.items() if test != path)
-        left += [
-            each
-            for each in here
-            if each["code"] not in skipped and not is_expected(each, body, expected)
-        ]
+        kept = LeftAlone(place, path, body, here, tests)
+        left += [each for each in here if not kept.contains(each, body)]
     return left
 
 
@@ -180,6 +187,21 @@ def _proposed(
     )
     source = parse_source(path, text.body, conventions)
     return [each.finding for each in propose(source, findings, recipes)]
+
+
+def _paths_worth_a_change(tree: Path, fixable: Sequence[Finding]) -> set[str]:
+    """Return the files in which fixes change more than blank lines, or that configure ruff."""
+    place = ToolTree(tree)
+    found: set[str] = set()
+    for each in fixable:
+        path = each["path"]
+        if path not in found and (
+            each["code"] != IMPORTS
+            or is_configured(place, path)
+            or not fixes_only_blank_lines(each, decode(path, place.read(path)).body)
+        ):
+            found.add(path)
+    return found
 
 
 def _generated(tree: Path, paths: Collection[str]) -> set[str]:

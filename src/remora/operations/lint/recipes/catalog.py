@@ -42,6 +42,14 @@ def recipes_for(*, unsafe: bool) -> Mapping[str, Recipe]:
     return {code: recipe for code, recipe in RECIPES.items() if unsafe or not recipe.unsafe}
 
 
+def may_go_beyond_ruff(code: str, is_selected: bool) -> bool:
+    """Return True if a finding may be fixed that ruff does not fix.
+
+    Its rule must be one that the project selects itself, or the fix must only complete other fixes.
+    """
+    return is_selected or code in UNUSED_IMPORTS.codes
+
+
 def is_usable_in_preview(finding: Finding) -> bool:
     """Return True if a fix that ruff has only in preview mode may be applied.
 

@@ -13,6 +13,7 @@ from remora.operations.lint.recipes.base import (
     changed_statements,
 )
 from remora.operations.lint.recipes.imports import is_free
+from remora.operations.lint.test_files import is_test_file
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
@@ -37,6 +38,8 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
     owner = next((node for node in reversed(around) if isinstance(node, ast.ClassDef)), None)
     if owner is None or not is_free(source, "typing", "ClassVar") or _has_members(source, owner):
         return None
+    if not source.once(_is_annotated) or is_test_file(source.path) or _sets_any_attribute(owner):
+        return None
     match statement:
         case ast.Assign(targets=[ast.Name(id=name) as target]):
             if name in source.written_attributes or source.conventions.is_written(name):
@@ -55,6 +58,30 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
     added = len(edit.content) - (edit.stop - edit.start)
     edits = (edit, *_moved_lines(source, value, added))
     return RecipeFix(edits, frozenset({("typing", "ClassVar")}))
+
+
+def _is_annotated(source: PythonSource) -> bool:
+    """Return True if a file has annotations."""
+    return any(
+        isinstance(node, ast.AnnAssign)
+        or (isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None)
+        or (isinstance(node, ast.arg) and node.annotation is not None)
+        for node in source.nodes
+    )
+
+
+def _sets_any_attribute(owner: ast.ClassDef) -> bool:
+    """Return True if a class sets attributes of its instances whose names are not in its code."""
+    for node in ast.walk(owner):
+        match node:
+            case ast.Call(func=ast.Name(id="setattr"), args=[_, name, *_]):
+                if not isinstance(name, ast.Constant):
+                    return True
+            case ast.Call(func=ast.Name(id="vars"), args=[ast.Name()]):
+                return True
+            case ast.Attribute(attr="__dict__"):
+                return True
+    return False
 
 
 def _has_members(source: PythonSource, owner: ast.ClassDef) -> bool:

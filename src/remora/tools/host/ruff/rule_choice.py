@@ -50,6 +50,23 @@ def rule_choice(place: ToolTree, path: str) -> RuleChoice:
     )
 
 
+class SelectedRules:
+    """The rules that a project selects itself, not because they are defaults of ruff."""
+
+    def __init__(self, place: ToolTree) -> None:
+        self._place = place
+        self._selectors: dict[str, list[str]] = {}
+
+    def contain(self, path: str, code: str) -> bool:
+        """Return True if a rule is selected for a file."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._selectors:
+            settings = settings_for(self._place, path) or []
+            chosen = [*_values(settings, "select"), *_values(settings, "extend-select")]
+            self._selectors[folder] = chosen
+        return bool(expand(self._selectors[folder], (), [code]))
+
+
 def _shown(selectors: Iterable[str]) -> str:
     every = list(dict.fromkeys(selectors))
     more = f" and {len(every) - _MOST_SHOWN} more" if len(every) > _MOST_SHOWN else ""

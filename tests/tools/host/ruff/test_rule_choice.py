@@ -1,0 +1,75 @@
+"""The rules of projects that pin an older ruff, or do not select rules."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.host.ruff.ruff_versions import ruff_version
+from remora.tools.host.ruff.rule_choice import rule_choice
+from remora.tools.tree import ToolTree
+
+SOURCE = """import os
+
+def first(pairs, l=None):
+    if l == None:
+        return dict([(key, 1) for key in pairs])
+    return {key: 1 for key in l}
+"""
+"""F401, E741, E711, C404, C420, and I001 of newer defaults."""
+HOOK = "repos:\n- repo: https://github.com/astral-sh/ruff-pre-commit\n  rev: {}\n  hooks: []\n"
+
+
+def _codes(tree: Path, files: dict[str, str]) -> set[str]:
+    for name, text in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    (tree / "a.py").write_text(SOURCE)
+    return {finding["code"] for finding in lint_findings(tree, ["a.py"])}
+
+
+def test_an_older_ruff_checks_its_own_default_rules(tmp_path: Path) -> None:
+    found = _codes(tmp_path, {".pre-commit-config.yaml": HOOK.format("v0.14.2")})
+    assert found == {"F401", "E711", "E741"}
+    text = "E4, E7, E9, F, because the project uses ruff 0.14.2"
+    assert rule_choice(ToolTree(tmp_path), "a.py").text == text
+
+
+def test_what_a_project_adds_is_added_to_those(tmp_path: Path) -> None:
+    settings = '[tool.ruff]\nextend-select = ["C4"]\n[tool.ruff.lint]\nignore = ["E711", "C420"]\n'
+    group = '[dependency-groups]\ndev = ["ruff==0.1.8"]\n'
+    assert _codes(tmp_path, {"pyproject.toml": settings + group}) == {"F401", "E741", "C404"}
+
+
+def test_rules_that_the_pinned_ruff_does_not_have_are_left_out(tmp_path: Path) -> None:
+    settings = 'lint.select = ["C4", "RUF", "E711"]\n'
+    locked = {"uv.lock": '[[package]]\nname = "ruff"\nversion = "0.9.7"\n'}
+    assert _codes(tmp_path, {"ruff.toml": settings}) == {"C404", "C420", "E711"}
+    assert _codes(tmp_path, locked) == {"C404", "E711"}  # C420 is stable since 0.10
+    by_name = {"ruff.toml": 'lint.select = ["C4", "C420", "E711"]\n'}
+    assert _codes(tmp_path, by_name) == {"C404", "C420", "E711"}
+
+
+def test_other_projects_get_the_defaults_of_ruff(tmp_path: Path) -> None:
+    found = _codes(tmp_path, {"requirements-dev.txt": "ruff>=0.3\n"})
+    assert "C404" in found
+    assert rule_choice(ToolTree(tmp_path), "").text.startswith("the defaults of ruff 0.")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        (".pre-commit-config.yaml", HOOK.format('"0c5d8f2"  # frozen: v0.15.5'), "0.15.5"),
+        ("pyproject.toml", '[tool.poetry.group.dev.dependencies]\nruff = "^0.4.1"\n', "0.4.1"),
+        ("pyproject.toml", '[project.optional-dependencies]\ndev = ["ruff>=0.5,<0.9"]\n',
+         "older than 0.9.0"),
+        ("requirements/lint.txt", "black\nruff~=0.11.0\n", "0.11.0"),
+        (".github/workflows/ci.yml", "steps:\n- run: pip install ruff==0.6\n", "0.6.0"),
+        ("tox.ini", "[testenv:lint]\ndeps = ruff >= 0.3\n", "None"),
+        ("tox.ini", "[testenv:lint]\ndeps = pytest-ruff==0.3\n", "None"),
+    ],
+)  # fmt: skip
+def test_the_version_is_read_from(tmp_path: Path, name: str, text: str, shown: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text(text)
+    assert str(ruff_version(ToolTree(tmp_path))) == shown
