@@ -88,7 +88,8 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
     import pytest
 
     reports = Reports(asked, order, pytest.hookimpl(hookwrapper=True))
-    words = ["-q", "-s", "-x", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
+    words = ["-q", "-s", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
+    words.append("--collect-only" if order.get("collect") else "-x")
     stderr, problem = Tail(), ""
     with contextlib.redirect_stderr(stderr):
         try:
