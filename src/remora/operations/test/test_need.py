@@ -20,6 +20,7 @@ from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.result_kind import has_comparable_result, is_wrapped
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
@@ -103,17 +104,24 @@ class TestNeed:
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
         self._subjects[node.path] = subject
-        called = _called_names(function, file.source.tree)
-        if called & _EFFECTS:
-            return WITH_EFFECTS
-        if called & _CHANGING or _reads_version(function):
-            return CHANGING
+        return _effects(function, file.source.tree) or self._without_case(subject, file)
+
+    def _without_case(self, subject: TargetFunction, file: "_File") -> str:
+        """Return the reason no call has a result that a test can assert, or an empty string.
+
+        Where no example shows arguments, more must be known about the function.
+        """
+        function = subject.function
         calls = [*recorded_calls(subject, self._place.observed)]
         calls += candidate_calls(subject, self._examples)
-        is_shown = any(each.source != "value" for each in calls)
+        is_shown = any(each.source not in ("value", "fixture") for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
-        return "" if calls else WITHOUT_ARGUMENTS
+        if not calls or (not is_shown and is_wrapped(function)):
+            return WITHOUT_ARGUMENTS
+        if not is_shown and not has_comparable_result(function, file.functions):
+            return WITHOUT_RESULT
+        return ""
 
     @cached_property
     def _test_files(self) -> dict[str, str]:
@@ -166,6 +174,19 @@ def _called_names(function: FunctionNode, tree: ast.Module) -> set[str]:
 def _reads_version(function: FunctionNode) -> bool:
     names = {getattr(one, key, "") for one in ast.walk(function) for key in ("id", "attr", "name")}
     return "__version__" in names
+
+
+def _effects(function: FunctionNode, tree: ast.Module) -> str:
+    """Return the reason a call cannot be repeated with the same result, or an empty string."""
+    called = _called_names(function, tree)
+    if called & _EFFECTS:
+        return WITH_EFFECTS
+    changes = called & _CHANGING or _reads_version(function) or _writes_global(function)
+    return CHANGING if changes else ""
+
+
+def _writes_global(function: FunctionNode) -> bool:
+    return any(isinstance(one, ast.Global) for one in ast.walk(function))
 
 
 def _has_result(function: FunctionNode) -> bool:
