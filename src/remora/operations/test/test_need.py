@@ -24,7 +24,7 @@ from remora.operations.test.result_kind import has_comparable_result, is_wrapped
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
-from remora.operations.test.testable_functions import needs_test
+from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.tested_names import TestedNames
 from remora.tools.tree import ToolTree
 
@@ -50,6 +50,13 @@ _CHANGING = frozenset(
         "getpid",
     }
 )  # fmt: skip
+_SERVICES = frozenset(
+    {
+        "api", "client", "session", "connection", "conn", "transport", "socket", "sock", "cursor", "http",
+        "pool", "redis", "engine", "loop", "process",
+    }
+)  # fmt: skip
+"""Names of attributes whose methods reach outside the process."""
 _COMMON = frozenset({"open", "connect", "system", "input", "now", "today", "fork"})
 """Names of effects that are also common names of methods without effects."""
 
@@ -97,7 +104,7 @@ class TestNeed:
         """Return the reason no test can be proposed, or an empty string."""
         file = self._file(node.path)
         function = file.functions.get(node.qualname) if file is not None else None
-        if file is None or function is None:
+        if file is None or function is None or is_script(node.path, file.source.tree):
             return NOT_CALLABLE
         exists = self._place.files.exists
         subject = target_in(file.source, node.path, function, node.qualname, exists)
@@ -179,10 +186,20 @@ def _reads_version(function: FunctionNode) -> bool:
 def _effects(function: FunctionNode, tree: ast.Module) -> str:
     """Return the reason a call cannot be repeated with the same result, or an empty string."""
     called = _called_names(function, tree)
-    if called & _EFFECTS:
+    if called & _EFFECTS or _asks_service(function):
         return WITH_EFFECTS
     changes = called & _CHANGING or _reads_version(function) or _writes_global(function)
     return CHANGING if changes else ""
+
+
+def _asks_service(function: FunctionNode) -> bool:
+    """Return True if a method calls something that an object such as a client provides."""
+    for one in ast.walk(function):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            first, *parts = ast.unparse(one.func.value).split(".")
+            if first in ("self", "cls") and any(part.lstrip("_") in _SERVICES for part in parts):
+                return True
+    return False
 
 
 def _writes_global(function: FunctionNode) -> bool:

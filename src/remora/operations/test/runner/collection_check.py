@@ -1,5 +1,6 @@
 """Check that pytest can collect a project's tests, before jobs depend on it."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from remora.errors import HostError
@@ -38,7 +39,11 @@ def require_collection(place: ToolTree) -> None:
 
 
 def _spread(paths: list[str], tests: Mapping[str, str]) -> list[str]:
-    """Return a few small files, in different folders if there are several."""
+    """Return a few small files, in the folders with most tests."""
     by_size = sorted(paths, key=lambda path: (len(tests[path]), path))
-    first = {path.rpartition("/")[0]: path for path in reversed(by_size)}
-    return [*dict.fromkeys([*first.values(), *by_size])][:_MOST_FILES]
+    folders = Counter(path.rpartition("/")[0] for path in by_size)
+    first = [
+        next(path for path in by_size if path.rpartition("/")[0] == folder)
+        for folder, _ in folders.most_common(_MOST_FILES)
+    ]
+    return [*dict.fromkeys([*first, *by_size])][:_MOST_FILES]
