@@ -85,7 +85,10 @@ class TestNeed:
             return 0
         if self._strengthen:
             return self._obstacle(node) or 1
-        if self._tested.holds(node.key) or self._names.holds(node):
+        file = self._file(node.path)
+        if file is None or self._tested.holds(node.key):
+            return 0
+        if self._names.holds(node, file.source.tree):
             return 0
         return self._obstacle(node) or self._conflict(node.path) or 1
 
