@@ -26,7 +26,7 @@ from remora.bootstrap.hub.observe_tests import store_observed
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, model_flags
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.project_interpreter import check_interpreter
+from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
 from remora.bootstrap.run_limits import close_models, planned_within, run_to_end
 from remora.errors import DiskError, UsageError
@@ -170,6 +170,8 @@ def execute(
     Errors that prevent the run from starting are raised before anything is recorded.
     """
     check_interpreter(run.project, run.python, run.agents.values())
+    if run.base is not None:
+        check_tests_start(run.project, run.base.folder, run.python, run.planned_agents)
     model = _model_for(invocation, run)
     models = [model]
     try:

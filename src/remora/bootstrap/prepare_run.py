@@ -46,12 +46,17 @@ from remora.workspaces.copy.snapshot import take_base
 
 
 def prepare(
-    invocation: Invocation, request: RunRequest, project: Project | None = None
+    invocation: Invocation,
+    request: RunRequest,
+    project: Project | None = None,
+    *,
+    plan_only: bool = False,
 ) -> PreparedRun:
     """Copy the project's files and plan a run.
 
     No model is needed and no project code is run. `project` is the result of
-    `open_project(invocation, request.paths)`, if the caller has already opened the project.
+    `open_project(invocation, request.paths)`, if the caller has already opened the project. With
+    `plan_only`, the project's interpreter may be missing.
     """
     project = project or open_project(invocation, request.paths)
     _refuse_whole_disk(project.root)
@@ -59,7 +64,7 @@ def prepare(
     agents = agents_for(project, request.operations or project.operations.defaults)
     run_id = new_run_id()
     config = project.config
-    python = python_for(invocation, project, agents)
+    python = python_for(invocation, project, agents, may_be_missing=plan_only)
     remove_idle_bases(project, utc_now())
     record_project_path(project)
     # the base is the whole project: `exclude` only limits what agents work on

@@ -10,21 +10,28 @@ from remora.errors import HostError, RemoraError, UsageError
 from remora.runs.project import Project
 from remora.sandbox.interpreters import ProjectPython, find_interpreter, is_activated
 from remora.sandbox.isolation import best_level, check_consent, check_home
+from remora.tools.tree import ToolTree
 
 
 def python_for(
-    invocation: Invocation, project: Project, agents: Iterable[Agent]
+    invocation: Invocation,
+    project: Project,
+    agents: Iterable[Agent],
+    *,
+    may_be_missing: bool = False,
 ) -> ProjectPython | None:
     """Return the project's interpreter, or None if no agent needs it.
 
-    An interpreter whose packages are only read may be missing. Raises whatever `interpreter_for`
-    raises.
+    An interpreter whose packages are only read may be missing, and so may any other if
+    `may_be_missing` is true. Raises whatever `interpreter_for` raises.
     """
     checks = project.operations.checks_run_code
     known = tuple(agents)
-    if any(_runs_code(agent, checks) for agent in known):
+    if not may_be_missing and any(_runs_code(agent, checks) for agent in known):
         return interpreter_for(invocation, project.root, project.config)
-    if not any(function.reads_packages for agent in known for function in agent.grants):
+    if not may_be_missing and not any(
+        function.reads_packages for agent in known for function in agent.grants
+    ):
         return None
     try:
         return _found(invocation, project.root, project.config)
@@ -68,6 +75,23 @@ def check_interpreter(
             project.operations.check_interpreter(python, used)
         except HostError as error:
             hint = f"`-o {agent.definition.operation}` needs it; other operations can run without"
+            raise UsageError(error.message, hint=hint) from error
+
+
+def check_tests_start(
+    project: Project, base: Path, python: ProjectPython | None, agents: Iterable[Agent]
+) -> None:
+    """Raise UsageError if the project's tests cannot start, for agents that run them.
+
+    `base` is a copy of the project, which does not change.
+    """
+    for agent in agents if python is not None else ():
+        used = {*agent.definition.verify, *(each.name for each in agent.grants)}
+        try:
+            project.operations.check_project(ToolTree(base, python), used)
+        except HostError as error:
+            command = f"{python.python} -m pytest --collect-only" if python is not None else ""
+            hint = f"make `{command}` work, for example by installing what the tests need"
             raise UsageError(error.message, hint=hint) from error
 
 

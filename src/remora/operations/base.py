@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from remora.operations.submission import Check
     from remora.sandbox.interpreters import ProjectPython
     from remora.tools.host_functions import HostFunction
+    from remora.tools.tree import ToolTree
     from remora.workspaces.apply.transaction import FilePatch
 
 Amount = Callable[["Module", "Node"], int | str]
@@ -157,6 +158,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Merges a reversed change set into the current files, for `revert`."""
     check_interpreter: "Callable[[ProjectPython], None] | None" = None
     """Raises HostError if the project's interpreter cannot run the checks and host functions."""
+    check_project: "Callable[[ToolTree], None] | None" = None
+    """Raises HostError if the checks and host functions cannot work on the project's files."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,6 +268,16 @@ class Operations:
     def unmerges(self) -> tuple[Merge, ...]:
         """Functions that merge a reversed change set into files that have changed since."""
         return tuple(parts.unmerge for parts in self._parts if parts.unmerge is not None)
+
+    def check_project(self, place: "ToolTree", used: Collection[str]) -> None:
+        """Check that the checks and host functions named in `used` can work on a project.
+
+        Raises HostError if they cannot.
+        """
+        for parts in self._parts:
+            names = {*parts.checks, *(each.name for each in parts.host_functions)}
+            if parts.check_project and not names.isdisjoint(used):
+                parts.check_project(place)
 
     def check_interpreter(
         self, python: "ProjectPython", used: Collection[str] | None = None

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.api import execute
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare, too_many
+from remora.bootstrap.project_interpreter import python_for
 from remora.bootstrap.run_limits import planned_within
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -23,7 +25,7 @@ from remora.cli.views.plan_view import (
     time_estimate,
 )
 from remora.cli.views.progress import run_progress
-from remora.errors import NotFound, UsageError
+from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
@@ -52,9 +54,10 @@ def start_run(
     project = open_project(invocation, request.paths)
     complete_journals_of(options, project)
     with planned_within(max_time):
-        prepared = prepare(invocation, request, project)
+        prepared = prepare(invocation, request, project, plan_only=dry_run)
     try:
         if dry_run or not prepared.plan.jobs:
+            _note_missing_interpreter(options, invocation, prepared)
             return _print_plan(options, prepared, model, dry_run=dry_run)
         _refuse_too_many(options, prepared)
         done = execute(
@@ -105,6 +108,16 @@ def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
             f"no git repository found: using {root} as the project, with records in .agentfs/",
         )
     print_isolation(options)
+
+
+def _note_missing_interpreter(
+    options: Options, invocation: Invocation, prepared: PreparedRun
+) -> None:
+    """Print what the planned jobs need before they can run, if the interpreter is missing."""
+    try:
+        python_for(invocation, prepared.project, prepared.planned_agents)
+    except RemoraError as error:
+        note(options, f"these jobs cannot run yet: {error.message} ({error.hint})")
 
 
 def _print_plan(

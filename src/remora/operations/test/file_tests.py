@@ -31,8 +31,8 @@ def write_tests(
     `strengthen_plan` if `strengthen` is true. The tests then run together, and tests that fail or
     detect no mutant are removed.
 
-    The result contains the `path` of the test file, or an empty string; the `ids` of the new tests
-    of each function in `tests`; the reason that a function has none in `reasons`; and the sums of
+    The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
+    and those of each function in `tests`; the reason that a function has none in `reasons`; and the sums of
     `killed`, `mutants`, `lines` and `all_lines` in `worth`.
     """
     plans, reasons = _plans(place, path, nodes, strengthen_plan if strengthen else test_plan)
@@ -53,6 +53,7 @@ def write_tests(
     return {
         "path": next((each["path"] for each in written.values()), ""),
         "tests": {name: each["ids"] for name, each in written.items()},
+        "ids": [one for each in written.values() for one in each["ids"]],
         "reasons": {name: reasons[name] for name in nodes if name in reasons},
         "worth": dict(worth),
     }

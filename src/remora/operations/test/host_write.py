@@ -69,7 +69,7 @@ def write_test(
     home = replace(home, test_name=_free_test_name(place, home, given))
     if home.alias:
         given = [with_alias(case, home.alias, known, home.imports_from) for case in given]
-        known[home.alias] = Imported(home.imports_from, "", home.alias)
+        known[home.alias] = _module_import(place, home)
     values = [case for case in given if not case.raises]
     problem = HostError("there is nothing to assert")
     # lint rules may reject the names in a parametrized test, or exceptions without a message
@@ -81,6 +81,18 @@ def write_test(
             except HostError as error:
                 problem = error
     raise problem
+
+
+def _module_import(place: ToolTree, home: InsertLocation) -> Imported:
+    """Return the import of the module under its alias, as the file or other tests have it."""
+    whole = Imported(home.imports_from, "", home.alias)
+    parent, _, last = home.imports_from.rpartition(".")
+    inner = Imported(parent, last, home.alias)
+    tree = parse_text(_text_of(place, home).body)
+    names = [*imported_names(tree)] if isinstance(tree, ast.Module) else []
+    if inner in names or (whole not in names and home.alias == last and parent):
+        return inner
+    return whole
 
 
 def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) -> str:

@@ -102,7 +102,10 @@ def _extend_import(
             continue
         name = wanted.statement().partition(" import ")[2]
         head = f"from {wanted.module} import "
-        lines[first:last] = _written_import(head, _with_name(names, name), old, width)
+        if name in names:
+            return True
+        longer = [*names, name] if old[0].endswith("\\") else _with_name(names, name)
+        lines[first:last] = _written_import(head, longer, old, width)
         return True
     return False
 
@@ -116,22 +119,27 @@ def _with_name(names: list[str], name: str) -> list[str]:
 
 
 def _written_import(head: str, names: list[str], old: list[str], width: int) -> list[str]:
-    """Return the lines of an import, wrapped like the `old` lines."""
+    """Return the lines of an import, wrapped like the `old` lines.
+
+    With backslashes, the last name is appended, and other lines do not change.
+    """
     joined = ", ".join(names)
-    if len(old) == 1 and len(head) + len(joined) <= width and "(" not in old[0]:
-        return [head + joined]
-    if len(old) > 1 and old[0].endswith("\\"):
-        wrapped = textwrap.wrap(
-            head + joined, width - 2, subsequent_indent="    ", break_long_words=False
-        )
-        return [f"{line} \\" for line in wrapped[:-1]] + wrapped[-1:]
-    if len(old) > 1 and not old[0].endswith("("):
+    if len(old) == 1:
+        text = f"{head}({joined})" if "(" in old[0] else head + joined
+        return [text] if len(text) <= width else _one_per_line(head, names)
+    if old[0].endswith("\\"):
+        longer = f"{old[-1]}, {names[-1]}"
+        parts = [longer] if len(longer) <= width else [f"{old[-1]}, \\", f"    {names[-1]}"]
+        return [*old[:-1], *parts]
+    if not old[0].endswith("("):
         indent = " " * (len(head) + 1)
         return textwrap.wrap(f"{head}({joined})", width, subsequent_indent=indent)
-    if len(old) == 1 and len(head) + len(joined) + 2 <= width and "(" in old[0]:
-        return [f"{head}({joined})"]
     if len(old) == _ONE_INSIDE and len(joined) + 5 <= width and "," in old[1].rstrip(", "):
         return [f"{head}(", f"    {joined},", ")"]
+    return _one_per_line(head, names)
+
+
+def _one_per_line(head: str, names: list[str]) -> list[str]:
     return [f"{head}(", *(f"    {each}," for each in names), ")"]
 
 

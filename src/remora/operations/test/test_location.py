@@ -15,6 +15,13 @@ from remora.operations.test.target_function import TargetFunction, import_name
 from remora.operations.test.test_imports import Imported
 
 _MIN_DOCSTRING_SHARE = 0.9
+_GENERIC = frozenset(
+    {
+        "index", "parse", "parser", "utils", "util", "base", "core", "main", "types", "common", "helpers",
+        "misc", "tools", "functions", "api", "impl",
+    }
+)  # fmt: skip
+"""Names of modules that say little without their package."""
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 
 
@@ -119,6 +126,10 @@ def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str]
         name = re.escape(module)
         for text in texts:
             found[module, ""] += len(re.findall(rf"(?m)^from {name} import ", text))
+            parent, _, last = module.rpartition(".")
+            inner = rf"(?m)^from {re.escape(parent)} import (?:.*[ ,])?{re.escape(last)}(?: as (\w+))?(?:,|$)"
+            for alias in re.findall(inner, text) if parent else ():
+                found[module, alias or last] += 1
             for alias in re.findall(rf"(?m)^import {name}(?: as (\w+))?[ \t]*$", text):
                 if alias or "." not in module:
                     found[module, alias or module] += 1
@@ -159,9 +170,30 @@ def _existing_path(
         for p, text in tests.items()
         if not exists(f"{folder}/{_tested_stem(p)}.py")
     }
+    return _most_used(uses) or _file_of_package(subject, tests)
+
+
+def _most_used(uses: Mapping[str, int]) -> str | None:
+    """Return the path with the highest count, unless there are several."""
     best = sorted(uses, key=lambda p: uses[p])[-2:]
     is_clear = bool(best) and (len(best) == 1 or uses[best[0]] < uses[best[-1]])
     return best[-1] if is_clear and uses[best[-1]] else None
+
+
+def _file_of_package(subject: TargetFunction, tests: Mapping[str, str]) -> str | None:
+    """Return the test file of the package in which the module is.
+
+    A top-level package has one only for modules with names such as `base`.
+    """
+    parent = subject.module.rpartition(".")[0]
+    if "." not in parent and _module_stem(subject) not in _GENERIC:
+        return None
+    names = (f"test_{parent.rpartition('.')[2]}.py", f"{parent.rpartition('.')[2]}_test.py")
+    named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
+    if named:
+        return named[0]
+    imports = re.compile(rf"(?m)^\s*(?:from|import) {re.escape(parent)}\b(?!\.)")
+    return _most_used({path: len(imports.findall(text)) for path, text in tests.items()})
 
 
 def _tested_stem(path: str) -> str:
@@ -213,6 +245,8 @@ def _new_path(
     if mirrored in folders:
         folder = mirrored
     prefix = f"{folder}/" if folder else ""
+    if stem in _GENERIC and "." in subject.module:
+        stem = f"{subject.module.split('.')[-2].strip('_').lower()}_{stem}"
     path = f"{prefix}test_{stem}.py"
     return path if not exists(path) else f"{prefix}test_{'_'.join((*inner, stem))}_functions.py"
 

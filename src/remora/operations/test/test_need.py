@@ -20,10 +20,11 @@ from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.result_kind import has_comparable_result, is_wrapped
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
-from remora.operations.test.testable_functions import needs_test
+from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.tested_names import TestedNames
 from remora.tools.tree import ToolTree
 
@@ -49,6 +50,13 @@ _CHANGING = frozenset(
         "getpid",
     }
 )  # fmt: skip
+_SERVICES = frozenset(
+    {
+        "api", "client", "session", "connection", "conn", "transport", "socket", "sock", "cursor", "http",
+        "pool", "redis", "engine", "loop", "process",
+    }
+)  # fmt: skip
+"""Names of attributes whose methods reach outside the process."""
 _COMMON = frozenset({"open", "connect", "system", "input", "now", "today", "fork"})
 """Names of effects that are also common names of methods without effects."""
 
@@ -77,7 +85,10 @@ class TestNeed:
             return 0
         if self._strengthen:
             return self._obstacle(node) or 1
-        if self._tested.holds(node.key) or self._names.holds(node):
+        file = self._file(node.path)
+        if file is None or self._tested.holds(node.key):
+            return 0
+        if self._names.holds(node, file.source.tree):
             return 0
         return self._obstacle(node) or self._conflict(node.path) or 1
 
@@ -96,24 +107,31 @@ class TestNeed:
         """Return the reason no test can be proposed, or an empty string."""
         file = self._file(node.path)
         function = file.functions.get(node.qualname) if file is not None else None
-        if file is None or function is None:
+        if file is None or function is None or is_script(node.path, file.source.tree):
             return NOT_CALLABLE
         exists = self._place.files.exists
         subject = target_in(file.source, node.path, function, node.qualname, exists)
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
         self._subjects[node.path] = subject
-        called = _called_names(function, file.source.tree)
-        if called & _EFFECTS:
-            return WITH_EFFECTS
-        if called & _CHANGING or _reads_version(function):
-            return CHANGING
+        return _effects(function, file.source.tree) or self._without_case(subject, file)
+
+    def _without_case(self, subject: TargetFunction, file: "_File") -> str:
+        """Return the reason no call has a result that a test can assert, or an empty string.
+
+        Where no example shows arguments, more must be known about the function.
+        """
+        function = subject.function
         calls = [*recorded_calls(subject, self._place.observed)]
         calls += candidate_calls(subject, self._examples)
-        is_shown = any(each.source != "value" for each in calls)
+        is_shown = any(each.source not in ("value", "fixture") for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
-        return "" if calls else WITHOUT_ARGUMENTS
+        if not calls or (not is_shown and is_wrapped(function)):
+            return WITHOUT_ARGUMENTS
+        if not is_shown and not has_comparable_result(function, file.functions):
+            return WITHOUT_RESULT
+        return ""
 
     @cached_property
     def _test_files(self) -> dict[str, str]:
@@ -166,6 +184,29 @@ def _called_names(function: FunctionNode, tree: ast.Module) -> set[str]:
 def _reads_version(function: FunctionNode) -> bool:
     names = {getattr(one, key, "") for one in ast.walk(function) for key in ("id", "attr", "name")}
     return "__version__" in names
+
+
+def _effects(function: FunctionNode, tree: ast.Module) -> str:
+    """Return the reason a call cannot be repeated with the same result, or an empty string."""
+    called = _called_names(function, tree)
+    if called & _EFFECTS or _asks_service(function):
+        return WITH_EFFECTS
+    changes = called & _CHANGING or _reads_version(function) or _writes_global(function)
+    return CHANGING if changes else ""
+
+
+def _asks_service(function: FunctionNode) -> bool:
+    """Return True if a method calls something that an object such as a client provides."""
+    for one in ast.walk(function):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            first, *parts = ast.unparse(one.func.value).split(".")
+            if first in ("self", "cls") and any(part.lstrip("_") in _SERVICES for part in parts):
+                return True
+    return False
+
+
+def _writes_global(function: FunctionNode) -> bool:
+    return any(isinstance(one, ast.Global) for one in ast.walk(function))
 
 
 def _has_result(function: FunctionNode) -> bool:

@@ -48,6 +48,12 @@ def _is_importable(module: Module, node: Node) -> bool:
     return around is not None and around.node_type != "function"
 
 
+def is_script(path: str, tree: ast.Module) -> bool:
+    """Return True for files at the root that are run rather than imported."""
+    last = tree.body[-1] if tree.body else None
+    return "/" not in path and isinstance(last, ast.If) and "__main__" in ast.unparse(last.test)
+
+
 def _is_excluded_file(path: str) -> bool:
     *folders, file = path.split("/")
     return (

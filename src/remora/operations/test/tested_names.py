@@ -3,12 +3,13 @@
 import ast
 import builtins
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
 from remora.operations.test.function_context import test_files
+from remora.operations.test.test_blocks import used_names
 from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
 
@@ -20,6 +21,7 @@ _COMMON = frozenset(
 """Names of built-in functions and methods, which say little about what is called."""
 _CONFIGURATION = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".github/**/*.y*ml", "Makefile", "noxfile.py")  # fmt: skip
 _RUNS_DOCTESTS = re.compile(r"--doctest-modules|--doctest-plus|with-doctest|doctest_plus *=")
+_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
 
 
@@ -30,15 +32,40 @@ class TestedNames:
 
     def __init__(self, place: ToolTree) -> None:
         self._place = place
+        self._reached: dict[str, set[str]] = {}
 
-    def holds(self, node: Node) -> bool:
+    def holds(self, node: Node, tree: ast.Module) -> bool:
         """Return True if a test uses a function of that name, or its examples run as tests.
 
-        Methods of common names, such as `copy`, count only in files that mention their class.
+        A function also counts if such a function of its file, of which `tree` is the syntax tree,
+        uses it, directly or indirectly. Methods of common names, such as `copy`, count only in test
+        files that mention their class.
         """
-        owner, _, name = node.qualname.rpartition(".")
-        if self._runs_examples(node):
+        if self._runs_examples(node) or self._is_used(node.qualname):
             return True
+        if node.path not in self._reached:
+            self._reached[node.path] = self._reached_in(tree)
+        return node.qualname.rpartition(".")[2] in self._reached[node.path]
+
+    def _reached_in(self, tree: ast.Module) -> set[str]:
+        """Return the names that functions of a file use if tests use these functions."""
+        uses = dict[str, set[str]]()
+        started: set[str] = set()
+        for qualname, body in _definitions(tree):
+            name = qualname.rpartition(".")[2]
+            uses.setdefault(name, set()).update(used_names(body) - _COMMON)
+            if isinstance(body, _FUNCTION) and self._is_used(qualname):
+                started.add(name)
+        waiting = {used for name in started for used in uses[name]}
+        found: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            found.add(name)
+            waiting |= uses.get(name, set()) - found
+        return found
+
+    def _is_used(self, qualname: str) -> bool:
+        owner, _, name = qualname.rpartition(".")
         for path, text in self._texts.items():
             if name not in text:
                 continue
@@ -77,6 +104,20 @@ class TestedNames:
     def _used(self) -> Mapping[str, tuple[set[str], set[str]]]:
         """The names that each file reads, and those that it calls."""
         return {path: _names(text) for path, text in self._texts.items()}
+
+
+def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the functions, methods and variables of a file, by qualname."""
+    for one in tree.body:
+        match one:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name, one
+            case ast.ClassDef(name=name, body=body):
+                for each in body:
+                    if isinstance(each, _FUNCTION):
+                        yield f"{name}.{each.name}", each
+            case ast.Assign(targets=[ast.Name(id=name)]) if name != "__all__":
+                yield name, one
 
 
 def _names(text: str) -> tuple[set[str], set[str]]:

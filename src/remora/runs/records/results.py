@@ -100,12 +100,12 @@ def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
     """Return the job of the agent with the ID `name`, or the jobs on nodes that match `name`.
 
-    `name` may be a glob. Raises NotFound, listing the nearest names, if nothing matches.
+    A job on a file matches by each of its nodes, too. `name` may be a glob. Raises NotFound, listing the nearest names, if nothing matches.
     """
     ours = [job for job in view.jobs if job.agent_id == name]
     if ours:
         return ours
-    keys = [NodeKey(job.node_id) for job in view.jobs]
+    keys = [NodeKey(key) for job in view.jobs for key in _keys(job)]
     matched = set(match_nodes(keys, name))
     if not matched:
         near = ", ".join(display_name(key) for key in nearest(name, keys))
@@ -113,7 +113,12 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
             f"the run {view.run_id} has no node {name!r}",
             hint=f"nearest: {near}" if near else f"`remora show {view.run_id}` lists its nodes",
         )
-    return [job for job in view.jobs if job.node_id in matched]
+    return [job for job in view.jobs if not matched.isdisjoint(_keys(job))]
+
+
+def _keys(job: JobView) -> list[str]:
+    """Return the keys of the job's node, and of the nodes of a file that it works on."""
+    return [job.node_id, *(job.nodes or ())]
 
 
 def select_jobs(view: RunView, names: Iterable[str]) -> list[JobView]:

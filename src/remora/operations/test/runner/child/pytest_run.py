@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from typing import Any, Iterator
 
@@ -13,6 +14,8 @@ from .mutant_loop import MutantLoop
 from .tracer import Effects, Lines, foreign_module_error
 
 _TAIL = 4_000
+INTERNAL = "INTERNALERROR> "
+RAISED = re.compile(r"[\w.]*(Error|Exception|Warning)\b.*: ")
 
 
 class Reports:
@@ -53,8 +56,10 @@ class Reports:
 
 
 def worst(text: str) -> str:
-    errors = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
-    found = errors or [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.removeprefix(INTERNAL) for line in text.splitlines()]
+    errors = [line[1:].strip() for line in lines if line.startswith("E ")]
+    errors = errors or [line for line in lines if RAISED.match(line)]
+    found = errors or [line.strip() for line in lines if line.strip()]
     return (found[0] if errors else found[-1] if found else "")[:200]
 
 
@@ -88,7 +93,8 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
     import pytest
 
     reports = Reports(asked, order, pytest.hookimpl(hookwrapper=True))
-    words = ["-q", "-s", "-x", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
+    words = ["-q", "-s", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
+    words.append("--collect-only" if order.get("collect") else "-x")
     stderr, problem = Tail(), ""
     with contextlib.redirect_stderr(stderr):
         try:

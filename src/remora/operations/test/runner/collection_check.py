@@ -1,0 +1,49 @@
+"""Check that pytest can collect a project's tests, before jobs depend on it."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from remora.errors import HostError
+from remora.operations.test.function_context import test_files
+from remora.operations.test.runner.mutation_check import test_order
+from remora.operations.test.runner.parent import CIRCUMSTANCES, run_in_child
+from remora.operations.test.test_location import is_unittest_file
+from remora.tools.tree import ToolTree
+
+_SECONDS = 30.0
+_MOST_FILES = 3
+_COLLECTED = (0, 5)
+"""Exit codes of pytest: tests were found, or there are none in the files."""
+
+
+def require_collection(place: ToolTree) -> None:
+    """Raise HostError if pytest collects none of a few test files without an error.
+
+    Faults of single files are not reported. A project without tests passes.
+    """
+    tests = test_files(place)
+    found = [path for path in tests if not is_unittest_file(path) and "def test" in tests[path]]
+    chosen = _spread(found, tests)
+    if not chosen:
+        return
+    orders = [{**test_order(place, path, [path], _SECONDS), "collect": True} for path in chosen]
+    results = run_in_child(place, [""], orders, CIRCUMSTANCES[0])
+    problems = []
+    for number, path in enumerate(chosen):
+        one = results.of(number)
+        if one is None or (not one.get("problem") and one.get("code") in _COLLECTED):
+            return  # it collects tests, or is only slow
+        problems.append((path, one.get("problem") or (one.get("failed") or ["it stops"])[0]))
+    path, first = problems[0]
+    raise HostError(f"pytest cannot collect the project's tests: {path}: {first}"[:400])
+
+
+def _spread(paths: list[str], tests: Mapping[str, str]) -> list[str]:
+    """Return a few small files, in the folders with most tests."""
+    by_size = sorted(paths, key=lambda path: (len(tests[path]), path))
+    folders = Counter(path.rpartition("/")[0] for path in by_size)
+    first = [
+        next(path for path in by_size if path.rpartition("/")[0] == folder)
+        for folder, _ in folders.most_common(_MOST_FILES)
+    ]
+    return [*dict.fromkeys([*first, *by_size])][:_MOST_FILES]
