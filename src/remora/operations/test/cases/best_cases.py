@@ -10,6 +10,8 @@ from remora.operations.test.cases.case import Case
 MOST_CASES = 5
 _MOST_RAISING = 2
 _MOST_CONTRASTING = 2
+_LARGE = 10**12
+"""Size of an integer beyond which it says nothing to a reader."""
 _ENOUGH = 0.6
 """Share of mutants beyond which no invented values are added to examples."""
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
@@ -63,21 +65,26 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
 def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
     """Return cases for a function that has tests, each of which kills mutants that are alive.
 
-    A trivial result counts, because the existing tests do not assert it. Return an empty list if
-    all cases raise exceptions.
+    Invented arguments are left out. A trivial result counts beside another, because the existing
+    tests do not assert it. Return an empty list if all cases raise exceptions.
     """
     chosen: list[int] = []
     covered: set[int] = set()
+    fitting = [
+        n for n, case in enumerate(cases) if _group(case) < _INVENTED or not _arguments(case)
+    ]
     while len(chosen) < MOST_CASES:
         raising = sum(bool(cases[n].raises) for n in chosen)
         allowed = chosen and raising < _MOST_RAISING
-        left = [n for n, case in enumerate(cases) if killed[n] - covered]
+        left = [n for n in fitting if killed[n] - covered]
         left = [n for n in left if not _is_too_long(cases[n]) and (allowed or not cases[n].raises)]
         best = min(left, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
         if best is None:
             break
         chosen.append(best)
         covered |= killed[best]
+    if all({*cases[n].values} <= {*_EMPTY_VALUES, "False"} for n in chosen):
+        return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
@@ -90,9 +97,22 @@ def is_echo(case: Case) -> bool:
     if case.claims and all(left.startswith("{}.") for left, _ in case.claims):
         given = {*_arguments(case), *_EMPTY_VALUES, "True", "False", "0"}
         return all(text in given or text.isidentifier() for _, text in case.claims)
+    if any(_is_fingerprint(text, case) for text in case.values):
+        return True
     guessed = case.source in ("sibling", "value", "fixture") and not case.raises
     shown = (case.call, *case.setup)
-    return guessed and not any("None" in text for text in shown) and _has_none(case)
+    if not guessed:
+        return False
+    return _repeats_argument(case, 2) or (
+        not any("None" in text for text in shown) and _has_none(case)
+    )
+
+
+def _is_fingerprint(text: str, case: Case) -> bool:
+    """Return True for a number such as a hash, which nobody can check."""
+    value = _literal(text)
+    given = {_literal(each) for each in _arguments(case)}
+    return isinstance(value, int) and abs(value) >= _LARGE and value not in given
 
 
 def _has_none(case: Case) -> bool:
@@ -190,15 +210,17 @@ def _contrasts(case: Case, first: Case) -> bool:
     return type(one) is not type(other)
 
 
-def _repeats_argument(case: Case) -> bool:
-    """Return True if a text among the arguments is part of a collection that is the result."""
+def _repeats_argument(case: Case, times: int = 1) -> bool:
+    """Return True if a text among the arguments is so often in a collection that is the result."""
     given = {_literal(text) for text in _arguments(case) if isinstance(_literal(text), str)}
-    return any(
-        isinstance(part, ast.Constant) and part.value in given
+    parts = [
+        part.value
         for text in case.values
         if not isinstance(_literal(text), str)
         for part in ast.walk(ast.parse(text))
-    )
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    return any(parts.count(each) >= times for each in given)
 
 
 def _literal(text: str) -> Any:
