@@ -14,7 +14,7 @@ _LARGE = 10**12
 """Size of an integer beyond which it says nothing to a reader."""
 _ENOUGH = 0.6
 """Share of mutants beyond which no invented values are added to examples."""
-_EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
+_EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
 _LONG = 120

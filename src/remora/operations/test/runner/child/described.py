@@ -10,7 +10,7 @@ import inspect
 import math
 import re
 import sys
-from typing import Any, Dict, List, NamedTuple, Set, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Set, Tuple
 
 _TEXT = 400
 _STRING = 120
@@ -197,18 +197,27 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], b
     kind = type(value)
     if not is_from(kind, root) or callable(value):
         return [], {}, False
-    text = _text_of(value) if is_overridden(kind, "__str__") else ""
-    unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
-    if re.search(r"\w", text) and not unfit:
-        return [("str({})", repr(text))], {}, False
+    for method, form in (("__str__", str), ("__repr__", repr)):
+        text = _text_of(value, form) if is_overridden(kind, method) else ""
+        unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
+        if re.search(r"\w", text) and not unfit:
+            return [(form.__name__ + "({})", repr(text)), *_truth(value)], {}, False
     return _attributes(value)
 
 
-def _text_of(value: Any) -> str:
+def _text_of(value: Any, form: Callable[[Any], str]) -> str:
     try:
-        return str(value)
+        return form(value)
     except Exception:
         return ""
+
+
+def _truth(value: Any) -> List[Claim]:
+    """Return the assertion that an object is false."""
+    try:
+        return [] if value else [("bool({})", "False")]
+    except Exception:
+        return []
 
 
 def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None], bool]:
