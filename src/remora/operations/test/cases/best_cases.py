@@ -15,6 +15,7 @@ _LARGE = 10**12
 _ENOUGH = 0.6
 """Share of mutants beyond which no invented values are added to examples."""
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
+_GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
 _LONG = 120
@@ -91,20 +92,24 @@ def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> li
 def is_echo(case: Case) -> bool:
     """Return True if the result says only what was passed.
 
-    So do attributes that keep arguments or are empty, and a None among the items that no example
-    shows.
+    So do attributes that keep arguments or are empty, a None among the items that no example shows,
+    and what becomes of several objects without arguments.
     """
     if case.claims and all(left.startswith("{}.") for left, _ in case.claims):
         given = {*_arguments(case), *_EMPTY_VALUES, "True", "False", "0"}
-        return all(text in given or text.isidentifier() for _, text in case.claims)
+        is_guessed = case.source in _GUESSED
+        return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
     if any(_is_fingerprint(text, case) for text in case.values):
         return True
-    guessed = case.source in ("sibling", "value", "fixture") and not case.raises
+    guessed = case.source in _GUESSED and not case.raises
     shown = (case.call, *case.setup)
     if not guessed:
         return False
-    return _repeats_argument(case, 2) or (
-        not any("None" in text for text in shown) and _has_none(case)
+    hollow = [text for text in _arguments(case) if text.endswith("()")]
+    return (
+        len(hollow) > 1
+        or _repeats_argument(case, 2)
+        or (not any("None" in text for text in shown) and _has_none(case))
     )
 
 

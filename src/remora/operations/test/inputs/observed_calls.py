@@ -143,7 +143,7 @@ def _variations(subject: TargetFunction, name: str, text: str) -> Iterator[str]:
         yield "{}"
         yield repr(dict([*value.items()][1:]))
     elif isinstance(value, str) and value:
-        yield from (repr(value.upper()), repr(f"{value} {value}"), "''")
+        yield from (repr(value.upper()), "''")
     args = subject.parameters
     for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
         if arg.arg == name:
