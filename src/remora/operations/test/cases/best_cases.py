@@ -191,7 +191,7 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
     fitting = [
         n
         for n, case in enumerate(cases)
-        if _group(case) == _group(first)
+        if (_group(case) == _group(first) or _is_other_answer(case, first))
         and not case.raises
         and _differs_from_input(case)
         and not _has_symbol_text(case.call)
@@ -206,6 +206,11 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
             found.append(n)
     few = isinstance(_literal(first.value), bool | int | float | str)
     return found[: _MOST_CONTRASTING if few else 1]
+
+
+def _is_other_answer(case: Case, first: Case) -> bool:
+    """Return True for a slightly different call of a predicate, with the other result."""
+    return case.source == "variation" and {case.value, first.value} == {"True", "False"}
 
 
 def _contrasts(case: Case, first: Case) -> bool:

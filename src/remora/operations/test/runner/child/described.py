@@ -26,6 +26,9 @@ _DOTTED = re.compile(
 tested_functions: Set[str] = set()
 """Names of functions that an expected value must not call, because they are under test."""
 
+attributes_in_code: Set[str] = set()
+"""Names of attributes in the code under test, which are asserted rather than others."""
+
 Claim = Tuple[str, str]
 """The tested expression, in which `{}` is the call, and the expected value."""
 
@@ -223,8 +226,10 @@ def _truth(value: Any) -> List[Claim]:
 def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None], bool]:
     claims: List[Claim] = []
     imports: Dict[str, None] = {}
-    for name, text in state_of(value).items():
-        if len(claims) < _MOST_ATTRIBUTES and name.startswith("{}."):
+    found = {name: text for name, text in state_of(value).items() if name.startswith("{}.")}
+    mentioned = {n: text for n, text in found.items() if n[3:] in attributes_in_code}
+    for name, text in (mentioned or found).items():
+        if len(claims) < _MOST_ATTRIBUTES:
             claims.append((name, text.text))
             imports.update(text.imports)
     return claims, imports, False
