@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
@@ -14,7 +15,7 @@ from remora.operations.test.cases.property_guesses import Property, best_propert
 from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
-from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.call_input import INVENTED, CallInput
 from remora.operations.test.inputs.observed_calls import (
     observed_calls,
     recorded_calls,
@@ -32,6 +33,8 @@ from remora.tools.tree import ToolTree
 _MOST_CALLS = 40
 _MOST_TESTS = 40
 _MOST_TRIED = 70
+_MOST_TO_VARY = 3
+_MOST_VARIATIONS = 12
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
 
@@ -88,8 +91,11 @@ def _calls_of(place: ToolTree, subject: TargetFunction) -> list[CallInput]:
     examples = ProjectExamples(place)
     calls = candidate_calls(subject, examples)
     calls = [*recorded_calls(subject, place.observed), *calls]
-    is_shown = any(each.source not in ("fixture", "value") for each in calls)
-    if is_shown or "." in subject.qualname or not examples.is_reached(subject.function.name):
+    shown = [each for each in calls if each.source not in INVENTED]
+    if shown:
+        varied = variations_of(subject, shown[:_MOST_TO_VARY])[:_MOST_VARIATIONS]
+        return [*calls, *(structs.replace(each, source="variation") for each in varied)]
+    if "." in subject.qualname or not examples.is_reached(subject.function.name):
         return calls
     seen = example_arguments(place, subject, examples.runnable())
     return [*observed_calls(subject, seen, vary=False), *calls]
@@ -206,7 +212,7 @@ def _rank(
 
 
 def _is_invented(cases: list[Case]) -> bool:
-    return all(case.source in ("fixture", "value") for case in cases)
+    return all(case.source in INVENTED for case in cases)
 
 
 def _unfit(reason: str, **more: int) -> dict[str, Any]:

@@ -97,6 +97,9 @@ def _assertion(call: str, value: str, style: Style) -> list[str]:
 
 
 def _equality(call: str, value: str, expected: str, style: Style) -> str:
+    if call.startswith("bool(") and value == "False":
+        inner = call.removeprefix("bool(").removesuffix(")")
+        return f"self.assertFalse({inner})" if style.unittest else f"assert not {inner}"
     if style.unittest:
         short = {"True": "True", "False": "False", "None": "IsNone"}.get(value)
         if short:

@@ -10,9 +10,12 @@ from remora.operations.test.cases.case import Case
 MOST_CASES = 5
 _MOST_RAISING = 2
 _MOST_CONTRASTING = 2
+_LARGE = 10**12
+"""Size of an integer beyond which it says nothing to a reader."""
 _ENOUGH = 0.6
 """Share of mutants beyond which no invented values are added to examples."""
-_EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
+_EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
+_GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
 _LONG = 120
@@ -63,36 +66,58 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
 def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
     """Return cases for a function that has tests, each of which kills mutants that are alive.
 
-    A trivial result counts, because the existing tests do not assert it. Return an empty list if
-    all cases raise exceptions.
+    Invented arguments are left out. A trivial result counts beside another, because the existing
+    tests do not assert it. Return an empty list if all cases raise exceptions.
     """
     chosen: list[int] = []
     covered: set[int] = set()
+    fitting = [
+        n for n, case in enumerate(cases) if _group(case) < _INVENTED or not _arguments(case)
+    ]
     while len(chosen) < MOST_CASES:
         raising = sum(bool(cases[n].raises) for n in chosen)
         allowed = chosen and raising < _MOST_RAISING
-        left = [n for n, case in enumerate(cases) if killed[n] - covered]
+        left = [n for n in fitting if killed[n] - covered]
         left = [n for n in left if not _is_too_long(cases[n]) and (allowed or not cases[n].raises)]
         best = min(left, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
         if best is None:
             break
         chosen.append(best)
         covered |= killed[best]
+    if all({*cases[n].values} <= {*_EMPTY_VALUES, "False"} for n in chosen):
+        return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
 def is_echo(case: Case) -> bool:
     """Return True if the result says only what was passed.
 
-    So do attributes that keep arguments or are empty, and a None among the items that no example
-    shows.
+    So do attributes that keep arguments or are empty, a None among the items that no example shows,
+    and what becomes of several objects without arguments.
     """
     if case.claims and all(left.startswith("{}.") for left, _ in case.claims):
         given = {*_arguments(case), *_EMPTY_VALUES, "True", "False", "0"}
-        return all(text in given or text.isidentifier() for _, text in case.claims)
-    guessed = case.source in ("sibling", "value", "fixture") and not case.raises
+        is_guessed = case.source in _GUESSED
+        return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
+    if any(_is_fingerprint(text, case) for text in case.values):
+        return True
+    guessed = case.source in _GUESSED and not case.raises
     shown = (case.call, *case.setup)
-    return guessed and not any("None" in text for text in shown) and _has_none(case)
+    if not guessed:
+        return False
+    hollow = [text for text in _arguments(case) if text.endswith("()")]
+    return (
+        len(hollow) > 1
+        or _repeats_argument(case, 2)
+        or (not any("None" in text for text in shown) and _has_none(case))
+    )
+
+
+def _is_fingerprint(text: str, case: Case) -> bool:
+    """Return True for a number such as a hash, which nobody can check."""
+    value = _literal(text)
+    given = {_literal(each) for each in _arguments(case)}
+    return isinstance(value, int) and abs(value) >= _LARGE and value not in given
 
 
 def _has_none(case: Case) -> bool:
@@ -166,7 +191,7 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
     fitting = [
         n
         for n, case in enumerate(cases)
-        if _group(case) == _group(first)
+        if (_group(case) == _group(first) or _is_other_answer(case, first))
         and not case.raises
         and _differs_from_input(case)
         and not _has_symbol_text(case.call)
@@ -183,6 +208,11 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
     return found[: _MOST_CONTRASTING if few else 1]
 
 
+def _is_other_answer(case: Case, first: Case) -> bool:
+    """Return True for a slightly different call of a predicate, with the other result."""
+    return case.source == "variation" and {case.value, first.value} == {"True", "False"}
+
+
 def _contrasts(case: Case, first: Case) -> bool:
     one, other = _literal(case.value), _literal(first.value)
     if isinstance(one, int | float) and isinstance(other, int | float):
@@ -190,15 +220,17 @@ def _contrasts(case: Case, first: Case) -> bool:
     return type(one) is not type(other)
 
 
-def _repeats_argument(case: Case) -> bool:
-    """Return True if a text among the arguments is part of a collection that is the result."""
+def _repeats_argument(case: Case, times: int = 1) -> bool:
+    """Return True if a text among the arguments is so often in a collection that is the result."""
     given = {_literal(text) for text in _arguments(case) if isinstance(_literal(text), str)}
-    return any(
-        isinstance(part, ast.Constant) and part.value in given
+    parts = [
+        part.value
         for text in case.values
         if not isinstance(_literal(text), str)
         for part in ast.walk(ast.parse(text))
-    )
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    return any(parts.count(each) >= times for each in given)
 
 
 def _literal(text: str) -> Any:

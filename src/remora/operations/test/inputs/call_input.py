@@ -10,12 +10,15 @@ import msgspec
 from remora.operations.test.test_imports import Imported, imported_names
 
 Source = Literal[
-    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "value"
-]
+    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "variation",
+    "value",
+]  # fmt: skip
 SOURCES: tuple[Source, ...] = (
-    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "value",
+    "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "variation",
+    "value",
 )  # fmt: skip
 """Where arguments can be from. What a reader recognizes as an example comes first."""
+INVENTED = frozenset({"fixture", "variation", "value"})
 _BUILTINS = frozenset(dir(builtins))
 
 

@@ -64,13 +64,14 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
 
 
 def _variants(found: CallInput) -> Iterator[CallInput]:
-    """Yield the call without the method calls before it, and with them."""
+    """Yield the call without the method calls before it, with the first of them, and with all."""
     trees = [ast.parse(one).body[0] for one in found.setup]
-    plain = [one for one in reversed(trees) if not isinstance(one, ast.Expr)]
-    if len(plain) < len(trees):
+    extra = [one for one in trees if isinstance(one, ast.Expr)]
+    for kept in ([], extra[:1]) if len(extra) > 1 else ([],) if extra else ():
+        chosen = [one for one in trees if one in kept or one not in extra]
         call = ast.parse(found.call, mode="eval").body
-        kept = _used(plain, call)
-        yield replace(found, setup=tuple(ast.unparse(one) for one in reversed(kept)))
+        used = _used(chosen[::-1], call)
+        yield replace(found, setup=tuple(ast.unparse(one) for one in reversed(used)))
     yield found
 
 

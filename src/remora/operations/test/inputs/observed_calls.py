@@ -14,6 +14,7 @@ from remora.operations.test.target_function import TargetFunction
 _MOST_OBSERVED = 10
 _MOST_VARIED = 30
 _LONGEST = 160
+_MOST_OF_OPTION = 2
 
 
 def recorded_calls(subject: TargetFunction, observed: Mapping[str, Any]) -> list[CallInput]:
@@ -48,13 +49,17 @@ def observed_calls(
 
 
 def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[CallInput]:
-    """Return the calls with one literal argument changed."""
+    """Return the calls with one literal argument changed, or with an option that they leave out."""
     found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
     for each in calls[:_MOST_OBSERVED]:
         call = ast.parse(each.call, mode="eval").body
         assert isinstance(call, ast.Call)
         names = [arg.arg for arg in (*subject.parameters.posonlyargs, *subject.parameters.args)]
         slots = [*zip(names[subject.implied :], range(len(call.args)), strict=False)]
+        for word in _options(subject, call, names[subject.implied :]):
+            made = ast.Call(call.func, call.args, [*call.keywords, word])
+            one = replace(each, call=ast.unparse(made))
+            found.setdefault((one.call, one.setup), one)
         for name, number in slots:
             for other in _literal_variations(subject, name, call.args[number]):
                 made = ast.Call(call.func, [*call.args], call.keywords)
@@ -62,6 +67,27 @@ def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[C
                 one = replace(each, call=ast.unparse(made))
                 found.setdefault((one.call, one.setup), one)
     return [one for one in found.values() if len(one.call) <= _LONGEST][:_MOST_VARIED]
+
+
+def _options(
+    subject: TargetFunction, call: ast.Call, names: Sequence[str]
+) -> Iterator[ast.keyword]:
+    """Yield keyword arguments with other values than the defaults, for options without a value."""
+    given = {*names[: len(call.args)], *(word.arg for word in call.keywords)}
+    for name, default in defaults_of(subject.parameters).items():
+        if name not in given:
+            for text in list(_variations(subject, name, ast.unparse(default)))[:_MOST_OF_OPTION]:
+                yield ast.keyword(name, ast.parse(text, mode="eval").body)
+
+
+def defaults_of(args: ast.arguments) -> dict[str, ast.expr]:
+    """Return the literal defaults by parameter."""
+    placed = [*args.posonlyargs, *args.args]
+    pairs = [
+        *zip(placed[len(placed) - len(args.defaults) :], args.defaults, strict=True),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    return {arg.arg: one for arg, one in pairs if isinstance(one, ast.Constant)}
 
 
 def _literal_variations(subject: TargetFunction, name: str, given: ast.expr) -> list[str]:
@@ -109,11 +135,15 @@ def _variations(subject: TargetFunction, name: str, text: str) -> Iterator[str]:
         yield str(not value)
     elif isinstance(value, int):
         yield from map(str, dict.fromkeys((value + 1, value - 1, 0, 1)))
-    elif isinstance(value, list | tuple) and len(value) > 1:
-        yield repr(value[:1])
-        yield repr(value[::-1])
+    elif isinstance(value, list | tuple) and value:
+        yield repr(value[:0])
+        yield from (repr(value[:1]), repr(value[::-1])) if len(value) > 1 else ()
+        yield repr(type(value)([*value, value[-1]]))
+    elif isinstance(value, dict) and value:
+        yield "{}"
+        yield repr(dict([*value.items()][1:]))
     elif isinstance(value, str) and value:
-        yield from (repr(value.upper()), repr(f"{value} {value}"))
+        yield from (repr(value.upper()), "''")
     args = subject.parameters
     for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
         if arg.arg == name:

@@ -253,7 +253,8 @@ class ProjectExamples:
     def _names_of(self, path: str, tree: ast.Module) -> dict[str, Imported]:
         module = import_name(path, self._place.files.exists)[1]
         names = importable_names(tree, module, is_package=path.endswith("__init__.py"))
-        if is_test_file(path) or is_conftest(path):
+        is_importable = all(part.isidentifier() for part in module.split("."))
+        if not is_importable or is_test_file(path) or is_conftest(path):
             return {n: one for n, one in names.items() if one.module != module}
         return names
 

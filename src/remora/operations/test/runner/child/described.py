@@ -10,7 +10,7 @@ import inspect
 import math
 import re
 import sys
-from typing import Any, Dict, List, NamedTuple, Set, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Set, Tuple
 
 _TEXT = 400
 _STRING = 120
@@ -25,6 +25,9 @@ _DOTTED = re.compile(
 
 tested_functions: Set[str] = set()
 """Names of functions that an expected value must not call, because they are under test."""
+
+attributes_in_code: Set[str] = set()
+"""Names of attributes in the code under test, which are asserted rather than others."""
 
 Claim = Tuple[str, str]
 """The tested expression, in which `{}` is the call, and the expected value."""
@@ -197,25 +200,36 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], b
     kind = type(value)
     if not is_from(kind, root) or callable(value):
         return [], {}, False
-    text = _text_of(value) if is_overridden(kind, "__str__") else ""
-    unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
-    if re.search(r"\w", text) and not unfit:
-        return [("str({})", repr(text))], {}, False
+    for method, form in (("__str__", str), ("__repr__", repr)):
+        text = _text_of(value, form) if is_overridden(kind, method) else ""
+        unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
+        if re.search(r"\w", text) and not unfit:
+            return [(form.__name__ + "({})", repr(text)), *_truth(value)], {}, False
     return _attributes(value)
 
 
-def _text_of(value: Any) -> str:
+def _text_of(value: Any, form: Callable[[Any], str]) -> str:
     try:
-        return str(value)
+        return form(value)
     except Exception:
         return ""
+
+
+def _truth(value: Any) -> List[Claim]:
+    """Return the assertion that an object is false."""
+    try:
+        return [] if value else [("bool({})", "False")]
+    except Exception:
+        return []
 
 
 def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None], bool]:
     claims: List[Claim] = []
     imports: Dict[str, None] = {}
-    for name, text in state_of(value).items():
-        if len(claims) < _MOST_ATTRIBUTES and name.startswith("{}."):
+    found = {name: text for name, text in state_of(value).items() if name.startswith("{}.")}
+    mentioned = {n: text for n, text in found.items() if n[3:] in attributes_in_code}
+    for name, text in (mentioned or found).items():
+        if len(claims) < _MOST_ATTRIBUTES:
             claims.append((name, text.text))
             imports.update(text.imports)
     return claims, imports, False

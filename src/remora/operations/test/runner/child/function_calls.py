@@ -9,7 +9,15 @@ import traceback
 from typing import Any, Dict, Iterable, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .described import Described, claims_about, describe, is_from, state_of, tested_functions
+from .described import (
+    Described,
+    attributes_in_code,
+    claims_about,
+    describe,
+    is_from,
+    state_of,
+    tested_functions,
+)
 from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
 from .properties import run_properties
@@ -33,6 +41,8 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
         write(asked["out"], name, {"problem": error})
         return
     tested_functions.add(order["qualname"])
+    for function in functions_at(order["path"], order["qualname"], *order["header"]):
+        attributes_in_code.update(function.__code__.co_names)
     steady = run_each(asked, name, order, module)
     if order.get("mutants"):
         run_mutants(asked, name, order, module, steady)
