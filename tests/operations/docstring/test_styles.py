@@ -341,10 +341,10 @@ def test_a_list_of_exceptions_is_written_as_in_the_other_docstrings() -> None:
     assert isinstance(read, Source)
     seen.see(read)
     form = docstring_format([StyleCounts(), seen], style=None, width=79)
-    lines = textwrap.dedent(NEIGHBOURS.partition('"""')[2].partition('"""')[0]).strip().split("\n")
-    before = parse_docstring("\n".join([*lines[:5], *lines[8:]]))
+    lines = NEIGHBOURS.split('"""')[1].rstrip().split("\n")
+    before = parse_docstring("\n".join([*lines[:5], *lines[9:]]))
     entry = (Parameter("Late"), f"If `it` is late{form.period}")
-    first, end, made = new_section(before, "raises", [entry], form, "")
+    first, end, made = new_section(before, "raises", [entry], form, "    ")
     after = [*before.lines[:first], *made, *before.lines[end:]]
     assert "\n".join(after) == "\n".join(lines).replace("Gone", "Late").replace(
         "it is gone", "`it` is late"
