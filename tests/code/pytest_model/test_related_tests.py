@@ -6,6 +6,7 @@ import pytest
 
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
+from remora.code.links import TIERS
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file, pytest_id
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.query.snapshots import MemorySnapshot
@@ -41,7 +42,7 @@ def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, st
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
     view = MemorySnapshot({one.path: one for one in facts.values()})
     found = RelatedTests(Linker(view), view).of(f"node:{key}", depth=depth)
-    assert list(found) == sorted(found, key=lambda r: ["exact", "inferred", "unique"].index(r.tier))
+    assert list(found) == sorted(found, key=lambda r: TIERS.index(r.tier))
     return {one.id: one.tier for one in found}
 
 
@@ -477,6 +478,11 @@ def test_by_method_name_if_the_receiver_is_unknown() -> None:
             shop.Shop().reprice()
         """,
     }
+    found = related("shop.py:Shop.reprice", files)
+    assert found == {"tests/test_x.py::test_one": "exact", "tests/test_x.py::test_all": "possible"}
+    files["shop.py"] = files["shop.py"].replace(
+        "reprice(self):\n                return 2", "other(self): ..."
+    )
     found = related("shop.py:Shop.reprice", files)
     assert found == {"tests/test_x.py::test_one": "exact", "tests/test_x.py::test_all": "unique"}
 

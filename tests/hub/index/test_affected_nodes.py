@@ -40,6 +40,16 @@ def test_tests_of_nodes_with_another_body_are_reached_as_nodes(now: NodeQueries)
     assert affected_nodes([FindTests((G,))], now) == (TEST,)
 
 
+def test_a_call_with_several_possible_targets_reaches_its_function() -> None:
+    files = {
+        "a.py": "class A:\n    def go_on(self): ...\n\nclass B:\n    def go_on(self): ...\n",
+        "tests/test_b.py": "from x import y\n\ndef test_y():\n    y.go_on()\n",
+    }
+    view = MemorySnapshot({path: facts_of(path, text) for path, text in files.items()})
+    found = affected_nodes([FindTests((NodeKey("node:a.py:A.go_on"),))], NodeQueries(view))
+    assert found == (NodeKey("node:tests/test_b.py:test_y"),)
+
+
 def test_removed_nodes_affect_no_other_node(now: NodeQueries) -> None:
     gone = NodeKey("node:a.py:gone")
     assert affected_nodes([FindCallers((gone,)), FindTests((gone,))], now) == ()

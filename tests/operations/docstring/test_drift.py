@@ -88,6 +88,35 @@ def test_results(summary: str, body: str, expected: str) -> None:
     assert codes(node("def f(self):", summary, body)) == ([expected] if expected else [])
 
 
+def without_result(docstring: str, body: str = "work(a)", owner: str = "") -> list[str]:
+    return codes(node("def f(self, a):", docstring, body, owner))
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Returns dataset from a CSV stream.",
+        "Return the box.",
+        "Do it.\n\nReturns:\n    The box.\n",
+        "Do it.\n\n:return: The box.\n",
+        "Do it.\n\n@return: the box\n",
+    ],
+)
+def test_a_documented_result_of_a_function_without_one(docstring: str) -> None:
+    assert without_result(docstring) == ["no-result"]
+    assert without_result(docstring, owner="class A:") == ["no-result"]
+    assert without_result(docstring, "yield work(a)") == []
+    assert without_result(docstring, "work(a)\nraise NotImplementedError") == []
+    assert without_result(docstring, owner="class A(Other):") == []
+
+
+@pytest.mark.parametrize(
+    "summary", ["Return to the start.", "Returns nothing.", "Returns without a result."]
+)
+def test_summaries_that_do_not_name_a_result(summary: str) -> None:
+    assert without_result(summary) == []
+
+
 RAISES = "Do it.\n\nRaises:\n    TypeError: If odd.\n"
 
 

@@ -53,7 +53,7 @@ CONDITIONS = {
     "not isinstance(name, (str, bytes))": "`name` is not a `str` or `bytes`",
     "mode not in ('r', 'w')": "`mode` is not `'r'` or `'w'`",
     "mode != 'r' and mode != 'w'": "`mode` is not `'r'` or `'w'`",
-    "name is not None and not callable(name)": "`name` is not None and not callable",
+    "name is not None and not callable(name)": "`name` is neither None nor callable",
     "not name.startswith('/')": "`name` does not start with `'/'`",
     "name": "",
     "unknown(count)": "",

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from remora.code.syntax.source import read_source
+from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_writer import write
 from remora.operations.docstring.documented_node import find_documented
-from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
+from remora.operations.docstring.new_section import new_section
+from remora.operations.docstring.parse import parse_docstring
+from remora.operations.docstring.parts import DocstringFormat, DocstringTexts, Parameter
 from remora.operations.docstring.style import StyleCounts, docstring_format
 
 FUNCTION = """
@@ -314,3 +316,36 @@ def test_habits() -> None:
     assert found == DocstringFormat(style="numpy", width=79)
     assert docstring_format([StyleCounts(), seen], style="rest", width=79).style == "rest"
     assert docstring_format([], style=None, width=79) == DocstringFormat(style="google", width=79)
+
+
+NEIGHBOURS = '''
+def one():
+    """One.
+
+    Examples:
+        one()
+
+    Raises:
+        :class:`Gone`
+            If it is gone
+
+    Tip:
+        Do not.
+    """
+'''
+
+
+def test_a_list_of_exceptions_is_written_as_in_the_other_docstrings() -> None:
+    seen = StyleCounts()
+    read = read_source("a.py", NEIGHBOURS.encode())
+    assert isinstance(read, Source)
+    seen.see(read)
+    form = docstring_format([StyleCounts(), seen], style=None, width=79)
+    lines = NEIGHBOURS.split('"""')[1].rstrip().split("\n")
+    before = parse_docstring("\n".join([*lines[:5], *lines[9:]]))
+    entry = (Parameter("Late"), f"If `it` is late{form.period}")
+    first, end, made = new_section(before, "raises", [entry], form, "    ")
+    after = [*before.lines[:first], *made, *before.lines[end:]]
+    assert "\n".join(after) == "\n".join(lines).replace("Gone", "Late").replace(
+        "it is gone", "`it` is late"
+    )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.ir.model import CLASS_SCOPE, unqualified_name
+from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, unqualified_name
 from remora.code.links import Edge
 from remora.code.pytest_model.pytest_file import PytestFile, is_conftest, is_test_file
 from remora.ids import node_key, split_node_key
@@ -77,6 +77,14 @@ class PytestProject:
                 caller = lowered.scopes[call.scope].qualname
                 found.setdefault((caller, call.line), []).append(node_key(path, scope.qualname))
         return found
+
+    def defines_once(self, name: str) -> bool:
+        """Return True if exactly one function or class of the project has this name."""
+        paths = self._program.mentioning(f"def {name}")
+        lowered = self._program.lowered(next(iter(paths))) if len(paths) == 1 else None
+        scopes = lowered.scopes if lowered is not None else ()
+        kinds = {CLASS_SCOPE, FUNCTION_SCOPE}
+        return sum(scope.name == name and scope.kind in kinds for scope in scopes) == 1
 
     def nodes_calling(self, path: str, name: str) -> Iterable[str]:
         """Return the keys of the nodes in a file that call an attribute named `name`."""

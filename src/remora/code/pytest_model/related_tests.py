@@ -41,9 +41,9 @@ class RelatedTests:
         """Return the tests related to a node, ordered by tier, then by distance.
 
         A test is related if it reaches the node through at most `depth` calls (including fixtures),
-        imports and uses the node, or is named after the node (tier `unique`). The tier of a test is
-        the tier of the weakest link between the test and the node. An unknown node has no related
-        tests.
+        imports and uses the node, or is named after the node. The tier of a test is the tier of the
+        weakest link between the test and the node. A link by name alone is `unique` if nothing else
+        in the project has the name, and `possible` otherwise. An unknown node has no related tests.
         """
         return self.search(key, None, depth=depth).tests
 
@@ -62,8 +62,8 @@ class RelatedTests:
         search.stop = stop
         damaged = False
         try:
-            for file, test in tests_named_after(self._program, self._project, key):
-                search.found.add(TIERS.index("unique"), depth, file, test)
+            for file, test, tier in tests_named_after(self._program, self._project, key):
+                search.found.add(TIERS.index(tier), depth, file, test)
             search.from_node(key)
         except OutOfTimeError:
             damaged = True

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from remora.code.callgraph.files.program_protocol import Program
+from remora.code.links import Tier
 from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
 from remora.code.pytest_model.pytest_project import PytestProject
 from remora.ids import MODULE, split_node_key
@@ -13,17 +14,18 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 def tests_named_after(
     program: Program, project: PytestProject, key: str
-) -> Iterator[tuple[PytestFile, str]]:
-    """Yield the file and qualname of each test that is named after a node.
+) -> Iterator[tuple[PytestFile, str, Tier]]:
+    """Yield the file, the qualname and the tier of each test that is named after a node.
 
-    Tests outside `test_<module>.py` count only if they are all in one file.
+    Tests outside `test_<module>.py` count only if they are all in one file. They are `possible` if
+    the node's name has several definitions.
     """
     path, qualname = split_node_key(key)
     named_files = list(project.files_named_after(_module_name(path)))
     if qualname == MODULE:
         for file in named_files:
             for test in file.tests():
-                yield file, test
+                yield file, test, "unique"
         return
     name = qualname.rpartition(".")[2].partition("#")[0]
     named_paths = {file.path for file in named_files}
@@ -31,7 +33,9 @@ def tests_named_after(
         paths = [p for p in program.mentioning(named) if is_test_file(p)]
         preferred = [p for p in paths if p in named_paths]
         for test_path in preferred or (paths if len(paths) == 1 else []):
-            yield from _tests_called(project.file(test_path), named.removeprefix("def "))
+            is_sure = test_path in named_paths or project.defines_once(name)
+            for file, test in _tests_called(project.file(test_path), named.removeprefix("def ")):
+                yield file, test, "unique" if is_sure else "possible"
 
 
 def _tests_called(file: PytestFile | None, name: str) -> Iterator[tuple[PytestFile, str]]:

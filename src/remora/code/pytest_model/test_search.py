@@ -16,7 +16,9 @@ from remora.code.pytest_model.test_index import FoundTests
 from remora.ids import MODULE, node_key, split_node_key
 
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
-_EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
+_EXACT, _INFERRED, _UNIQUE, _POSSIBLE = (
+    TIERS.index(tier) for tier in ("exact", "inferred", "unique", "possible")
+)
 _MAX_FILES_BY_NAME = 24
 """If no more files than this use a method name, every call of that name may be a caller."""
 _DUNDER = re.compile(r"__\w+__")
@@ -155,18 +157,19 @@ class CallerSearch:
             if depth == 1 and self._single_start:
                 self._add_explicit_users(rank, parent, _EXPLICIT_CALLERS[name])
         elif not _DUNDER.fullmatch(name) and name not in EXTERNAL_METHOD_NAMES:
-            self._follow_method_name(depth, name)
+            self._follow_method_name(rank, depth, name)
             if uncalled:
                 self._follow_instances([(rank, parent)], depth)
         elif uncalled or (_DUNDER.fullmatch(name) and name not in _CONSTRUCTORS):
             self._follow_instances([(rank, parent)], depth)
 
-    def _follow_method_name(self, depth: int, name: str) -> None:
+    def _follow_method_name(self, rank: int, depth: int, name: str) -> None:
         """Follow calls of a method with this name on objects of unknown type."""
+        rank = max(rank, _UNIQUE if self._project.defines_once(name) else _POSSIBLE)
         paths = self._program.mentioning(name)
         for path in paths if len(paths) <= _MAX_FILES_BY_NAME else ():
             for key in self._project.nodes_calling(path, name):
-                self._push(_UNIQUE, depth, key)
+                self._push(rank, depth, key)
 
     def _add_explicit_users(self, rank: int, owner: str, used_names: frozenset[str]) -> None:
         """Add tests that use both an instance of class `owner` and one of `used_names`."""

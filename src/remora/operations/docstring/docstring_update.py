@@ -20,6 +20,7 @@ from remora.operations.docstring.parts import (
     Section,
     Style,
 )
+from remora.operations.docstring.style import ExceptionForm, exception_form
 
 _Edit = tuple[int, int, list[str]]
 """First line, end line (exclusive), and the replacement."""
@@ -185,7 +186,10 @@ def _like(
     sample = read.lines[section.items[0].first]
     margin = sample[: indent_of(sample)]
     what, text = entry
-    own = DocstringFormat(style=style, width=formatting.width)
+    form = exception_form(read, section.items[0]) if kind == "raises" else ExceptionForm()
+    own = DocstringFormat(
+        style=style, width=formatting.width, raise_name=form.name, raise_below=form.below
+    )
     lines = item_lines(kind, (what, text), own, margin)
     if style == "google" and kind == "parameters" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
         typed = Parameter(

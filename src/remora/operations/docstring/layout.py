@@ -93,12 +93,17 @@ def item_lines(kind: Kind, entry: Entry, formatting: DocstringFormat, margin: st
     name = what.kind.replace("*", "\\*" if formatting.style == "rest" else "*") + what.name
     if formatting.style == "numpy":
         head = _numpy_head(kind, what, name)
+        head = formatting.raise_name.format(head) if kind == "raises" else head
         wrapped = _wrapped(text, formatting.width, margin + STEP if head else margin)
         return [margin + head, *wrapped] if head else wrapped
     if formatting.style == "rest":
         field = formatting.raises if kind == "raises" else _FIELDS[kind]
         field = f":{field}{' ' + name if name else ''}:"
         return _wrapped(f"{field} {text}".rstrip(), formatting.width, margin, STEP)
+    if kind == "raises":
+        name = formatting.raise_name.format(name)
+        if formatting.raise_below:
+            return [margin + name, *_wrapped(text, formatting.width, margin + STEP)]
     return _wrapped(f"{name}: {text}".rstrip() if name else text, formatting.width, margin, STEP)
 
 

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Sequence
 
-from remora.code.syntax.docstring_sections import UNDERLINE
+from remora.code.syntax.docstring_sections import UNDERLINE, indent_of
 from remora.operations.docstring.layout import Entry, section_lines
 from remora.operations.docstring.parts import DocstringFormat, Kind, ParsedDocstring, Section
 
 _OTHER_BLOCK = re.compile(
     r"\s*(?:>>>|\.\. |[A-Z][A-Za-z ]+:\s*$|-{3,}\s*$|:\w+[^:]*:(?:\s|$))|.*::\s*$"
 )
+EXAMPLES = re.compile(r"\s*Examples?:\s*$")
+"""The title of a block of examples in Google style."""
 _NEXT_BLOCK = re.compile(r"\s*(?:\.\. |[A-Z][A-Za-z ]+:\s*$|:\w+[^:]*:(?:\s|$))")
 
 
@@ -47,7 +49,10 @@ def new_section(
     """
     known = _before(read)
     made = list(section_lines(kind, entries, formatting, margin))
-    if known:
+    examples = _end_of_examples(read) if kind == "raises" and formatting.raises_last else None
+    if examples is not None:
+        last, spaced = examples, True
+    elif known:
         last = max(section.last for section in known)
         spaced = formatting.style != "rest" or _are_spaced(read, known)
     else:
@@ -57,6 +62,20 @@ def new_section(
     if last == len(read.lines) - 1:
         lines = [*lines, margin]  # the closing quotes get their own line
     return last + 1, last + 1, lines
+
+
+def _end_of_examples(read: ParsedDocstring) -> int | None:
+    """Return the last line of the examples, or None if there are none."""
+    found = [n for n, line in enumerate(read.lines) if EXAMPLES.match(line)]
+    if not found:
+        return None
+    first = found[0]
+    last = first
+    for number, line in enumerate(read.lines[first + 1 :], first + 1):
+        if line.strip() and indent_of(line) <= indent_of(read.lines[first]):
+            break
+        last = number if line.strip() else last
+    return last
 
 
 def _are_spaced(read: ParsedDocstring, known: Sequence[Section]) -> bool:

@@ -1,5 +1,6 @@
 """Docstring parser, which finds sections and items with their line numbers."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from remora.code.syntax.docstring_sections import (
@@ -19,6 +20,7 @@ from remora.operations.docstring.parts import Item, Kind, ParsedDocstring, Secti
 
 _ALL_SECTIONS: dict[str, Kind] = {**SECTIONS, "attributes": "attributes"}
 _TYPES = {"type": "parameters", "rtype": "returns"}
+_ROLE = re.compile(r"\s*:[a-z:]+:`[^`]+`")
 _NAMED = ("parameters", "raises", "attributes")
 
 
@@ -85,8 +87,13 @@ def _item(kind: Kind, lines: Sequence[str], first: int, last: int, pattern: obje
     else:
         found = pattern.fullmatch(line.expandtabs())  # type: ignore[attr-defined]
         names = tuple(filter(None, map(bare_name, found[1].split(",")))) if found else ()
-    same_line = [] if pattern is NUMPY_ITEM else [line.partition(":")[2]]
+    same_line = [] if pattern is NUMPY_ITEM else [_after_name(line)]
     return Item(names, first, last, _joined([*same_line, *lines[first + 1 : last + 1]]))
+
+
+def _after_name(line: str) -> str:
+    role = _ROLE.match(line)
+    return line[role.end() :].lstrip(": ") if role else line.partition(":")[2]
 
 
 def _rest(lines: Sequence[str]) -> Iterator[Section]:

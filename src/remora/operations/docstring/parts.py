@@ -82,7 +82,9 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
 
     If `below` is true, multi-line text starts on the line below the opening quotes. `condition` is
     how a description of an exception begins, `period` is how it ends, and `raises` is the name of
-    its field in reST.
+    its field in reST. `raise_name` is how its name is written elsewhere, such as `:class:`{}``. If
+    `raise_below` is true, the description is below the name. If `raises_last` is true, the list of
+    exceptions comes after the examples.
     """
 
     style: Style = "google"
@@ -93,6 +95,9 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     condition: str = "If"
     period: str = "."
     raises: str = "raises"
+    raise_name: str = "{}"
+    raise_below: bool = False
+    raises_last: bool = False
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,17 +3,44 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
+from remora.operations.docstring.new_section import EXAMPLES
 from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.parts import DocstringFormat, Style
+from remora.operations.docstring.parts import (
+    DocstringFormat,
+    Item,
+    ParsedDocstring,
+    Style,
+)
 
+_Value = TypeVar("_Value")
+_ENOUGH = 3
+"""Entries in a file that show a habit."""
 _RAISES_FIELD = re.compile(r"^\s*:(raises?|except(?:ion)?) ", re.MULTILINE)
+_ROLE = re.compile(r"\s*(:[a-z:]+:`~?|`{0,2})[\w.]+(`{0,2})(.*)")
 _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)")
+
+
+class ExceptionForm(NamedTuple):
+    """How an entry for an exception is written: its name, and where its description is."""
+
+    name: str = "{}"
+    below: bool = False
+
+
+def exception_form(parsed: ParsedDocstring, item: Item) -> ExceptionForm:
+    """Return the form of an entry in a list of exceptions. Fields in reST have only one form."""
+    line = parsed.lines[item.first]
+    role = _ROLE.fullmatch(line)
+    if parsed.style == "rest" or role is None:
+        return ExceptionForm()
+    below = parsed.style == "google" and item.last > item.first and not role[3].strip(" :")
+    return ExceptionForm(f"{role[1]}{{}}{role[2]}", below)
 
 
 class StyleCounts:
@@ -27,6 +54,8 @@ class StyleCounts:
         self.conditions: Counter[str] = Counter()
         self.periods: Counter[str] = Counter()
         self.raises: Counter[str] = Counter()
+        self.raise_forms: Counter[ExceptionForm] = Counter()
+        self.raises_last: Counter[bool] = Counter()
 
     def see(self, source: Source) -> None:
         for literal, text in _docstrings(source):
@@ -34,15 +63,26 @@ class StyleCounts:
             if parsed.style is not None:
                 self.styles[parsed.style] += 1
             self.raises.update(_RAISES_FIELD.findall(text))
-            for each in (e for s in parsed.sections if s.kind == "raises" for e in s.items):
-                if each.text:
-                    self.conditions["if" if each.text[0].islower() else "If"] += 1
-                    self.periods["." if each.text.endswith(".") else ""] += 1
+            self._see_exceptions(parsed)
             if "\n" in text.strip():
                 self.below[not text.split("\n", 1)[0].strip()] += 1
             self.quotes["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
             self.ticks["``"] += len(_DOUBLE.findall(text))
             self.ticks["`"] += len(_SINGLE.findall(text))
+
+    def _see_exceptions(self, parsed: ParsedDocstring) -> None:
+        examples = next((n for n, each in enumerate(parsed.lines) if EXAMPLES.match(each)), None)
+        for section in parsed.sections:
+            if section.kind != "raises":
+                continue
+            if examples is not None:
+                self.raises_last[section.first > examples] += 1
+            for each in section.items:
+                if each.text:
+                    self.conditions["if" if each.text[0].islower() else "If"] += 1
+                    self.periods["." if each.text.endswith(".") else ""] += 1
+                form = exception_form(parsed, each)
+                self.raise_forms[form] += 1
 
     def add(self, other: "StyleCounts") -> None:
         self.styles += other.styles
@@ -52,6 +92,8 @@ class StyleCounts:
         self.conditions += other.conditions
         self.periods += other.periods
         self.raises += other.raises
+        self.raise_forms += other.raise_forms
+        self.raises_last += other.raises_last
 
 
 def docstring_format(
@@ -63,6 +105,7 @@ def docstring_format(
     from the first entry of `seen` that determines it.
     """
     habits = list(seen)
+    form = _clear([each.raise_forms for each in habits], ExceptionForm())
     chosen = style or _most([each.styles for each in habits]) or "google"
     return DocstringFormat(
         style=chosen,
@@ -70,8 +113,11 @@ def docstring_format(
         below=bool(_most([each.below for each in habits])),
         quotes=_most([each.quotes for each in habits]) or '"""',
         raises=_most([each.raises for each in habits]) or "raises",
-        condition=_most([each.conditions for each in habits]) or "If",
-        period=_first([each.periods for each in habits], "."),
+        condition=_clear([each.conditions for each in habits], "If"),
+        period=_clear([each.periods for each in habits], "."),
+        raise_name=form.name,
+        raise_below=form.below,
+        raises_last=_clear([each.raises_last for each in habits], default=False),
         tick=_most([each.ticks for each in habits]) or ("``" if chosen == "rest" else "`"),
     )
 
@@ -85,9 +131,11 @@ def _most(counts: Iterable[Counter[Any]]) -> Any:
     return None
 
 
-def _first(counts: Iterable[Counter[str]], default: str) -> str:
-    """Return the most frequent value of the first non-empty counter, which may be empty text."""
-    return next((each.most_common(1)[0][0] for each in counts if each), default)
+def _clear(counts: Sequence[Counter[_Value]], default: _Value) -> _Value:
+    """Return the most frequent value of the first counter with enough of them, or of all."""
+    every = sum(counts, Counter())
+    clear = next((each for each in counts if each.total() >= _ENOUGH), every)
+    return clear.most_common(1)[0][0] if clear else default
 
 
 def _docstrings(source: Source) -> Iterator[tuple[str, str]]:

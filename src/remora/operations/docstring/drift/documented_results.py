@@ -19,6 +19,11 @@ _RETURNED = re.compile(
     r"^Returns? (?:a |an |the )?(?:new )?[`*]*"
     r"(dict|dictionary|string|str|bytes|True|False|None)\b[`*]*(?! (?:list|tuple|set|dict|and|or)\b)"
 )
+_RETURNS = re.compile(
+    r"(?:Returns (?!(?:to|from|control|early|if|when|without|immediately|after|back|itself)\b)"
+    r"|Return (?:an?|the|all)\b )(?!.*\b(?:None|[Nn]othing|no)\b)"
+)
+"""A summary that names a result."""
 _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing|N/A|no )")
 _EPYDOC = re.compile(r"\s*@returns?:\s*(\S.*)")
 _OVERRIDABLE = re.compile(r"Base|Abstract|Mixin|Interface|Protocol", re.IGNORECASE)
@@ -66,7 +71,7 @@ def _no_result(code: DocumentedCode, function: FunctionNode) -> Iterator[DriftFi
     """Yield a finding if a result is documented but the function has none."""
     if not is_none_or_missing(function.returns) or returns_or_yields(code.body):
         return
-    if _always_raises(code.body) or not _is_final(code):
+    if _always_raises(code.body) or _only_returns(code.body) or not _is_final(code):
         return
     found = next(_documented_results(code), None)
     if found is not None:
@@ -82,15 +87,21 @@ def _always_raises(body: Sequence[ast.stmt]) -> bool:
     return any(exception_name(each) == "NotImplementedError" for each in raised)
 
 
+def _only_returns(body: Sequence[ast.stmt]) -> bool:
+    return all(isinstance(each, ast.Return | ast.Pass | ast.Import) for each in body)
+
+
 def _is_final(code: DocumentedCode) -> bool:
     """Return True if no other class determines what the function returns.
 
     A method of a class with subclasses or bases may have a result in one of them.
     """
+    if code.node.name.startswith(("__", "test_")):
+        return False
     if code.owner is None:
         return True
     name = code.owner.name
-    if code.node.name in ("__init__", "__new__") or _OVERRIDABLE.search(name):
+    if _OVERRIDABLE.search(name):
         return False
     bases = {unqualified_name(each) for each in code.owner.bases} - {"object"}
     files = code.related.files
@@ -103,6 +114,9 @@ def _is_final(code: DocumentedCode) -> bool:
 
 def _documented_results(code: DocumentedCode) -> Iterator[int]:
     """Yield the lines on which a result is documented."""
+    summary = code.parsed.summary
+    if _RETURNS.match(summary) and not _RETURNED.match(summary):
+        yield next(n for n, each in enumerate(code.parsed.lines) if each.strip())
     for section in code.parsed.sections:
         if section.kind not in ("returns", "yields") or not section.items:
             continue

@@ -93,10 +93,13 @@ def both_text(parts: Sequence[str]) -> str:
 
 
 def _with_one_subject(parts: Sequence[str], word: str) -> str:
-    """Join conditions, and say "`x` is not None and not a `str`" if they are about one value."""
+    """Join conditions, and say "`x` is neither None nor a `str`" if they are about one value."""
     first, *rest = parts
     subject = first[: first.index("` is ") + 5] if "` is " in first else ""
     same = subject and all(each.startswith(subject) for each in rest)
+    negated = [each.removeprefix(f"{subject}not ") for each in parts]
+    if same and word == " and " and len(parts) == 2 and not set(negated) & set(parts):
+        return f"{subject}neither {negated[0]} nor {negated[1]}"
     return word.join([first, *(each[len(subject) :] if same else each for each in rest)])
 
 
