@@ -9,7 +9,7 @@ from hashlib import sha256
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.checker.import_check import find_import_check
-from remora.operations.types.checker.judge import Terms
+from remora.operations.types.checker.judge import Terms, independent_groups
 from remora.operations.types.checker.project_checker import SETTINGS_FILES, find_checker
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
@@ -46,7 +46,7 @@ class Session:
         )
         self._lock = threading.Lock()
         self._done: set[str] = set()
-        self._selected: set[str] = set()
+        self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
 
@@ -65,31 +65,49 @@ class Session:
                 self._inference.forget()
 
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
-        """Return the slots of some files that have a likely candidate.
-
-        The first call of `annotations` for one of these files finds those of all of them.
-        """
+        """Return the slots with a likely candidate in those files that are worth annotating."""
         with self._lock:
-            self._selected |= set(paths)
-            slots, found = self._inference.slots(paths), self._inference.annotations
-            likely = self._inference.likely([each for each in slots if each not in found])
-            return [each for each in slots if each in found or each in likely]
+            slots = self._inference.slots(paths)
+            known = self._inference.promising(slots)
+            return [each for each in slots if each in known]
 
-    def annotations(self, path: str, left: Callable[[], float]) -> Terms:
-        """Return the annotations of a file that add no diagnostic without those of other files."""
+    def annotations(
+        self, path: str, left: Callable[[], float], planned: Collection[str] = ()
+    ) -> Terms:
+        """Return the annotations of a file that add no diagnostic without those of other files.
+
+        The first call finds those of all `planned` files, so that the result does not depend on
+        which of them were written before.
+        """
         with self._locked(left):
             self._checker.left = left
             if path not in self._done:
-                together = self._inference.slots({path, *self._selected})
+                together = self._inference.slots({path, *planned})
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)
                 self._ask_other_judges()
-                self._done |= {each for each, _ in together}
-            every = self._inference.annotations
-            kept = self._inference.settle({key: every[key] for key in every if key[0] == path})
-            self._accepted.add((path, self.text(path, kept)))
-            return kept
+                self._done |= {path, *(each for each, _ in together)}
+                self._alone.clear()
+            if path not in self._alone:
+                self._settle_alone(path)
+            return self._alone[path]
+
+    def _settle_alone(self, path: str) -> None:
+        """Find the annotations of a file that add no diagnostic without those of other files.
+
+        Files that do not import each other are judged in the same run.
+        """
+        by_path: dict[str, Terms] = {path: {}}
+        for key, term in self._inference.annotations.items():
+            by_path.setdefault(key[0], {})[key] = term
+        left = by_path.keys() - self._alone.keys()
+        groups = independent_groups(left, self._inference.original)
+        group = next(each for each in groups if path in each)
+        kept = self._inference.settle({k: t for each in group for k, t in by_path[each].items()})
+        for each in group:
+            self._alone[each] = {key: term for key, term in kept.items() if key[0] == each}
+            self._accepted.add((each, self.text(each, self._alone[each])))
 
     def _ask_other_judges(self) -> None:
         """Remove annotations that the project's own type checker refuses, if it can be run.
@@ -118,8 +136,8 @@ class Session:
             self._lock.release()
 
     def text(self, path: str, terms: Terms) -> str:
-        """Return the text of a file with annotations."""
-        return self._inference.texts(terms)[path]
+        """Return the text of a file with those annotations that complete a signature."""
+        return self._inference.texts(self._inference.signatures.complete(terms))[path]
 
     def new_diagnostics(
         self, texts: Mapping[str, str], left: Callable[[], float]
