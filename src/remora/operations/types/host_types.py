@@ -30,8 +30,8 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
 
     Annotations that add a diagnostic of the type checker anywhere in the project, or a finding of
     ruff in the file, are left out.
-    Returns the number of annotations in `written`, and the result of `missing_annotations` for the
-    new content in `left`.
+    Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
+    and the result of `missing_annotations` for the new content in `left`.
     """
     content = decode(path, place.read(path))
     text = content.body
@@ -43,7 +43,11 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     if after != text:
         place.write(path, content._replace(body=after).bytes())
     left = len(_wanted(path, after, nodes))
-    return {"written": len(wanted) - left, "left": _described(left)}
+    return {
+        "written": len(wanted) - left,
+        "judges": session.judges,
+        "left": _described(left),
+    }
 
 
 def _described(count: int) -> dict[str, Any]:

@@ -112,6 +112,10 @@ class Inference:
         left = [each for each in wanted if each not in self.annotations]
         likely = self._completing(left, self.annotations)
         self.annotations |= self._judged(likely, self.annotations)
+        self.leave_out_scattered()
+
+    def leave_out_scattered(self) -> None:
+        """Remove annotations of signatures and files most of which would stay without."""
         self.annotations = self.signatures.consistent(self.annotations)
 
     def _completing(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:

@@ -5,12 +5,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from importlib.metadata import version
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
+from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Terms, independent_groups
-from remora.operations.types.checker.project_checker import SETTINGS_FILES, find_checker
+from remora.operations.types.checker.project_checker import find_checker
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
@@ -38,6 +40,7 @@ class Session:
         self.texts = texts
         minor = oldest_minor(place) or DEFAULT_MINOR
         self._settings = _settings(place)
+        self._declared = declared_checker(place)
         self._observed = place.observed
         self._python: ProjectPython | None = None
         self._checker = TypeChecker(texts, self._settings, minor=minor)
@@ -49,6 +52,8 @@ class Session:
         self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
+        self.judges = f"ty {version('ty')}"
+        """The type checkers that judged the annotations, in words."""
 
     def fits(self, place: ToolTree) -> bool:
         """Return True if the session has no other interpreter and no other run-time types."""
@@ -117,13 +122,22 @@ class Session:
         own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
         folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
         changed = sorted({path for path, _ in self._inference.annotations})
-        for judge in (
-            find_checker(self._settings, self._python, sorted(folders)),
-            find_import_check(changed, self._python),
-        ):
-            if judge is not None and self._inference.annotations:
-                with suppress(HostError):  # it cannot check the project before, either
-                    self._inference.settle_with(judge.check)
+        if not changed:
+            return
+        checker = find_checker(self._declared, self._settings, self._python, sorted(folders))
+        if checker is not None:
+            try:
+                self._inference.settle_with(checker.check)
+                self.judges += f" and {checker.label}"
+            except HostError:  # it cannot check the project before, either
+                self.judges += f"; {checker.label} fails on the project"
+        elif self._declared is not None and self._declared.name == "pyright":
+            self.judges += "; the project's pyright is not installed in its environment"
+        imports = find_import_check(changed, self._python)
+        if imports is not None:
+            with suppress(HostError):
+                self._inference.settle_with(imports.check)
+        self._inference.leave_out_scattered()
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
