@@ -172,7 +172,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `checks_read_packages` of those that read its packages without starting it.
 
     A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
-    cores with two jobs at a time. `asks_writers` is true if jobs ask models that can write, and
+    cores with two jobs at a time. If `shared_seconds` is not 0, the first job of a run takes so much
+    longer, and does the work on the units of all jobs. `asks_writers` is true if jobs ask models that can write, and
     `decides_by_rules` is true if they never ask a model that can only choose between candidates.
     """
 
@@ -186,6 +187,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     checks_read_packages: frozenset[str] = frozenset()
     job_seconds: float = 0.2
     unit_seconds: float = 0.0
+    shared_seconds: float = 0.0
     asks_writers: bool = False
     decides_by_rules: bool = False
 

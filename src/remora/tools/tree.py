@@ -22,7 +22,8 @@ class ToolTree:
     """Project tree, time limit and isolation level for a tool's calls.
 
     If `python` is None, no project code is run. `observed` contains the run-time types and values
-    of the project's functions, by node key. `seen` is the path of the tree inside subprocesses.
+    of the project's functions, by node key. `planned` contains the files of all jobs of the run that
+    have the same operation. `seen` is the path of the tree inside subprocesses.
     `isolation` is the weakest isolation level of any subprocess so far.
     """
 
@@ -31,11 +32,13 @@ class ToolTree:
         tree: Path,
         python: ProjectPython | None = None,
         observed: Mapping[str, Any] | None = None,
+        planned: frozenset[str] = frozenset(),
     ) -> None:
         self.tree = tree
         self.seen = path_for_command(tree)
         self.python = python
         self.observed = observed or {}
+        self.planned = planned
         self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
         self._seconds = self._ends = math.inf

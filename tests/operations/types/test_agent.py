@@ -51,7 +51,7 @@ from shop import note
 
 
 def test_note():
-    assert [note(each) for each in json.loads('["tea", 7]')] == ["tea", "7"]
+    assert [note(each) for each in json.loads('["tea", 7]')] == ["tea.", "7."]
 """
 
 
@@ -94,7 +94,9 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
 
 
 def test_annotation_that_run_time_types_contradict_is_left_out(project: Path) -> None:
-    (project / "shop.py").write_text(f"{SHOP}\n\ndef note(value):\n    return str(value)\n")
+    (project / "shop.py").write_text(
+        f"{SHOP}\n\ndef note(value, end='.'):\n    return str(value) + str(end)\n"
+    )
     (project / "use.py").write_text(f"{USE}\nfrom shop import note\n\nnote('tea')\n")
     (project / "tests").mkdir()
     (project / "tests" / "test_shop.py").write_text(SEEN)
@@ -106,7 +108,7 @@ def test_annotation_that_run_time_types_contradict_is_left_out(project: Path) ->
     )
     done = remora.analyze(root=project, operations=["types"])
     remora.accept(done.run_id, every=True, root=project)
-    assert "def note(value) -> str:" in (project / "shop.py").read_text()
+    assert "def note(value, end: str = '.') -> str:" in (project / "shop.py").read_text()
     assert _written(before) == _written(done) + 1, "a caller passes a string"
 
 
@@ -118,6 +120,7 @@ def _written(done: remora.RunResult) -> int:
 def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     (project / "tests").mkdir()
     (project / "tests" / "test_shop.py").write_text(SEEN)
+    (project / "shop.py").write_text("")
     planned = remora.plan(root=project, operations=["types"])
     assert planned.left == {"types": {"in test code": 1}}
     named = remora.plan(project / "tests", root=project, operations=["types"])

@@ -5,23 +5,60 @@ from pathlib import Path
 
 import pytest
 
+from remora.operations.types.checker.declared_checker import (
+    DeclaredChecker,
+    declared_checker,
+)
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.project_checker import find_checker
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.tree import ToolTree
 
+PRE_COMMIT = """\
+- repo: https://github.com/pre-commit/mirrors-mypy
+  rev: v1.18.2
+"""
 FILES = {
     "shop.py": "def half(n=1):\n    return n / 2\n",
     "use.py": "from shop import half\n\n\ndef use(n: int) -> int:\n    return half(n)\n",
 }
 
 
-def test_a_project_without_settings_has_no_checker(tmp_path: Path) -> None:
-    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
-    assert find_checker({"pyproject.toml": b"[project]\n"}, python, ["."]) is None
-    assert find_checker({"mypy.ini": b"[mypy]\n"}, None, ["."]) is None
+@pytest.mark.parametrize(
+    ("path", "text", "declared"),
+    [
+        ("setup.py", "setup()", None),
+        ("pyproject.toml", 'exclude = [".mypy_cache"]', None),
+        ("tox.ini", "deps =\n  mypy==1.12\ncommands =\n  mypy . --strict", ("mypy", "1.12")),
+        ("mypy.ini", "[mypy]\n# pyright is not used", ("mypy", "")),
+        ("pyproject.toml", "[tool.zuban]\nstrict_equality = true", ("zuban", "")),
+        (".pre-commit-config.yaml", PRE_COMMIT, ("mypy", "1.18.2")),
+        (".github/workflows/test.yml", "run: uvx basedpyright@1.31", ("pyright", "1.31")),
+        ("tox.ini", "commands = ty check", ("ty", "")),
+    ],
+)
+def test_the_checker_of_a_project_is_known(
+    tmp_path: Path, path: str, text: str, declared: tuple[str, str] | None
+) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text(text)
+    found = declared_checker(ToolTree(tmp_path))
+    assert (found and found[:2]) == declared
+    assert found is None or found.options == (("--strict",) if "--strict" in text else ())
+
+
+def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> None:
+    settings = {"pyproject.toml": b"[tool.zuban]\nstrict_equality = true\n"}
+    checker = find_checker(DeclaredChecker("zuban", "0.2"), settings, None, ["shop.py"])
+    assert checker is not None
+    assert checker.label.endswith("with the project's settings (the project uses zuban 0.2)")
+    (tmp_path / "shop.py").write_text("def half(n: int) -> int:\n    return n / 2\n")
+    (error,) = checker.check(tmp_path, 60)
+    assert error[:3] == ("shop.py", "return-value", 2)
+    assert find_checker(DeclaredChecker("pyright"), {}, None, ["."]) is None
 
 
 @pytest.mark.slow
@@ -29,7 +66,7 @@ def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
     """Here mypy knows the result of a division, and ty is not asked."""
     settings = {"mypy.ini": b"[mypy]\n"}
     python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
-    checker = find_checker(settings, python, sorted(FILES))
+    checker = find_checker(DeclaredChecker("mypy"), settings, python, sorted(FILES))
     assert checker is not None
     with TypeChecker(FILES, settings, minor=11) as ty:
         inference = Inference(FILES, ty, weights(), Settings(minor=11))

@@ -1,5 +1,6 @@
 """How long a plan is expected to take."""
 
+import msgspec
 import pytest
 
 from remora.agents.job import Job
@@ -28,6 +29,15 @@ def plan(operation: str, amount: int) -> Plan:
 
 def test_an_operation_takes_time_for_each_job_and_for_each_unit_of_work() -> None:
     assert job_seconds(plan("fixing", 10), OPERATIONS, "none") == {"a-1": 7.0}
+
+
+def test_the_first_job_does_the_work_that_all_jobs_share() -> None:
+    each = next(one for one in BUILT_IN.all if one.name == "types")
+    shared = msgspec.structs.replace(each, job_seconds=1.0, unit_seconds=0.5, shared_seconds=4.0)
+    (first,) = plan("types", 0).jobs
+    second = msgspec.structs.replace(first, agent_id="a-2", path="b.py")
+    both = Plan(jobs=(first, second), amounts={"a-1": 10, "a-2": 4})
+    assert job_seconds(both, Operations([shared]), "none") == {"a-1": 12.0, "a-2": 1.0}
 
 
 @pytest.mark.parametrize(

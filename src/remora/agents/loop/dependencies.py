@@ -34,6 +34,7 @@ class AgentDependencies:
     - `user_file` reads the user's current files. Without it, user edits are not detected.
     - `python` runs the project's code. Without it, no project code is run.
     - `observed` contains the run-time types and values of the project's functions, by node key.
+    - `planned` contains the files of all jobs of the run that have the same operation.
     """
 
     agent: Agent
@@ -53,6 +54,7 @@ class AgentDependencies:
     user_file: UserFile | None = None
     python: ProjectPython | None = None
     observed: Mapping[str, Any] = field(default_factory=dict)
+    planned: frozenset[str] = frozenset()
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
     rebased: Mapping[str, Any] = field(default_factory=dict)

@@ -389,6 +389,7 @@ class AgentRunner:
             seed=self.dependencies.settings.seed or 0,
             python=self.dependencies.python,
             observed=self.dependencies.observed,
+            planned=self.dependencies.planned,
         )
 
     def _base(self) -> bytes | None:

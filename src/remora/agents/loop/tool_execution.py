@@ -45,6 +45,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     python: ProjectPython | None = None
     observed: Mapping[str, Any] | None = None
+    planned: frozenset[str] = frozenset()
 
     def inputs(self) -> dict[str, Any]:
         """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
@@ -80,6 +81,7 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         seed=inputs.seed,
         python=inputs.python,
         observed=inputs.observed,
+        planned=inputs.planned,
     )
     record = {
         **_for_event(run, tool.script.sha256),

@@ -30,20 +30,24 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
 
     Annotations that add a diagnostic of the type checker anywhere in the project, or a finding of
     ruff in the file, are left out.
-    Returns the number of annotations in `written`, and the result of `missing_annotations` for the
-    new content in `left`.
+    Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
+    and the result of `missing_annotations` for the new content in `left`.
     """
     content = decode(path, place.read(path))
     text = content.body
     wanted = set(_wanted(path, text, nodes))
     session = session_for(place, project_texts(place))
-    found = session.annotations(path, place.left)
+    found = session.annotations(path, place.left, place.planned)
     chosen = {key: term for key, term in found.items() if (key[1].number, key[1].name) in wanted}
     after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
     if after != text:
         place.write(path, content._replace(body=after).bytes())
     left = len(_wanted(path, after, nodes))
-    return {"written": len(wanted) - left, "left": _described(left)}
+    return {
+        "written": len(wanted) - left,
+        "judges": session.judges,
+        "left": _described(left),
+    }
 
 
 def _described(count: int) -> dict[str, Any]:

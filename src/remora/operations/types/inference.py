@@ -20,14 +20,20 @@ from remora.operations.types.facts.observed import observed_types
 from remora.operations.types.facts.probes import Instrumented, find_probes
 from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
 from remora.operations.types.ranking.siblings import Siblings
+from remora.operations.types.ranking.signatures import PLAIN, Signatures
+from remora.operations.types.ranking.special_methods import special_parameter
 from remora.operations.types.ranking.type_candidates import candidates_for
 from remora.operations.types.source.habits import Habits
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
-from remora.operations.types.source.terms import same, without_none
+from remora.operations.types.source.terms import members_of, same, without_none
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 
+SPECIAL = 0.95
+"""The probability of the types of special methods that the language defines."""
+COMPLETING = 0.6
+"""The least probability of an annotation that completes a signature."""
 _INDEPENDENT = frozenset(("call", "forward", "attribute"))
 """Sources that say more of a parameter when more annotations are known."""
 _OTHERS = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
@@ -65,16 +71,17 @@ class Inference:
         self._checker = checker
         self._model = model
         self._settings = settings
-        self._original = ProjectIndex(texts)
-        self._names = ProjectNames(self._original, settings.minor)
+        self.original = ProjectIndex(texts)
+        self._names = ProjectNames(self.original, settings.minor)
         self._file_names: dict[str, FileNames] = {}
         self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
         self._known: tuple[Terms, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
         self._first: dict[tuple[str, Slot], set[str]] = {}
         """The candidates of each slot before any annotation was found."""
-        self._density = Siblings(self._original).density
-        self._habits = Habits(self._original)
+        self._density = Siblings(self.original).density
+        self._habits = Habits(self.original)
+        self.signatures = Signatures(self.original)
         self.annotations: Terms = {}
         """All annotations found so far."""
         self.probability: dict[tuple[str, Slot], float] = {}
@@ -85,8 +92,8 @@ class Inference:
         return [
             (path, slot)
             for path in sorted(set(paths))
-            if path in self._original.files
-            for slot in self._original.files[path].source.slots
+            if path in self.original.files
+            for slot in self.original.files[path].source.slots
         ]
 
     def run(self, slots: Iterable[tuple[str, Slot]]) -> None:
@@ -98,10 +105,47 @@ class Inference:
             if not found:
                 break
             self.annotations |= found
+        self._complete(wanted)
 
-    def likely(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
-        """Return the slots whose best candidate is likely enough, with this candidate."""
-        limit = self._settings.threshold
+    def _complete(self, wanted: Iterable[tuple[str, Slot]]) -> None:
+        """Add less likely annotations that complete a signature, and leave out scattered ones."""
+        left = [each for each in wanted if each not in self.annotations]
+        likely = self._completing(left, self.annotations)
+        self.annotations |= self._judged(likely, self.annotations)
+        self.leave_out_scattered()
+
+    def leave_out_scattered(self) -> None:
+        """Remove annotations of signatures and files most of which would stay without."""
+        self.annotations = self.signatures.consistent(self.annotations)
+
+    def _completing(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
+        """Return the candidates of some slots of sparsely annotated files that complete `known`."""
+        weak = [key for key in slots if self.signatures.is_sparse(key[0])]
+        likely = self.likely(weak, COMPLETING)
+        together = self.signatures.consistent(known | likely)
+        return {key: term for key, term in likely.items() if key in together}
+
+    def promising(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
+        """Return the slots with a likely candidate, in files that are worth annotating.
+
+        What is found for them may complete further signatures.
+        """
+        every = list(slots)
+        known = self.annotations | self.likely(
+            each for each in every if each not in self.annotations
+        )
+        left = [each for each in every if each not in known]
+        completing = self._completing(left, known)
+        paths = {path for path, _ in self.signatures.consistent(known | completing)}
+        return {key: term for key, term in (known | completing).items() if key[0] in paths}
+
+    def likely(self, slots: Iterable[tuple[str, Slot]], limit: float | None = None) -> Terms:
+        """Return the slots whose best candidate has the probability `limit`, with this candidate.
+
+        Without a limit, it is that of the settings or of the weights.
+        """
+        if limit is None:
+            limit = self._settings.threshold
         if limit is None:
             limit = self._model.threshold(self._density)
         wanted = [key for key in slots if not self._habits.omits(self._function(*key), key[1].name)]
@@ -110,7 +154,7 @@ class Inference:
         return {key: each.term for key, each in best.items() if each.probability >= limit}
 
     def _function(self, path: str, slot: Slot) -> Function:
-        return self._original.files[path].functions[slot.number]
+        return self.original.files[path].functions[slot.number]
 
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
@@ -119,7 +163,8 @@ class Inference:
 
     def settle(self, terms: Terms) -> Terms:
         """Return those of some annotations that add no diagnostic without any others."""
-        return self._judged(terms, {})
+        kept = self.signatures.complete(self._judged(terms, {}))
+        return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
     def settle_with(self, run: Callable[[Path, float], list[Diagnostic]]) -> None:
         """Remove annotations that add diagnostics of another checker."""
@@ -130,7 +175,7 @@ class Inference:
             texts = {path: each.text for path, each in files.items()}
             return new_diagnostics(before, _moved(files, self._checker.check_with(run, texts)))
 
-        kept = settle(self.annotations, {}, self._original, added_by)
+        kept = settle(self.annotations, {}, self.original, added_by)
         self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
         self.annotations = kept
 
@@ -143,6 +188,11 @@ class Inference:
         facts = self._facts()
         function = facts.project.files[path].functions[slot.number]
         known = facts.evidence.get(key_of(function, slot.name), [])
+        special = special_parameter(function, slot.name, facts.project)
+        special = special or self._type_of_getter(function, slot.name, facts.project)
+        if special:
+            is_refused = (path, slot, special) in self._refused
+            return [] if is_refused else [Ranked(special, SPECIAL)]
         candidates = candidates_for(function, slot.name, known, facts.siblings)
         if not self.annotations:
             self._first[path, slot] = {each.term for each in candidates}
@@ -161,10 +211,23 @@ class Inference:
             )
         ]
 
+    def _type_of_getter(self, function: Function, name: str, index: ProjectIndex) -> str:
+        """Return the type of a property's plain values for its setter, or an empty string."""
+        if (
+            function.parameter(name) is None
+            or (pair := self.signatures.property_of(function)) is None
+        ):
+            return ""
+        getter, setter = pair
+        if setter.number != function.number:
+            return ""
+        shown = index.files[function.path].functions[getter.number].returns
+        return shown if set(members_of(shown)) <= PLAIN else ""
+
     def _facts(self) -> "_Facts":
         """Return the facts that follow from the annotations found so far."""
         if self._known is None or self._known[0] != self.annotations:
-            index = ProjectIndex(self.texts(self.annotations))
+            index = ProjectIndex(self.texts(self.annotations), self.original)
             evidence = collect(index, self._checker, self._settings.observed)
             self._known = dict(self.annotations), _Facts(index, evidence, Siblings(index))
         return self._known[1]
@@ -172,7 +235,7 @@ class Inference:
     def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
         """Return the texts of all files, with annotations."""
         changed = {path: each.text for path, each in self.annotated(annotations).items()}
-        every = {path: file.source.text for path, file in self._original.files.items()}
+        every = {path: file.source.text for path, file in self.original.files.items()}
         return every | changed
 
     def annotated(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, AnnotatedFile]:
@@ -187,8 +250,8 @@ class Inference:
         if last is not None and last[0] == terms:
             return last[1]
         if path not in self._file_names:
-            self._file_names[path] = FileNames(self._original.files[path], self._names)
-        made = AnnotatedFile(self._original.files[path], self._file_names[path], terms)
+            self._file_names[path] = FileNames(self.original.files[path], self._names)
+        made = AnnotatedFile(self.original.files[path], self._file_names[path], terms)
         self._last_written[path] = dict(terms), made
         return made
 
@@ -198,7 +261,7 @@ class Inference:
             (path, slot) for path, each in self.annotated(chosen).items() for slot in each.written
         }
         tried = {key: term for key, term in chosen.items() if key in written}
-        accepted = settle(tried, base, self._original, self._added_by)
+        accepted = settle(tried, base, self.original, self._added_by)
         self._refused |= {(*key, term) for key, term in chosen.items() if key not in accepted}
         return accepted
 
@@ -211,9 +274,9 @@ class Inference:
         """Return the diagnostics that other texts of some files add."""
         after = self._checker.check(texts).diagnostics
         lines = {
-            path: line_map(self._original.files[path].source.text, text)
+            path: line_map(self.original.files[path].source.text, text)
             for path, text in texts.items()
-            if path in self._original.files
+            if path in self.original.files
         }
         moved = [
             each._replace(line=lines[each.path].get(each.line, 0)) if each.path in lines else each

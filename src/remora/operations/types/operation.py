@@ -52,8 +52,9 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 TYPES = Operation(
     name="types",
     folder=Path(__file__).parent,
-    job_seconds=1.0,
-    unit_seconds=0.05,
+    job_seconds=0.3,
+    unit_seconds=0.1,
+    shared_seconds=4.0,
     decides_by_rules=True,
     checks_read_packages=frozenset({"no_new_diagnostics"}),
     load=_load,

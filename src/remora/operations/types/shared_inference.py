@@ -5,12 +5,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from importlib.metadata import version
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
+from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.import_check import find_import_check
-from remora.operations.types.checker.judge import Terms
-from remora.operations.types.checker.project_checker import SETTINGS_FILES, find_checker
+from remora.operations.types.checker.judge import Terms, independent_groups
+from remora.operations.types.checker.project_checker import find_checker
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
@@ -38,6 +40,7 @@ class Session:
         self.texts = texts
         minor = oldest_minor(place) or DEFAULT_MINOR
         self._settings = _settings(place)
+        self._declared = declared_checker(place)
         self._observed = place.observed
         self._python: ProjectPython | None = None
         self._checker = TypeChecker(texts, self._settings, minor=minor)
@@ -46,9 +49,11 @@ class Session:
         )
         self._lock = threading.Lock()
         self._done: set[str] = set()
-        self._selected: set[str] = set()
+        self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
+        self.judges = f"ty {version('ty')}"
+        """The type checkers that judged the annotations, in words."""
 
     def fits(self, place: ToolTree) -> bool:
         """Return True if the session has no other interpreter and no other run-time types."""
@@ -65,31 +70,49 @@ class Session:
                 self._inference.forget()
 
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
-        """Return the slots of some files that have a likely candidate.
-
-        The first call of `annotations` for one of these files finds those of all of them.
-        """
+        """Return the slots with a likely candidate in those files that are worth annotating."""
         with self._lock:
-            self._selected |= set(paths)
-            slots, found = self._inference.slots(paths), self._inference.annotations
-            likely = self._inference.likely([each for each in slots if each not in found])
-            return [each for each in slots if each in found or each in likely]
+            slots = self._inference.slots(paths)
+            known = self._inference.promising(slots)
+            return [each for each in slots if each in known]
 
-    def annotations(self, path: str, left: Callable[[], float]) -> Terms:
-        """Return the annotations of a file that add no diagnostic without those of other files."""
+    def annotations(
+        self, path: str, left: Callable[[], float], planned: Collection[str] = ()
+    ) -> Terms:
+        """Return the annotations of a file that add no diagnostic without those of other files.
+
+        The first call finds those of all `planned` files, so that the result does not depend on
+        which of them were written before.
+        """
         with self._locked(left):
             self._checker.left = left
             if path not in self._done:
-                together = self._inference.slots({path, *self._selected})
+                together = self._inference.slots({path, *planned})
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)
                 self._ask_other_judges()
-                self._done |= {each for each, _ in together}
-            every = self._inference.annotations
-            kept = self._inference.settle({key: every[key] for key in every if key[0] == path})
-            self._accepted.add((path, self.text(path, kept)))
-            return kept
+                self._done |= {path, *(each for each, _ in together)}
+                self._alone.clear()
+            if path not in self._alone:
+                self._settle_alone(path)
+            return self._alone[path]
+
+    def _settle_alone(self, path: str) -> None:
+        """Find the annotations of a file that add no diagnostic without those of other files.
+
+        Files that do not import each other are judged in the same run.
+        """
+        by_path: dict[str, Terms] = {path: {}}
+        for key, term in self._inference.annotations.items():
+            by_path.setdefault(key[0], {})[key] = term
+        left = by_path.keys() - self._alone.keys()
+        groups = independent_groups(left, self._inference.original)
+        group = next(each for each in groups if path in each)
+        kept = self._inference.settle({k: t for each in group for k, t in by_path[each].items()})
+        for each in group:
+            self._alone[each] = {key: term for key, term in kept.items() if key[0] == each}
+            self._accepted.add((each, self.text(each, self._alone[each])))
 
     def _ask_other_judges(self) -> None:
         """Remove annotations that the project's own type checker refuses, if it can be run.
@@ -99,13 +122,22 @@ class Session:
         own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
         folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
         changed = sorted({path for path, _ in self._inference.annotations})
-        for judge in (
-            find_checker(self._settings, self._python, sorted(folders)),
-            find_import_check(changed, self._python),
-        ):
-            if judge is not None and self._inference.annotations:
-                with suppress(HostError):  # it cannot check the project before, either
-                    self._inference.settle_with(judge.check)
+        if not changed:
+            return
+        checker = find_checker(self._declared, self._settings, self._python, sorted(folders))
+        if checker is not None:
+            try:
+                self._inference.settle_with(checker.check)
+                self.judges += f" and {checker.label}"
+            except HostError:  # it cannot check the project before, either
+                self.judges += f"; {checker.label} fails on the project"
+        elif self._declared is not None and self._declared.name == "pyright":
+            self.judges += "; the project's pyright is not installed in its environment"
+        imports = find_import_check(changed, self._python)
+        if imports is not None:
+            with suppress(HostError):
+                self._inference.settle_with(imports.check)
+        self._inference.leave_out_scattered()
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
@@ -118,8 +150,8 @@ class Session:
             self._lock.release()
 
     def text(self, path: str, terms: Terms) -> str:
-        """Return the text of a file with annotations."""
-        return self._inference.texts(terms)[path]
+        """Return the text of a file with those annotations that complete a signature."""
+        return self._inference.texts(self._inference.signatures.complete(terms))[path]
 
     def new_diagnostics(
         self, texts: Mapping[str, str], left: Callable[[], float]

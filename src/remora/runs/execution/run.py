@@ -77,6 +77,10 @@ class Run:
         concurrency = self.request.concurrency or self.project.config.model.max_concurrency
         return LocalEngine(concurrency)
 
+    def planned_files(self, operation: str) -> frozenset[str]:
+        """Return the files of all jobs of an operation, also of those that have ended."""
+        return frozenset(job.path for job in self.plan.jobs if job.operation == operation)
+
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
         """Return the model for an agent.
 

@@ -1,9 +1,10 @@
 """Expected durations of planned jobs."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from remora.operations.base import Operation, Operations
+from remora.operations.base import Operations
 
 if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan
@@ -26,13 +27,18 @@ def job_seconds(plan: "Plan", operations: Operations, provider: str) -> Mapping[
     ):
         return None
     own = _BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES
-    return {
-        job.agent_id: _seconds(known.get(job.operation), plan.amounts[job.agent_id], own)
-        for job in plan.jobs
-    }
-
-
-def _seconds(operation: Operation | None, amount: int, own: float) -> float:
-    if operation is None:
-        return own
-    return operation.job_seconds + operation.unit_seconds * amount
+    found: dict[str, float] = {}
+    units: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for job in plan.jobs:
+        operation, amount = known.get(job.operation), plan.amounts[job.agent_id]
+        found[job.agent_id] = own if operation is None else operation.job_seconds
+        if operation is not None and operation.shared_seconds:
+            units[job.operation] += amount
+            first.setdefault(job.operation, job.agent_id)
+        elif operation is not None:
+            found[job.agent_id] += operation.unit_seconds * amount
+    for name, agent_id in first.items():
+        operation = known[name]
+        found[agent_id] += operation.shared_seconds + operation.unit_seconds * units[name]
+    return found

@@ -1,5 +1,6 @@
 """Finds the annotations among several that add no diagnostic, with few runs of a type checker."""
 
+import ast
 import re
 from collections.abc import Callable, Iterable
 
@@ -12,6 +13,7 @@ _WORD = re.compile(r"\w+")
 _EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")
 
 Key = tuple[str, Slot]
+_PATIENT_RUNS = 10
 Terms = dict[Key, str]
 """The canonical type of each slot, with the path of its file."""
 
@@ -23,18 +25,58 @@ def settle(
 
     `added_by` returns the diagnostics that some annotations add. All annotations are tried at once.
     If they add diagnostics, an annotation that alone can be the cause of one is left out, and those
-    that may be the cause are tried apart from the others.
+    that may be the cause are tried apart from the others. After several runs, all that may be the
+    cause are left out.
     """
     accepted: Terms = {}
     waiting = [chosen]
+    runs = 0
     while waiting:
         group = waiting.pop()
         added = added_by(base | accepted | group) if group else []
+        runs += 1
         if not added:
             accepted |= group
         elif len(group) > 1:
-            waiting += _parts(group, added, index)
+            parts = _parts(group, added, index)
+            waiting += parts if runs < _PATIENT_RUNS else parts[1:]
     return accepted
+
+
+def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[str]]:
+    """Divide files into groups in which no file imports another."""
+    words = {path: _imported_words(path, index) for path in sorted(paths)}
+    groups: list[list[str]] = []
+    for path, imported in words.items():
+        name = _module_word(path)
+        free = (
+            group
+            for group in groups
+            if not any(name in words[each] or _module_word(each) in imported for each in group)
+        )
+        chosen = next(free, None)
+        if chosen is None:
+            groups.append([path])
+        else:
+            chosen.append(path)
+    return groups
+
+
+def _imported_words(path: str, index: ProjectIndex) -> set[str]:
+    """Return the words of the modules and names that a file imports anywhere."""
+    words: set[str] = set()
+    for node in ast.walk(index.files[path].source.tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+            for text in (module, *(alias.name for alias in node.names)):
+                words |= set(text.split("."))
+    return words
+
+
+def _module_word(path: str) -> str:
+    """Return the last word of a module's name."""
+    *folders, name = path.removesuffix(".py").split("/")
+    return folders[-1] if folders and name == "__init__" else name
 
 
 def _parts(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> list[Terms]:

@@ -1,16 +1,22 @@
-"""Runs of the type checker that a project is configured for: mypy or pyright."""
+"""Runs of the type checker that a project uses, or of mypy in its place."""
 
-import configparser
 import re
 import shutil
-import tomllib
+import sys
 from collections.abc import Mapping, Sequence
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from remora.errors import HostError
+from remora.operations.types.checker.declared_checker import (
+    DeclaredChecker,
+    mypy_settings,
+    tool_settings,
+)
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
@@ -18,7 +24,8 @@ from remora.sandbox.isolation import best_level
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 
-SETTINGS_FILES = ("pyproject.toml", "mypy.ini", ".mypy.ini", "setup.cfg", "pyrightconfig.json")
+_INI_FILES = ("mypy.ini", ".mypy.ini", "setup.cfg")
+_PLUGINS = re.compile(r"(?m)^\s*plugins\s*=\s*(?:\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)$")
 _MYPY_LINE = re.compile(r"^(.+?):(\d+): error: (.*?)(?:  \[([\w-]+)\])?$")
 _MYPY_OPTIONS = (
     "--no-pretty",
@@ -32,85 +39,132 @@ _NEAR_ALL = 300.0
 
 
 class ProjectChecker(NamedTuple):
-    """The command of a project's type checker. `is_mypy` is False for pyright."""
+    """The command of a type checker with a project's settings, and its name and version in words.
+
+    `is_mypy` is False for pyright. `config` contains the name and the text of a file of settings to
+    write into the checked folder.
+    """
 
     command: tuple[str, ...]
+    label: str
     is_mypy: bool
-    python: ProjectPython
+    python: ProjectPython | None
+    config: tuple[str, str] | None = None
 
     def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
         """Return the errors in the project in `folder`.
 
         Raises HostError if the checker fails or does not finish.
         """
+        if self.config is not None:
+            (folder / self.config[0]).write_text(self.config[1], encoding="utf-8")
+        read = [folder, *interpreter_paths(Path(self.command[0]), trusted=False)]
+        if self.python is not None:
+            read += interpreter_paths(self.python.python, trusted=self.python.trusted)
         command = Command(
             argv=self.command,
             folder=folder,
             seconds=min(_NEAR_ALL, seconds),
-            confinement=Confinement(
-                read=(folder, *interpreter_paths(self.python.python, trusted=self.python.trusted)),
-                write=(folder,),
-            ),
+            confinement=Confinement(read=tuple(read), write=(folder,)),
         )
         finished = run_command(command, output_limit=64 * 1024 * 1024)
         if finished.timed_out or finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
-            raise HostError(f"{' '.join(self.command[:3])} failed")
+            raise HostError(f"{self.label} failed")
         output = finished.stdout.decode("utf-8", "replace")
         return _mypy_errors(output) if self.is_mypy else _pyright_errors(output, folder)
 
 
 def find_checker(
-    settings: Mapping[str, bytes], python: ProjectPython | None, targets: Sequence[str]
+    declared: DeclaredChecker | None,
+    settings: Mapping[str, bytes],
+    python: ProjectPython | None,
+    targets: Sequence[str],
 ) -> ProjectChecker | None:
-    """Return the type checker that the project is configured for, if it is installed.
+    """Return the type checker that a project uses, or mypy in its place, or None.
 
-    It must be installed in the project's interpreter, and is only run if it can be isolated or the
-    user has allowed it to run without isolation. `targets` are the folders and files to check if
-    the configuration does not name any.
+    The project's checker must be installed in its interpreter, and is only run if it can be
+    isolated or the user has allowed it to run without isolation. Otherwise, Remora's mypy takes the
+    place of mypy and zuban. `targets` are the folders and files to check if the configuration does
+    not name any.
     """
-    if python is None or (best_level() == 0 and not python.trusted):
+    if declared is None or declared.name == "ty":
         return None
-    mypy = _mypy_settings(settings)
-    if mypy is not None and _has_package(python.python, "mypy"):
-        named = any(key in mypy for key in ("files", "packages", "modules"))
-        words = (str(python.python), "-m", "mypy", *_MYPY_OPTIONS)
-        return ProjectChecker((*words, *([] if named else targets)), True, python)
-    pyright = shutil.which("pyright", path=str(python.python.parent))
-    if pyright is not None and _uses_pyright(settings):
-        return ProjectChecker((pyright, "--outputjson"), False, python)
+    may_run = python is not None and (best_level() > 0 or python.trusted)
+    if declared.name == "pyright":
+        return _pyright(python) if may_run and python is not None else None
+    named = any(key in (mypy_settings(settings) or {}) for key in ("files", "packages", "modules"))
+    rest = (*_MYPY_OPTIONS, *declared.options, *([] if named else targets))
+    if may_run and python is not None:
+        beside = str(python.python.parent)
+        zuban = shutil.which("zuban", path=beside) if declared.name == "zuban" else None
+        if zuban is not None:
+            return ProjectChecker((zuban, "check"), _label(python, "zuban"), True, python)
+        if declared.name == "mypy" and _version(python.python, "mypy"):
+            words = (str(python.python), "-m", "mypy")
+            return ProjectChecker((*words, *rest), _label(python, "mypy"), True, python)
+    return _own_mypy(declared, settings, python if may_run else None, rest)
+
+
+def _own_mypy(
+    declared: DeclaredChecker,
+    settings: Mapping[str, bytes],
+    python: ProjectPython | None,
+    rest: Sequence[str],
+) -> ProjectChecker | None:
+    """Return Remora's mypy with the project's settings, without plug-ins, or None."""
+    if find_spec("mypy") is None:
+        return None
+    config = _config_of_zuban(settings) if declared.name == "zuban" else _config_of_mypy(settings)
+    packages = ("--no-site-packages",)
+    if python is not None:
+        packages = (f"--python-executable={python.python}",)
+    words = (sys.executable, "-m", "mypy", f"--config-file={config[0]}", *packages)
+    uses = f"{declared.name} {declared.pin}".strip()
+    label = f"mypy {metadata.version('mypy')} with the project's settings"
+    if uses != "mypy":
+        label += f" (the project uses {uses})"
+    return ProjectChecker((*words, *rest), label, True, python, config)
+
+
+def _config_of_mypy(settings: Mapping[str, bytes]) -> tuple[str, str]:
+    """Return the name and the text of the file with mypy's settings, without its plug-ins."""
+    text = settings.get("pyproject.toml", b"").decode("utf-8", "replace")
+    name = "remora-mypy.toml"
+    if not isinstance(tool_settings(settings).get("mypy"), dict):
+        every = (settings.get(each, b"").decode("utf-8", "replace") for each in _INI_FILES)
+        text = next((each for each in every if "[mypy]" in each), "[mypy]\n")
+        name = "remora-mypy.ini"
+    return name, _PLUGINS.sub("", text)
+
+
+def _config_of_zuban(settings: Mapping[str, bytes]) -> tuple[str, str]:
+    tool = tool_settings(settings).get("zuban")
+    lines = ["[mypy]"]
+    for key, value in tool.items() if isinstance(tool, dict) else ():
+        if isinstance(value, bool | str):
+            lines.append(f"{key} = {value}")
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            lines.append(f"{key} = {', '.join(value)}")
+    return "remora-mypy.ini", "\n".join([*lines, ""])
+
+
+def _pyright(python: ProjectPython) -> ProjectChecker | None:
+    beside = str(python.python.parent)
+    for name in ("basedpyright", "pyright"):
+        found = shutil.which(name, path=beside)
+        if found is not None:
+            return ProjectChecker((found, "--outputjson"), _label(python, name), False, python)
     return None
 
 
-def _has_package(python: Path, name: str) -> bool:
-    return any(python.parent.parent.glob(f"lib*/python3*/site-packages/{name}/__main__.py"))
+def _label(python: ProjectPython, name: str) -> str:
+    return f"the project's {name} {_version(python.python, name)}".strip()
 
 
-def _mypy_settings(settings: Mapping[str, bytes]) -> Mapping[str, object] | None:
-    tool = _pyproject(settings).get("mypy")
-    if isinstance(tool, dict):
-        return tool
-    for name in ("mypy.ini", ".mypy.ini", "setup.cfg"):
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(settings.get(name, b"").decode("utf-8"))
-        except (configparser.Error, UnicodeDecodeError):
-            continue
-        if parser.has_section("mypy"):
-            return dict(parser["mypy"])
-    return None
-
-
-def _uses_pyright(settings: Mapping[str, bytes]) -> bool:
-    return "pyrightconfig.json" in settings or "pyright" in _pyproject(settings)
-
-
-def _pyproject(settings: Mapping[str, bytes]) -> Mapping[str, object]:
-    try:
-        document = tomllib.loads(settings.get("pyproject.toml", b"").decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return {}
-    tool = document.get("tool")
-    return tool if isinstance(tool, dict) else {}
+def _version(python: Path, name: str) -> str:
+    """Return the version of a package that is installed beside an interpreter, or nothing."""
+    found = python.parent.parent.glob(f"lib*/python3*/site-packages/{name}-*.dist-info")
+    return next((each.name.removesuffix(".dist-info").partition("-")[2] for each in found), "")
 
 
 def _mypy_errors(output: str) -> list[Diagnostic]:

@@ -5,13 +5,17 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from remora.operations.types.source.project_index import Function, Parameter, ProjectIndex
+from remora.operations.types.source.project_index import (
+    Function,
+    Parameter,
+    ProjectIndex,
+    snake_case,
+)
 from remora.operations.types.source.slots import FunctionNode
 from remora.operations.types.source.terms import UNKNOWN, canonical, union
 
 _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
-_SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MIN_NAME = 3
 _TAKES_PATHS = re.compile(r"(?:io\.)?open|os\.(?:path\.)?\w+|(?:pathlib\.)?(?:Pure)?Path")
 _STUBS = ("NotImplementedError", "NotImplemented")
@@ -137,12 +141,11 @@ def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[st
     words = name.strip("_").lower()
     if len(words) < _MIN_NAME:
         return
-    imported = [each for each in index.files[path].imports if each[:1].isupper()]
-    aliases = [each for each in index.aliases if each[:1].isupper() and not each.isupper()]
-    for candidate in (*imported, *index.classes, *aliases):
-        if _SNAKE.sub("_", candidate).strip("_").lower() == words:
-            yield "class_name", candidate
-            return
+    imported = (each for each in index.files[path].imports if each[:1].isupper())
+    found = next((each for each in imported if snake_case(each) == words), None)
+    found = found or index.class_words.get(words)
+    if found:
+        yield "class_name", found
 
 
 def _opens(node: ast.AST, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from remora.operations.types.source.slots import (
     parameters_of,
 )
 from remora.operations.types.source.terms import canonical, head_of, members_of, names_in
+
+_SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Parameter(NamedTuple):
@@ -93,7 +96,8 @@ class File:
 class ProjectIndex:
     """All files of a project that parse, with lookups by name."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
+    def __init__(self, texts: Mapping[str, str], known: "ProjectIndex | None" = None) -> None:
+        """Read the files, or take those that `known` has with the same text."""
         self.files: dict[str, File] = {}
         self.classes: dict[str, list[Class]] = defaultdict(list)
         self.functions: dict[str, list[Function]] = defaultdict(list)
@@ -102,6 +106,10 @@ class ProjectIndex:
         self.expansions: dict[str, str] = {}
         """Generic types for which the project has an alias, with the name of the alias."""
         for path, text in sorted(texts.items()):
+            file = known.files.get(path) if known is not None else None
+            if file is not None and file.source.text == text:
+                self._add(file)
+                continue
             try:
                 source = SourceText(text)
             except (SyntaxError, ValueError, RecursionError):
@@ -129,6 +137,15 @@ class ProjectIndex:
         found = self.classes.get(name, [])
         own = [each for each in found if each.path == path]
         return (own or found)[0] if len(own) == 1 or len(found) == 1 else None
+
+    @cached_property
+    def class_words(self) -> dict[str, str]:
+        """Map names in snake case, such as `style_sheet`, to a class or alias of the project."""
+        aliases = (each for each in self.aliases if each[:1].isupper() and not each.isupper())
+        found: dict[str, str] = {}
+        for name in (*self.classes, *aliases):
+            found.setdefault(snake_case(name), name)
+        return found
 
     @cached_property
     def path_term(self) -> str:
@@ -166,6 +183,11 @@ class ProjectIndex:
             if name in each.methods:
                 return each.methods[name]
         return None
+
+
+def snake_case(name: str) -> str:
+    """Return the name of a class as that of a variable."""
+    return _SNAKE.sub("_", name).strip("_").lower()
 
 
 def _takes_paths(term: str, aliases: Container[str]) -> bool:

@@ -1,0 +1,157 @@
+"""Which of the annotations found for sparsely annotated code are worth proposing together."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from remora.operations.types.source.project_index import Function, ProjectIndex
+from remora.operations.types.source.slots import RETURN, Slot, is_overload
+from remora.operations.types.source.terms import members_of, same
+
+Terms = dict[tuple[str, Slot], str]
+
+PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
+"""Types of which a property's setter takes the same values as the getter returns."""
+MOSTLY = Fraction(2, 3)
+"""The least part of a signature that must be annotated where most code has no annotations."""
+_ENOUGH_IN_FILE, _ENOUGH = 3, 5
+_SHARE = Fraction(1, 4)
+"""The least number, or part, of the functions of a file, and of all files without annotations."""
+_ANNOTATED = Fraction(1, 2)
+"""The part of the annotations above which a file or a project counts as annotated."""
+
+
+class Signatures:
+    """Leaves out annotations that would be scattered over code without annotations.
+
+    In a file that is mostly annotated, or belongs to a project that is, every annotation completes
+    what its authors began. Elsewhere a function is annotated if its signature becomes complete but
+    for a third without unknown `*args` and `**kwargs`, and a file if this is so for enough of its functions.
+    """
+
+    def __init__(self, index: ProjectIndex) -> None:
+        self._index = index
+        written, total = _counts(index.every_function())
+        self._is_annotated = written > total * _ANNOTATED
+        self._sparse: dict[str, bool] = {}
+        self._properties = {
+            (each.path, each.number): pair
+            for pair in properties_of(index.every_function())
+            for each in pair
+        }
+        """Type checkers took a setter's values to have the getter's type for long."""
+
+    def is_sparse(self, path: str) -> bool:
+        """Return True for files whose functions mostly have no annotations, like the project's."""
+        if path not in self._sparse:
+            written, total = _counts(self._index.files[path].functions)
+            is_annotated = self._is_annotated or written > total * _ANNOTATED
+            self._sparse[path] = not is_annotated
+        return self._sparse[path]
+
+    def property_of(self, function: Function) -> tuple[Function, Function] | None:
+        """Return the getter and the setter of the property that a function belongs to, or None."""
+        return self._properties.get((function.path, function.number))
+
+    def consistent(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
+        """Return the annotations without those that would be scattered."""
+        kept = self.complete(terms)
+        by_path: dict[str, set[int]] = defaultdict(set)
+        for path, slot in kept:
+            by_path[path].add(slot.number)
+        files = {path for path in by_path if not self.is_sparse(path)}
+        sparse = [path for path in self._index.files if self.is_sparse(path)]
+        if self._is_worth(sparse, by_path, _ENOUGH):
+            files |= {path for path in sparse if self._is_worth([path], by_path, _ENOUGH_IN_FILE)}
+        return {key: term for key, term in kept.items() if key[0] in files}
+
+    def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
+        """Return the annotations of functions whose signatures become complete enough."""
+        names: dict[tuple[str, int], set[str]] = defaultdict(set)
+        for path, slot in terms:
+            names[path, slot.number].add(slot.name)
+        kept = {
+            key: term
+            for key, term in terms.items()
+            if not self.is_sparse(key[0])
+            or _is_mostly_annotated(self._function(*key), names[key[0], key[1].number])
+        }
+        return {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
+
+    def _function(self, path: str, slot: Slot) -> Function:
+        return self._index.files[path].functions[slot.number]
+
+    def _is_worth(
+        self, paths: Iterable[str], found: Mapping[str, Collection[int]], enough: int
+    ) -> bool:
+        """Return True if enough functions of some files have annotations with those found."""
+        done = total = 0
+        for path in paths:
+            numbers = found.get(path, ())
+            for each in self._index.files[path].functions:
+                if not _is_trivial(each):
+                    total += 1
+                    done += each.number in numbers or any(each.terms())
+        return done > 0 and (done >= enough or done >= total * _SHARE)
+
+    def _fits_property(self, path: str, slot: Slot, terms: Mapping[tuple[str, Slot], str]) -> bool:
+        """Return False if the getter and the setter of a property would differ."""
+        both = self._properties.get((path, slot.number))
+        if both is None:
+            return True
+        getter, setter = both
+        value = setter.parameters[0]
+        given = {
+            (key[1].number, key[1].name): term for key, term in terms.items() if key[0] == path
+        }
+        shown = getter.returns or given.get((getter.number, RETURN), "")
+        taken = value.term or given.get((setter.number, value.name), "")
+        if slot.number == setter.number and slot.name == RETURN:
+            return True
+        if not taken:
+            return set(members_of(shown)) <= PLAIN
+        return bool(shown) and same(shown, taken)
+
+
+def properties_of(functions: Iterable[Function]) -> Iterator[tuple[Function, Function]]:
+    """Yield the getter and the setter of each property that has both."""
+    getters: dict[tuple[str, str], Function] = {}
+    for each in functions:
+        for decorator in each.node.decorator_list:
+            match decorator:
+                case ast.Name(id="property"):
+                    getters[each.path, each.name] = each
+                case ast.Attribute(attr="setter"):
+                    getter = getters.get((each.path, each.name))
+                    if getter is not None and each.parameters:
+                        yield getter, each
+
+
+def _counts(functions: Iterable[Function]) -> tuple[int, int]:
+    written = total = 0
+    for each in functions:
+        if not is_overload(each.node):
+            written += len(dict(each.terms()))
+            total += len(each.parameters) + 1
+    return written, total
+
+
+def _is_mostly_annotated(function: Function, found: Collection[str]) -> bool:
+    known = {*found, *dict(function.terms())}
+    slots = [each.name for each in function.parameters if each.kind == "parameter"]
+    slots += [
+        RETURN,
+        *(
+            each.name
+            for each in function.parameters
+            if each.kind != "parameter" and each.name in known
+        ),
+    ]
+    return len(known) >= len(slots) * MOSTLY
+
+
+def _is_trivial(function: Function) -> bool:
+    """Return True for special methods such as `__len__`, whose annotations say nothing new."""
+    is_special = function.short.startswith("__") and function.short.endswith("__")
+    return is_special and not function.parameters

@@ -1,0 +1,77 @@
+"""Annotations are not scattered over code that has none."""
+
+import pytest
+
+from remora.operations.types.ranking.signatures import Signatures
+from remora.operations.types.source.project_index import ProjectIndex
+
+BARE = """\
+def area(width, height):
+    return width * height
+
+
+def label(item, sep, end):
+    return f"{item}{sep}{end}"
+
+
+class Box:
+    def __len__(self):
+        return 0
+
+    @property
+    def names(self):
+        return list(self._names)
+
+    @names.setter
+    def names(self, values):
+        self._names = tuple(values)
+"""
+TYPED = "def half(n: int) -> float:\n    return n / 2\n\n\ndef twice(n: int):\n    return 2 * n\n"
+
+
+def _kept(text: str, *found: tuple[str, str, str], more: str = "") -> set[str]:
+    """Return the slots that are left of some found annotations."""
+    index = ProjectIndex({"box.py": text, "more.py": more})
+    signatures = Signatures(index)
+    slots = {(slot.function, slot.name): slot for slot in index.files["box.py"].source.slots}
+    terms = {("box.py", slots[function, name]): term for function, name, term in found}
+    return {f"{slot.function}.{slot.name}" for _, slot in signatures.consistent(terms)}
+
+
+AREA = (("area", "width", "int"), ("area", "height", "int"), ("area", "return", "int"))
+
+
+def test_half_annotated_signatures_are_left_out() -> None:
+    assert _kept(BARE, *AREA, ("label", "return", "str")) == {
+        "area.width",
+        "area.height",
+        "area.return",
+    }
+    assert len(_kept(BARE, *AREA[1:])) == 2, "one of three is missing"
+
+
+@pytest.mark.parametrize("found", [("Box.__len__", "return", "int"), ("label", "return", "str")])
+def test_single_annotations_are_left_out(found: tuple[str, str, str]) -> None:
+    assert _kept(BARE, found) == set()
+
+
+def test_one_signature_in_a_large_project_is_left_out() -> None:
+    more = "\n".join(f"def f{n}(a): pass" for n in range(20))
+    assert _kept(BARE, *AREA, more=more) == set()
+
+
+def test_what_annotated_code_lacks_is_completed() -> None:
+    assert _kept(TYPED, ("twice", "return", "int")) == {"twice.return"}
+    typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
+    assert _kept(BARE, ("label", "return", "str"), more=typed) == {"label.return"}
+
+
+def test_a_getter_and_its_setter_agree() -> None:
+    typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
+    index = ProjectIndex({"box.py": BARE, "more.py": typed})
+    getter, value, result = (("box.py", each) for each in index.files["box.py"].source.slots[-3:])
+    signatures = Signatures(index)
+    assert signatures.consistent({getter: "list[str]"}) == {}, "tuples are assigned, too"
+    both = {getter: "list[str]", value: "list[str]", result: "None"}
+    assert signatures.consistent(both) == both
+    assert signatures.consistent({getter: "bool"}) == {getter: "bool"}
