@@ -8,10 +8,10 @@ from configparser import Error as ConfigParserError
 from contextlib import suppress
 from importlib.metadata import version
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.import_sorters import has_other_order
-from remora.operations.lint.test_files import is_test_file
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
@@ -90,7 +90,7 @@ class LeftAlone:
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
         )
         self._is_configured = is_configured(place, path)
-        self._knows_its_lines = is_test_file(path) and _OWN_LINES.search(body) is not None
+        self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
     def contains(self, finding: Finding, body: str) -> bool:
         """Return True if a finding in a version of the file stays."""
