@@ -16,6 +16,7 @@ from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
 from remora.tools.host.ruff.rule_choice import SelectedRules
+from remora.tools.host.ruff.text_edits import apply_edits, edits_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -153,11 +154,7 @@ def fixes_only_blank_lines(finding: Finding, body: str) -> bool:
     """Return True if a fix only changes the blank lines around imports."""
     if finding["code"] != IMPORTS or finding["fix"] is None:
         return False
-    lines = split_lines(body, keepends=True)
-    return all(
-        edit["content"].split() == "".join(lines[edit["line"] - 1 : edit["end_line"] - 1]).split()
-        for edit in finding["fix"]["edits"]
-    )
+    return changes_only_blank_lines(body, apply_edits(body, edits_of(body, finding["fix"])))
 
 
 def _moves_lines(finding: Finding) -> bool:
