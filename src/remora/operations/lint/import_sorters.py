@@ -12,7 +12,7 @@ from remora.tools.tree import ToolTree
 
 _SAME_ORDER = {
     *("profile", "skip", "skip_glob", "skip_gitignore", "extend_skip", "extend_skip_glob"),
-    *("line_length", "src_paths", "filter_files", "atomic"),
+    *("force_single_line", "line_length", "src_paths", "filter_files", "atomic"),
 }
 """Settings of isort with which it sorts as ruff does, if the profile is Black's."""
 _OTHER = re.compile(r"reorder[-_]python[-_]imports|\b(?:usort|zimports)\b")

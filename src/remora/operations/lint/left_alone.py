@@ -35,11 +35,12 @@ _PYTHON_3 = (
 """Beginnings of rules whose fixes need Python 3."""
 _UPGRADES = "UP"
 _PYTHON_2_CODE = re.compile(
-    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|\bbasestring\b|\bunichr\b"
+    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b"
 )
 _STAR_IMPORT = re.compile(r"^from \S+ import \*", re.MULTILINE)
 _EXTENSIONS = "typing_extensions"
 _NESTED_IF = "SIM102"
+_JOINS = (_NESTED_IF, "SIM114")
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
     r"getframeinfo|getsourcelines)\b"
@@ -100,7 +101,7 @@ class LeftAlone:
             or is_expected(finding, body, self._expected)
             or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (not self._is_configured and _reads_worse(finding))
+            or (not self._is_configured and _reads_worse(finding, body))
         )
 
 
@@ -173,11 +174,18 @@ def _needs_extensions(finding: Finding) -> bool:
     return fix is not None and any(_EXTENSIONS in edit["content"] for edit in fix["edits"])
 
 
-def _reads_worse(finding: Finding) -> bool:
-    """Return True if a fix joins conditions of which one contains `or`."""
-    if finding["code"] != _NESTED_IF or finding["fix"] is None:
+def _reads_worse(finding: Finding, body: str) -> bool:
+    """Return True if a fix joins conditions with `or` or under a comment of one of them."""
+    fix = finding["fix"]
+    if finding["code"] not in _JOINS or fix is None:
         return False
-    return any(" or " in edit["content"].partition(":\n")[0] for edit in finding["fix"]["edits"])
+    for edit in edits_of(body, fix):
+        condition = edit.content.partition(":\n")[0]
+        if " or " in condition and (finding["code"] == _NESTED_IF or " and " in condition):
+            return True
+        if "#" in body[edit.start : edit.stop]:
+            return True
+    return False
 
 
 def docstring_tests(place: ToolTree) -> dict[str, str]:
