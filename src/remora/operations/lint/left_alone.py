@@ -255,9 +255,9 @@ def _names_linter(place: ToolTree) -> bool:
 
 
 def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
-    """Return True if a list of names contains comments or empty lines, or lines of several names.
+    """Return True if a list of names contains comments or empty lines.
 
-    With `may_be_sorted`, also if it is sorted in another way than ruff's.
+    With `may_be_sorted`, also if it has several names in a line, or is sorted in another way.
     """
     tree = parse_text(body)
     if isinstance(tree, str):
@@ -277,6 +277,6 @@ def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
         if may_be_sorted and texts in (sorted(texts), sorted(texts, key=str.casefold)):
             return True
         used = [element.lineno for element in value.elts]
-        if len(set(used)) > 1 and len(used) > len(set(used)):
+        if may_be_sorted and 1 < len(set(used)) < len(used):
             return True
     return False
