@@ -388,6 +388,7 @@ RUF012 = {
     "aligned lines stay aligned": (
         """
         class A:
+            size: int
             sizes = [compute(1),
                      compute(2)]
         """,
@@ -396,9 +397,21 @@ RUF012 = {
 
 
         class A:
+            size: int
             sizes: ClassVar = [compute(1),
                                compute(2)]
         """,
+    ),
+    "instances that set any attribute": (
+        """
+        class A:
+            names = ["a"]
+
+            def __init__(self, **values):
+                for name, value in values.items():
+                    setattr(self, name, value)
+        """,
+        "",
     ),
     "a list of strings": (
         """
@@ -491,7 +504,8 @@ def test_fields_of_instances_are_not_class_variables(
 
 def test_without_subscripts_in_old_versions_of_python(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.8"\n')
-    found = fixed(tmp_path, 'class A:\n    names = ["a"]\n', "RUF012")
+    source = 'size: int = 1\n\n\nclass A:\n    names = ["a"]\n'
+    found = fixed(tmp_path, source, "RUF012")
     assert 'names: ClassVar = ["a"]' in found
 
 

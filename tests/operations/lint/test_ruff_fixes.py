@@ -21,20 +21,14 @@ __all__ = [
 ]
 a = b = 1
 """
-PAIRS = """
-__all__ = ["log", "trace",
-           "dump", "read"]
-log = trace = dump = read = 1
-"""
 
 
 def test_generated_files_stay(tmp_path: Path) -> None:
     assert fixed(tmp_path, GENERATED, "F401") == lines(GENERATED)
 
 
-@pytest.mark.parametrize("source", [GROUPED, PAIRS])
-def test_grouped_names_are_not_sorted(tmp_path: Path, source: str) -> None:
-    assert fixed(tmp_path, source, "RUF022") == lines(source)
+def test_grouped_names_are_not_sorted(tmp_path: Path) -> None:
+    assert fixed(tmp_path, GROUPED, "RUF022") == lines(GROUPED)
 
 
 def test_noqa_comments_for_flake8_stay(tmp_path: Path) -> None:
@@ -206,7 +200,9 @@ class A(object):
     pass
 """,
     "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
-    "no annotation": "class A:\n    known = []\n",
+    "what ruff does not fix": "class A:\n    known: list[int] = []\n",
+    "pairs of names": '__all__ = ["log", "trace",\n           "dump", "read"]\nlog = trace = dump = read = 1\n',
+    "names in an order of their own": "__all__ = ['a', 'B']\na = B = 1\n",
 }
 
 
@@ -238,3 +234,18 @@ def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path) -> N
     (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 120\n")
     fix_findings(ToolTree(tmp_path), "a.py", [])
     assert f"from package import {names}\n" in (tmp_path / "a.py").read_text()
+
+
+def test_imports_of_one_name_per_line_stay_so(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"b{number}.py").write_text("from a import one\nfrom a import two\n")
+    source = "from sys import path\nfrom os import sep\nfrom os import altsep\n\nprint(sep, altsep, path)\n"
+    (tmp_path / "c.py").write_text(source)
+    fix_findings(ToolTree(tmp_path), "c.py", [])
+    expected = "from os import altsep\nfrom os import sep\nfrom sys import path\n"
+    assert (tmp_path / "c.py").read_text().startswith(expected)
+
+
+def test_comments_for_tools_go_with_their_statement(tmp_path: Path) -> None:
+    source = 'def f():\n    """Do."""\n    pass  # pragma: no cover\n'
+    assert fixed(tmp_path, source, "PIE790") == 'def f():\n    """Do."""\n'

@@ -92,7 +92,8 @@ def _fix(place: ToolTree, path: str, nodes: list[str], *, unsafe: bool) -> dict[
     is_own = not is_generated(decode(path, content).body)
     fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
     bodies = [decode(path, each).body for each in (content, fixed)]
-    if changes_only_blank_lines(*bodies) and not is_configured(place, path):
+    says_nothing = changes_only_blank_lines(*bodies) and not is_configured(place, path)
+    if says_nothing or not fixer.has_fewer(fixed):
         fixed = content
     if fixed != content:
         place.write(path, fixed)
@@ -143,6 +144,11 @@ class _Fixer:
         """Return the findings that are to be fixed in a version of the file."""
         found = [each for each in findings if each["code"] != _LONG_LINE]
         return _on_nodes(self._path, content, found, self._nodes)
+
+    def has_fewer(self, content: bytes) -> bool:
+        """Return True if a version of the file has fewer of the findings that are to be fixed."""
+        before, after = (self.targets(each, self.check(each)) for each in (self._content, content))
+        return len(after) < len(before)
 
     def with_ruff_fixes(self) -> bytes:
         return self._fix_nodes() if self._nodes else self._fix_file()

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 
+from remora.tools.host.ruff.import_lines import imports_one_per_line
 from remora.tools.tree import ToolTree
 
 _SAME_ORDER = {
     *("profile", "skip", "skip_glob", "skip_gitignore", "extend_skip", "extend_skip_glob"),
-    *("line_length", "src_paths", "filter_files", "atomic"),
+    *("force_single_line", "line_length", "src_paths", "filter_files", "atomic"),
 }
 """Settings of isort with which it sorts as ruff does, if the profile is Black's."""
 _OTHER = re.compile(r"reorder[-_]python[-_]imports|\b(?:usort|zimports)\b")
@@ -30,6 +31,8 @@ def has_other_order(place: ToolTree, body: str) -> bool:
     named = "\n".join(place.text_or_empty(name) for name in (".pre-commit-config.yaml", "tox.ini"))
     if _OTHER.search(named) or (_ISORT.search(named) and not _BLACK_PROFILE.search(named)):
         return True
+    if imports_one_per_line(place):  # ruff is told so
+        return False
     alone = Counter(_ONE_NAME.findall(body))
     together = set(_SOME_NAMES.findall(body))
     return any(number >= _LEAST and name not in together for name, number in alone.items())

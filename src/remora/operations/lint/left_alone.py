@@ -8,14 +8,15 @@ from configparser import Error as ConfigParserError
 from contextlib import suppress
 from importlib.metadata import version
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.import_sorters import has_other_order
-from remora.operations.lint.test_files import is_test_file
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
 from remora.tools.host.ruff.rule_choice import SelectedRules
+from remora.tools.host.ruff.text_edits import apply_edits, edits_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -34,11 +35,12 @@ _PYTHON_3 = (
 """Beginnings of rules whose fixes need Python 3."""
 _UPGRADES = "UP"
 _PYTHON_2_CODE = re.compile(
-    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|\bbasestring\b|\bunichr\b"
+    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b"
 )
 _STAR_IMPORT = re.compile(r"^from \S+ import \*", re.MULTILINE)
 _EXTENSIONS = "typing_extensions"
 _NESTED_IF = "SIM102"
+_JOINS = (_NESTED_IF, "SIM114")
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
     r"getframeinfo|getsourcelines)\b"
@@ -90,7 +92,7 @@ class LeftAlone:
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
         )
         self._is_configured = is_configured(place, path)
-        self._knows_its_lines = is_test_file(path) and _OWN_LINES.search(body) is not None
+        self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
     def contains(self, finding: Finding, body: str) -> bool:
         """Return True if a finding in a version of the file stays."""
@@ -99,7 +101,7 @@ class LeftAlone:
             or is_expected(finding, body, self._expected)
             or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (not self._is_configured and _reads_worse(finding))
+            or (not self._is_configured and _reads_worse(finding, body))
         )
 
 
@@ -153,11 +155,7 @@ def fixes_only_blank_lines(finding: Finding, body: str) -> bool:
     """Return True if a fix only changes the blank lines around imports."""
     if finding["code"] != IMPORTS or finding["fix"] is None:
         return False
-    lines = split_lines(body, keepends=True)
-    return all(
-        edit["content"].split() == "".join(lines[edit["line"] - 1 : edit["end_line"] - 1]).split()
-        for edit in finding["fix"]["edits"]
-    )
+    return changes_only_blank_lines(body, apply_edits(body, edits_of(body, finding["fix"])))
 
 
 def _moves_lines(finding: Finding) -> bool:
@@ -176,11 +174,18 @@ def _needs_extensions(finding: Finding) -> bool:
     return fix is not None and any(_EXTENSIONS in edit["content"] for edit in fix["edits"])
 
 
-def _reads_worse(finding: Finding) -> bool:
-    """Return True if a fix joins conditions of which one contains `or`."""
-    if finding["code"] != _NESTED_IF or finding["fix"] is None:
+def _reads_worse(finding: Finding, body: str) -> bool:
+    """Return True if a fix joins conditions with `or` or under a comment of one of them."""
+    fix = finding["fix"]
+    if finding["code"] not in _JOINS or fix is None:
         return False
-    return any(" or " in edit["content"].partition(":\n")[0] for edit in finding["fix"]["edits"])
+    for edit in edits_of(body, fix):
+        condition = edit.content.partition(":\n")[0]
+        if " or " in condition and (finding["code"] == _NESTED_IF or " and " in condition):
+            return True
+        if "#" in body[edit.start : edit.stop]:
+            return True
+    return False
 
 
 def docstring_tests(place: ToolTree) -> dict[str, str]:
@@ -250,9 +255,9 @@ def _names_linter(place: ToolTree) -> bool:
 
 
 def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
-    """Return True if a list of names contains comments or empty lines, or lines of several names.
+    """Return True if a list of names contains comments or empty lines.
 
-    With `may_be_sorted`, also if it is sorted in another way than ruff's.
+    With `may_be_sorted`, also if it has several names in a line, or is sorted in another way.
     """
     tree = parse_text(body)
     if isinstance(tree, str):
@@ -272,6 +277,6 @@ def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
         if may_be_sorted and texts in (sorted(texts), sorted(texts, key=str.casefold)):
             return True
         used = [element.lineno for element in value.elts]
-        if len(set(used)) > 1 and len(used) > len(set(used)):
+        if may_be_sorted and 1 < len(set(used)) < len(used):
             return True
     return False

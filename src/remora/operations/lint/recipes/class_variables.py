@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Iterator
 from copy import deepcopy
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -13,7 +14,6 @@ from remora.operations.lint.recipes.base import (
     changed_statements,
 )
 from remora.operations.lint.recipes.imports import is_free
-from remora.operations.lint.test_files import is_test_file
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
@@ -36,9 +36,7 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
     around = source.enclosing(at)
     statement = next((node for node in reversed(around) if isinstance(node, ast.stmt)), None)
     owner = next((node for node in reversed(around) if isinstance(node, ast.ClassDef)), None)
-    if owner is None or not is_free(source, "typing", "ClassVar") or _has_members(source, owner):
-        return None
-    if not source.once(_is_annotated) or is_test_file(source.path) or _sets_any_attribute(owner):
+    if owner is None or not _may_annotate(source, owner):
         return None
     match statement:
         case ast.Assign(targets=[ast.Name(id=name) as target]):
@@ -46,6 +44,8 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
                 return None
             end = source.span(target)[1]
             known = _type(statement.value) if _can_subscript(source) else None
+            if known is None and not source.once(_is_annotated):
+                return None
             edit = Edit(end, end, f": ClassVar[{known}]" if known else ": ClassVar")
             value: ast.expr | None = statement.value
         case ast.AnnAssign(target=ast.Name(id=name), value=value) if _is_plain(source, owner):
@@ -58,6 +58,16 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
     added = len(edit.content) - (edit.stop - edit.start)
     edits = (edit, *_moved_lines(source, value, added))
     return RecipeFix(edits, frozenset({("typing", "ClassVar")}))
+
+
+def _may_annotate(source: PythonSource, owner: ast.ClassDef) -> bool:
+    """Return True if `ClassVar` can be used, and if nothing says that instances have values."""
+    return (
+        is_free(source, "typing", "ClassVar")
+        and not _has_members(source, owner)
+        and not is_of_tests(source.path)
+        and not _sets_any_attribute(owner)
+    )
 
 
 def _is_annotated(source: PythonSource) -> bool:

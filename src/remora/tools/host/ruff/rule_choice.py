@@ -43,11 +43,14 @@ def rule_choice(place: ToolTree, path: str) -> RuleChoice:
         return RuleChoice(_without_newer(settings or [], used), text)
     selectors = [*defaults, *_values(settings or [], "extend-select")]
     left_out = [*_values(settings or [], "ignore"), *_values(settings or [], "extend-ignore")]
-    codes = expand(selectors, left_out, _known_codes(used, preview=_has_preview(settings or [])))
-    return RuleChoice(
-        ("--select", ",".join(codes or selectors)),
-        f"{_shown(selectors)}, because the project uses ruff {used}",
-    )
+    left_out += _newer_codes(settings or [], used)
+    # not single codes: pydocstyle's convention applies only to rules that a prefix selects
+    options = [
+        "--select",
+        ",".join(selectors),
+        *(["--ignore", ",".join(left_out)] if left_out else []),
+    ]
+    return RuleChoice(tuple(options), f"{_shown(selectors)}, because the project uses ruff {used}")
 
 
 class SelectedRules:
@@ -81,16 +84,20 @@ def _defaults(used: RuffVersion | None) -> Sequence[str] | None:
 
 
 def _without_newer(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -> tuple[str, ...]:
-    """Return the options that leave out the rules that the pinned ruff does not have.
+    """Return the options that leave out the rules that the pinned ruff does not have."""
+    newer = [] if used is None else _newer_codes(settings, used)
+    return ("--ignore", ",".join(newer)) if newer else ()
 
-    Rules that are selected by their own code or name stay.
+
+def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion) -> list[str]:
+    """Return the rules that a version of ruff does not have.
+
+    Rules that are selected by their own code or name are not returned.
     """
-    if used is None:
-        return ()
     chosen = {*_values(settings, "select"), *_values(settings, "extend-select")}
     preview = _has_preview(settings)
     known = {*_known_codes(used, preview=preview)}
-    newer = [
+    return [
         each.code
         for each in all_rules()
         if each.code
@@ -98,7 +105,6 @@ def _without_newer(settings: Sequence[dict[str, Any]], used: RuffVersion | None)
         and each.code not in known
         and chosen.isdisjoint({each.code, each.name})
     ]
-    return ("--ignore", ",".join(newer)) if newer else ()
 
 
 def _known_codes(used: RuffVersion, *, preview: bool) -> Iterator[str]:

@@ -15,6 +15,7 @@ from remora.tools.host.ruff.config_files import (
     nearest_config_folder,
     target_version,
 )
+from remora.tools.host.ruff.import_lines import imports_one_per_line
 from remora.tools.host.ruff.ruff_pool import RuffPool
 from remora.tools.host.ruff.rule_choice import rule_choice
 from remora.tools.host.style_config import configured_width
@@ -23,6 +24,7 @@ from remora.tools.tree import ToolTree
 _MOST_RESULTS = 256
 _LARGEST_RESULT = 256 * 1024
 _MOST_FINDINGS = 50_000
+_ONE_PER_LINE = "lint.isort.force-single-line=true"
 _Version = tuple[str, bytes]
 """Path and SHA-256 of a version of a file."""
 
@@ -153,10 +155,17 @@ def check_options(place: ToolTree, path: str) -> list[str]:
 
 
 def sorting_options(place: ToolTree, path: str) -> list[str]:
-    """Return the options to sort the imports of a file, as long as the project's lines may be."""
-    width = configured_width(place, path)
+    """Return the options to sort the imports of a file.
+
+    Without a configuration, lines may be as long as the project's, and if the project imports one
+    name per line, it stays so.
+    """
     own = config_options(place, path)
-    return [*own, "--line-length", str(width)] if own and width else own
+    if not own:
+        return own
+    width = configured_width(place, path)
+    own += ["--line-length", str(width)] if width else []
+    return [*own, "--config", _ONE_PER_LINE] if imports_one_per_line(place) else own
 
 
 def isolated_options(place: ToolTree) -> list[str]:
