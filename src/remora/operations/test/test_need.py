@@ -20,7 +20,7 @@ from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.result_kind import has_comparable_result, is_wrapped
+from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
@@ -126,6 +126,8 @@ class TestNeed:
         calls += candidate_calls(subject, self._examples)
         is_shown = any(each.source not in ("value", "fixture") for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
+            return WITHOUT_RESULT
+        if returns_functions(function, file.functions):
             return WITHOUT_RESULT
         if not calls or (not is_shown and is_wrapped(function)):
             return WITHOUT_ARGUMENTS
