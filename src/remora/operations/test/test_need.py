@@ -18,6 +18,7 @@ from remora.errors import HostError
 from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
+from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
@@ -25,7 +26,7 @@ from remora.operations.test.target_function import TargetFunction, is_importable
 from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
-from remora.operations.test.tested_names import TestedNames
+from remora.operations.test.tested_names import COMMON_NAMES, TestedNames
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
@@ -124,7 +125,7 @@ class TestNeed:
         function = subject.function
         calls = [*recorded_calls(subject, self._place.observed)]
         calls += candidate_calls(subject, self._examples)
-        is_shown = any(each.source not in ("value", "fixture") for each in calls)
+        is_shown = any(_is_example(each, subject) for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
         if returns_functions(function, file.functions):
@@ -186,6 +187,18 @@ def _called_names(function: FunctionNode, tree: ast.Module) -> set[str]:
 def _reads_version(function: FunctionNode) -> bool:
     names = {getattr(one, key, "") for one in ast.walk(function) for key in ("id", "attr", "name")}
     return "__version__" in names
+
+
+def _is_example(call: CallInput, subject: TargetFunction) -> bool:
+    """Return True if somebody wrote the call.
+
+    A method with a common name may belong to another object, unless its class is mentioned.
+    """
+    if call.source in ("value", "fixture"):
+        return False
+    owner = subject.owner.name if subject.owner is not None else ""
+    is_common = subject.function.name in COMMON_NAMES and call.source != "docstring"
+    return not is_common or owner in " ".join((call.call, *call.setup))
 
 
 def _effects(function: FunctionNode, tree: ast.Module) -> str:
