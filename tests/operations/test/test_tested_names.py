@@ -1,5 +1,6 @@
 """Which functions count as tested, by the names that tests use."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ def is_tested(root: Path, qualname: str, test: str, **files: str) -> bool:
     write(root, {"shop.py": SHOP, "tests/test_shop.py": test, **files})
     module, tree = parse_module("shop.py", SHOP.encode()), parse_text(SHOP)
     assert isinstance(module, Module)
+    assert isinstance(tree, ast.Module)
     node = next(each for each in module.nodes if each.qualname == qualname)
     return TestedNames(ToolTree(root)).holds(node, tree)
 
