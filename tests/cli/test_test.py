@@ -128,3 +128,11 @@ def test_tests_that_cannot_start_end_the_run_before_it_begins(remora: Remora, si
 def test_test_operation_is_built_in(remora: Remora, project: Path) -> None:
     assert "test" in remora("agents", "list", cwd=project).out
     assert "write_tests" in remora("agents", "show", "test", cwd=project).out
+
+
+def test_other_operations_go_on_without_an_environment(remora: Remora, sizes: Path) -> None:
+    write(sizes, {"sizes.py": "import os\n" + SIZES})
+    done = remora("analyze", "-o", "lint", "-o", "test", "--json", cwd=sizes)
+    assert done.code == 0, done.err
+    assert {job["operation"] for job in done.document["jobs"]} == {"lint"}
+    assert "without an environment" in done.err

@@ -15,7 +15,7 @@ from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.hub.reached_nodes import nodes_reached_by_tests
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import python_for
+from remora.bootstrap.project_interpreter import python_for_some
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
@@ -32,6 +32,7 @@ from remora.runs.planning.plan import (
     Source,
     make_plan,
     read_modules,
+    without_operations,
 )
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -43,6 +44,8 @@ from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import take_base
+
+_NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
 
 def prepare(
@@ -56,7 +59,8 @@ def prepare(
 
     No model is needed and no project code is run. `project` is the result of
     `open_project(invocation, request.paths)`, if the caller has already opened the project. With
-    `plan_only`, the project's interpreter may be missing.
+    `plan_only`, the project's interpreter may be missing. If it is missing otherwise, the jobs of
+    the agents that need it are left out, unless all agents need it.
     """
     project = project or open_project(invocation, request.paths)
     _refuse_whole_disk(project.root)
@@ -64,7 +68,7 @@ def prepare(
     agents = agents_for(project, request.operations or project.operations.defaults)
     run_id = new_run_id()
     config = project.config
-    python = python_for(invocation, project, agents, may_be_missing=plan_only)
+    python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
     remove_idle_bases(project, utc_now())
     record_project_path(project)
     # the base is the whole project: `exclude` only limits what agents work on
@@ -90,6 +94,7 @@ def prepare(
         ]
         with ruff.used():
             plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
+        plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
         plan = replace(plan, seconds=job_seconds(plan, project.operations, provider))
     except BaseException:
         ruff.close()

@@ -1,6 +1,6 @@
 """Interpreter for the project's code: consent, location and checks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from remora.agents.definition.agent import Agent
@@ -37,6 +37,23 @@ def python_for(
         return _found(invocation, project.root, project.config)
     except RemoraError:
         return None
+
+
+def python_for_some(
+    invocation: Invocation, project: Project, agents: Sequence[Agent], *, plan_only: bool
+) -> tuple[ProjectPython | None, frozenset[str]]:
+    """Return the project's interpreter, and the operations that cannot run without it.
+
+    Raises whatever `python_for` raises if there is no interpreter and all agents need it.
+    """
+    try:
+        return python_for(invocation, project, agents, may_be_missing=plan_only), frozenset()
+    except UsageError:
+        checks = project.operations.checks_run_code
+        needing = {agent.definition.operation for agent in agents if _runs_code(agent, checks)}
+        if len(needing) == len(agents):
+            raise
+        return None, frozenset(needing)
 
 
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:

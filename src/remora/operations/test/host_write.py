@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
 from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
@@ -148,6 +149,7 @@ def _written(
     if not drafts:
         raise HostError("there is nothing to assert")
     text = _text_of(place, home)
+    drafts = [with_file_assertions(draft, text.body) for draft in drafts]
     drafts = [formatted_draft(place, home, draft) for draft in drafts]
     written = with_tests(text.body, home, drafts, known, width)
     if isinstance(written, str):

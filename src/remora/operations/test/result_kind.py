@@ -34,6 +34,16 @@ def has_comparable_result(function: FunctionNode, functions: Mapping[str, Functi
     return _has(function, functions, _DEPTH)
 
 
+def returns_functions(function: FunctionNode, functions: Mapping[str, FunctionNode]) -> bool:
+    """Return True if all results are results of decorators or of what a decorator has changed."""
+    returned = [one.value for one in own_nodes(function.body) if isinstance(one, ast.Return)]
+    calls = [one.func for one in returned if isinstance(one, ast.Call)]
+    wrapped = {name for name, one in functions.items() if is_wrapped(one)}
+    return 0 < len(calls) == len(returned) and all(
+        isinstance(one, ast.Call) or getattr(one, "id", "") in wrapped for one in calls
+    )
+
+
 def _has(function: FunctionNode, functions: Mapping[str, FunctionNode], depth: int) -> bool:
     returned = [one.value for one in own_nodes(function.body) if isinstance(one, ast.Return)]
     values = [value for value in returned if value is not None]

@@ -165,7 +165,12 @@ def _insertion_line(
     found: Sequence[ast.stmt], plain: Sequence[ast.stmt], new: str, module: str
 ) -> int:
     """Return the index of the line before which the new import is inserted."""
-    after = _preceding_import(found, new) if module else None
+    package = module.partition(".")[0]
+    group = [o for o in found if package and _module_of(o).partition(".")[0] == package]
+    others = [o for o in found if _module_of(o) != "__future__"] or found
+    after = _preceding_import(group or others, new) if module else None
+    if group and after is None:
+        return group[0].lineno - 1
     last = found[-1]
     if after is None and module and isinstance(last, ast.ImportFrom) and _text(last) > new:
         return last.lineno - 1

@@ -151,7 +151,7 @@ def _existing_path(
 
     A file that is named after another module, or that imports a namesake, is not taken.
     """
-    for each in (stem, stem.removesuffix("s"), f"{stem}s"):
+    for each in (stem, stem.removesuffix("s"), f"{stem}s", *_new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
         named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
         uses = {p: _uses(subject, text) for p, text in named.items()}
@@ -245,10 +245,17 @@ def _new_path(
     if mirrored in folders:
         folder = mirrored
     prefix = f"{folder}/" if folder else ""
+    first, second = _new_stems(subject, stem)
+    path = f"{prefix}test_{first}.py"
+    return path if not exists(path) else f"{prefix}test_{second}.py"
+
+
+def _new_stems(subject: TargetFunction, stem: str) -> tuple[str, str]:
+    """Return names for a new file without `test_`, the second for a folder with such a file."""
+    inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
     if stem in _GENERIC and "." in subject.module:
         stem = f"{subject.module.split('.')[-2].strip('_').lower()}_{stem}"
-    path = f"{prefix}test_{stem}.py"
-    return path if not exists(path) else f"{prefix}test_{'_'.join((*inner, stem))}_functions.py"
+    return stem, f"{'_'.join((*inner, stem))}_functions"
 
 
 def _parent_prefix(folder: str) -> str:

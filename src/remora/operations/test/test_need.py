@@ -4,7 +4,9 @@ Only sources are read. No project code runs.
 """
 
 import ast
+import builtins
 import re
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -18,19 +20,22 @@ from remora.errors import HostError
 from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
+from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.result_kind import has_comparable_result, is_wrapped
+from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
+from remora.operations.test.test_blocks import used_names
 from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
-from remora.operations.test.tested_names import TestedNames
+from remora.operations.test.tested_names import COMMON_NAMES, TestedNames
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
 WITH_EFFECTS = "with effects outside the process"
+OPTIONAL = "that import a package only when they are called"
 TYPE_COMMENTS = "whose tests have type comments, for Python 2"
 _TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
 SHARED_FILE = "whose tests belong in the same file as those of another module, which come first"
@@ -114,6 +119,8 @@ class TestNeed:
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
         self._subjects[node.path] = subject
+        if _imports_optional(function, file.functions, subject.module.partition(".")[0]):
+            return OPTIONAL
         return _effects(function, file.source.tree) or self._without_case(subject, file)
 
     def _without_case(self, subject: TargetFunction, file: "_File") -> str:
@@ -124,8 +131,11 @@ class TestNeed:
         function = subject.function
         calls = [*recorded_calls(subject, self._place.observed)]
         calls += candidate_calls(subject, self._examples)
+        calls = [each for each in calls if _is_possible(each, subject)]
         is_shown = any(each.source not in ("value", "fixture") for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
+            return WITHOUT_RESULT
+        if returns_functions(function, file.functions):
             return WITHOUT_RESULT
         if not calls or (not is_shown and is_wrapped(function)):
             return WITHOUT_ARGUMENTS
@@ -184,6 +194,44 @@ def _called_names(function: FunctionNode, tree: ast.Module) -> set[str]:
 def _reads_version(function: FunctionNode) -> bool:
     names = {getattr(one, key, "") for one in ast.walk(function) for key in ("id", "attr", "name")}
     return "__version__" in names
+
+
+def _imports_optional(
+    function: FunctionNode, functions: Mapping[str, FunctionNode], package: str
+) -> bool:
+    """Return True if a function, or one of its file that it uses, imports another package itself.
+
+    Such packages are often not installed.
+    """
+    near = [functions[name] for name in used_names(function) & functions.keys()]
+    names = {
+        name.partition(".")[0]
+        for one in (function, *near)
+        for part in ast.walk(one)
+        for name in (
+            [alias.name for alias in part.names]
+            if isinstance(part, ast.Import)
+            else [part.module or ""]
+            if isinstance(part, ast.ImportFrom) and not part.level
+            else []
+        )
+    }
+    return bool(names - sys.stdlib_module_names - {package})
+
+
+def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
+    """Return False for a call of a namesake that belongs to another object.
+
+    Such an object is a module or a built-in type; for a method with a common name, it is anything
+    that is not made by the class.
+    """
+    if subject.owner is None or call.source == "docstring" or call.fixtures:
+        return True
+    if subject.owner.name in " ".join((call.call, *call.setup)):
+        return True
+    root = re.split(r"\W", call.call, maxsplit=1)[0]
+    is_foreign = not root or hasattr(builtins, root) or root in sys.stdlib_module_names
+    return not is_foreign and subject.function.name not in COMMON_NAMES
 
 
 def _effects(function: FunctionNode, tree: ast.Module) -> str:

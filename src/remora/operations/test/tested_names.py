@@ -13,7 +13,7 @@ from remora.operations.test.test_blocks import used_names
 from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
 
-_COMMON = frozenset(
+COMMON_NAMES = frozenset(
     name
     for kind in (bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
     for name in dir(kind)
@@ -41,7 +41,7 @@ class TestedNames:
         uses it, directly or indirectly. Methods of common names, such as `copy`, count only in test
         files that mention their class.
         """
-        if self._runs_examples(node) or self._is_used(node.qualname):
+        if self._runs_examples(node, tree) or self._is_used(node.qualname):
             return True
         if node.path not in self._reached:
             self._reached[node.path] = self._reached_in(tree)
@@ -53,7 +53,7 @@ class TestedNames:
         started: set[str] = set()
         for qualname, body in _definitions(tree):
             name = qualname.rpartition(".")[2]
-            uses.setdefault(name, set()).update(used_names(body) - _COMMON)
+            uses.setdefault(name, set()).update(used_names(body) - COMMON_NAMES)
             if isinstance(body, _FUNCTION) and self._is_used(qualname):
                 started.add(name)
         waiting = {used for name in started for used in uses[name]}
@@ -69,19 +69,23 @@ class TestedNames:
         for path, text in self._texts.items():
             if name not in text:
                 continue
-            if name in _COMMON and not re.search(rf"\b{re.escape(owner or name)}\b", text):
+            if name in COMMON_NAMES and not re.search(rf"\b{re.escape(owner or name)}\b", text):
                 continue
             loaded, called = self._used[path]
             if name in called or (name in loaded and not owner):
                 return True
         return False
 
-    def _runs_examples(self, node: Node) -> bool:
-        docstring, name = node.docstring or "", node.qualname.rpartition(".")[2]
-        if ">>>" not in docstring or not re.search(rf"\b{re.escape(name)}\b", docstring):
-            return False
+    def _runs_examples(self, node: Node, tree: ast.Module) -> bool:
+        """Return True if examples in the function's docstring call it, and run as tests."""
         module = node.path.removesuffix(".py").rpartition("/")[2]
-        return self._runs_all_examples or any(module in text for text in self._suites)
+        if not self._runs_all_examples and not any(module in text for text in self._suites):
+            return False
+        name = node.qualname.rpartition(".")[2]
+        found = (one for qualname, one in _definitions(tree) if qualname == node.qualname)
+        docstrings = (ast.get_docstring(one) for one in found if isinstance(one, _FUNCTION))
+        call = re.compile(rf"(?m)^\s*(?:>>>|\.\.\.) .*\b{re.escape(name)}\(")
+        return any(call.search(docstring or "") for docstring in docstrings)
 
     @cached_property
     def _runs_all_examples(self) -> bool:

@@ -167,6 +167,18 @@ def make_plan(
     )
 
 
+def without_operations(plan: Plan, names: Collection[str], reason: str) -> Plan:
+    """Return the plan without the jobs of some operations, whose nodes are left for a reason."""
+    left = {operation: dict(reasons) for operation, reasons in plan.left_nodes.items()}
+    for job in plan.jobs:
+        if job.operation in names:
+            reasons = left.setdefault(job.operation, {})
+            keys = map(NodeKey, job.nodes or (job.node_id,))
+            reasons[reason] = (*reasons.get(reason, ()), *keys)
+    jobs = tuple(job for job in plan.jobs if job.operation not in names)
+    return replace(plan, jobs=jobs, left_nodes=left)
+
+
 class _Work(NamedTuple):
     """The work of one agent on one node."""
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST, NodeKey, display_name
+from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -57,19 +59,28 @@ def _newest_run(folder: TraceFolder) -> str | None:
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
-    """Return the current agents of the newest run, keyed by node.
+    """Return the current agents of the newest run, keyed by each node that they work on.
 
     If the run's stream is damaged, only the events before the damage are used.
     """
     newest = _newest_run(folder)
     counting = CurrentAttempts()
+    planned: dict[tuple[Any, Any], Sequence[str]] = {}
     # if the stream is damaged, use the events before the damage
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
-            counting.add(typed_payload(event))
+            payload = typed_payload(event)
+            counting.add(payload)
+            if isinstance(payload, RunStart):
+                planned = {
+                    (job.get("operation"), job.get("node_id")): job.get("nodes") or ()
+                    for job in payload.plan.get("jobs", [])
+                }
     nodes: dict[str, list[str]] = {}
     for start in counting.starts():
-        nodes.setdefault(start.node_id, []).append(start.agent_id)
+        parts = planned.get((start.operation, start.node_id), ())
+        for key in dict.fromkeys((start.node_id, *parts)):
+            nodes.setdefault(key, []).append(start.agent_id)
     return nodes
 
 
@@ -79,9 +90,10 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
     Raises UsageError if several agents match.
     """
     matched = match_nodes(map(NodeKey, nodes), name)
-    agents = [agent_id for key in matched for agent_id in nodes[key]]
+    found = {agent_id: key for key in matched for agent_id in nodes[key]}
+    agents = [*found]
     if len(agents) > 1:
-        names = [f"{agent_id} ({display_name(key)})" for key in matched for agent_id in nodes[key]]
+        names = [f"{agent_id} ({display_name(key)})" for agent_id, key in found.items()]
         raise UsageError(f"{name!r} matches more than one agent", hint=_some(names))
     return agents[0] if agents else None
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.best_cases import best_cases, further_cases
 from remora.operations.test.cases.case import Case, case_of
@@ -18,7 +19,8 @@ from remora.operations.test.insert.added_tests import (
 )
 from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.target_function import TargetFunction, find_target
-from remora.operations.test.test_imports import Imported
+from remora.operations.test.test_blocks import with_block
+from remora.operations.test.test_imports import Imported, with_import
 from remora.operations.test.test_location import InsertLocation, locate_test
 
 NEIGHBOUR = (
@@ -27,7 +29,8 @@ NEIGHBOUR = (
 
 
 def home(path: str, tests: Mapping[str, str], module: str = "pkg/mod.py") -> InsertLocation:
-    there = {"pkg/__init__.py", "pkg/tests/__init__.py", *tests}
+    packages = ("pkg", "pkg/tests", "pkg/io")
+    there = {*(f"{package}/__init__.py" for package in packages), *tests}
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
     made = locate_test(found, tests, there.__contains__)
@@ -49,6 +52,14 @@ class TestPlace:
         tests = {"tests/test_shop.py": NEIGHBOUR, "tests/test_a.py": "import pkg\n"}
         home("tests/test_shop.py", tests)
         home("tests/test_mod.py", {**tests, "tests/test_b.py": "import pkg.mod\n"})
+
+    def test_not_the_file_of_a_namesake(self) -> None:
+        tests = {"tests/util/test_base.py": "from pkg.util.base import g\n", "tests/test_a.py": ""}
+        home("tests/test_io_base.py", tests, "pkg/io/base.py")
+        home("tests/test_io_base.py", {**tests, "tests/test_io_base.py": ""}, "pkg/io/base.py")
+
+    def test_the_file_of_the_package(self) -> None:
+        home("tests/test_io.py", {"tests/test_io.py": "", "tests/test_a.py": ""}, "pkg/io/base.py")
 
     def test_a_new_one_beside_the_others(self) -> None:
         made = home(
@@ -95,6 +106,41 @@ def test_at_the_end_of_one_that_is_there() -> None:
         NEIGHBOUR.replace("import g", "import f, g")
         + '\n\ndef test_f() -> None:\n    assert f("a") == {"k": 1.5}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from pkg.mod import (a, g)", "from pkg.mod import (a, f, g)"),
+        (
+            "from pkg.mod import (\n    a,\n    g,\n)",
+            "from pkg.mod import (\n    a,\n    f,\n    g,\n)",
+        ),
+        ("from pkg.mod import g, \\\n    a", "from pkg.mod import g, \\\n    a, f"),
+        ("from pkg.mod import g, a", "from pkg.mod import g, a, f"),
+        ("import os\nfrom pkg import mod", "import os\nfrom pkg import mod\nfrom pkg.mod import f"),
+    ],
+)
+def test_a_name_joins_the_import_of_its_module(old: str, new: str) -> None:
+    there = with_import(f"{old}\n\n\ndef test_g(): ...\n", Imported("pkg.mod", "f", "f"), 88)
+    assert there == f"{new}\n\n\ndef test_g(): ...\n"
+
+
+def test_after_the_last_test_of_the_module() -> None:
+    before = "def test_g():\n    assert g()\n\n\ndef test_other():\n    pass\n"
+    made = with_block(before, "", "", "def test_f():\n    assert f()\n", {"f", "g"})
+    assert [line for line in made.splitlines() if line.startswith("def")] == [
+        "def test_g():", "def test_f():", "def test_other():",
+    ]  # fmt: skip
+
+
+def test_equal_values_are_asserted_as_in_the_file() -> None:
+    text = (
+        "from nose.tools import eq_\n\n\ndef test_g():\n    eq_(expect, g())\n    eq_([1], g())\n"
+    )
+    draft = Draft(name="test_f", body=["assert f(1) == [2]", "assert f(2) is True"])
+    assert with_file_assertions(draft, text).body == ["eq_([2], f(1))", "assert f(2) is True"]
+    assert with_file_assertions(draft, NEIGHBOUR) == draft
 
 
 def test_before_the_lines_that_run_a_script() -> None:

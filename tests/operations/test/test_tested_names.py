@@ -1,0 +1,74 @@
+"""Which functions count as tested, by the names that tests use."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
+from remora.code.syntax.source import parse_text
+from remora.operations.test.tested_names import TestedNames
+from remora.tools.tree import ToolTree
+from tests.cli.conftest import write
+
+SHOP = '''\
+def total(prices):
+    return _sum(rounded(prices))
+
+def rounded(prices):
+    return prices
+
+def double(price):
+    """Twice the price.
+
+    >>> double(1)
+    2
+    """
+    return 2 * price
+
+class Cart:
+    def restock(self, item):
+        return RULES[item](self)
+
+    def copy(self):
+        return self
+
+def sale(cart):
+    return cart
+
+RULES = {"sale": sale}
+'''
+
+
+def is_tested(root: Path, qualname: str, test: str, **files: str) -> bool:
+    write(root, {"shop.py": SHOP, "tests/test_shop.py": test, **files})
+    module, tree = parse_module("shop.py", SHOP.encode()), parse_text(SHOP)
+    assert isinstance(module, Module)
+    assert isinstance(tree, ast.Module)
+    node = next(each for each in module.nodes if each.qualname == qualname)
+    return TestedNames(ToolTree(root)).holds(node, tree)
+
+
+@pytest.mark.parametrize(
+    ("qualname", "test", "expected"),
+    [
+        ("total", "def test_it():\n    assert shop.total([1])\n", True),
+        ("total", "@parametrize('f', [total])\ndef test_it(f): ...\n", True),
+        ("total", "def total(): ...\n", False),
+        ("rounded", "def test_it():\n    assert shop.total([1])\n", True),
+        ("Cart.restock", "def test_it():\n    make().restock(1)\n", True),
+        ("sale", "def test_it():\n    make().restock(1)\n", True),
+        ("Cart.copy", "def test_it():\n    [1].copy()\n", False),
+        ("Cart.copy", "from shop import Cart\n\ndef test_it():\n    Cart().copy()\n", True),
+        ("double", "def test_it():\n    total()\n", False),
+    ],
+)
+def test_names_in_tests(tmp_path: Path, qualname: str, test: str, expected: bool) -> None:
+    assert is_tested(tmp_path, qualname, test) is expected
+
+
+def test_examples_that_run_as_tests(tmp_path: Path) -> None:
+    settings = '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n'
+    assert is_tested(tmp_path, "double", "", **{"pyproject.toml": settings})
+    assert not is_tested(tmp_path, "total", "", **{"pyproject.toml": settings})
