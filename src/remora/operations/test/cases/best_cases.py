@@ -84,7 +84,8 @@ def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> li
             break
         chosen.append(best)
         covered |= killed[best]
-    if all({*cases[n].values} <= {*_EMPTY_VALUES, "False"} for n in chosen):
+    trivial = {*_EMPTY_VALUES, "False"}
+    if all({*cases[n].values} <= trivial and not cases[n].raises for n in chosen):
         return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
