@@ -102,6 +102,9 @@ def is_echo(case: Case) -> bool:
         return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
     if any(_is_fingerprint(text, case) for text in case.values):
         return True
+    given = _arguments(case)
+    if given and {*given} <= _EMPTY_VALUES and {*case.values} <= {*_EMPTY_VALUES, "0"}:
+        return not case.raises
     guessed = case.source in _GUESSED and not case.raises
     shown = (case.call, *case.setup)
     if not guessed:
@@ -166,6 +169,7 @@ def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, bool, float, bo
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
     hard_to_read |= len(case.call) > _LONG_CALL
     hard_to_read |= bool(case.raises) and _GREETING in case.call
+    hard_to_read |= "''" in _arguments(case)
     lines = sum(len(each.splitlines()) for each in case.setup)
     few_kills = lines / 2 - len(kills)
     return _group(case), hard_to_read, _is_thin(case), few_kills, not _differs_from_input(case)
