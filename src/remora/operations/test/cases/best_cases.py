@@ -102,8 +102,8 @@ def is_echo(case: Case) -> bool:
         return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
     if any(_is_fingerprint(text, case) for text in case.values):
         return True
-    given = _arguments(case)
-    if given and {*given} <= _EMPTY_VALUES and {*case.values} <= {*_EMPTY_VALUES, "0"}:
+    words = {*_arguments(case)}
+    if words and words <= _EMPTY_VALUES and {*case.values} <= {*_EMPTY_VALUES, "0"}:
         return not case.raises
     guessed = case.source in _GUESSED and not case.raises
     shown = (case.call, *case.setup)
@@ -118,7 +118,7 @@ def is_echo(case: Case) -> bool:
 
 
 def _is_fingerprint(text: str, case: Case) -> bool:
-    """Return True for a number such as a hash, which nobody can check."""
+    """Return True for a number such as a hash, which a reader cannot check."""
     value = _literal(text)
     given = {_literal(each) for each in _arguments(case)}
     return isinstance(value, int) and abs(value) >= _LARGE and value not in given
