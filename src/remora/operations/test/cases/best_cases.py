@@ -138,7 +138,8 @@ def _is_too_long(case: Case) -> bool:
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
-    if any(_group(case) < _INVENTED and _is_informative(case) for case in cases):
+    shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
+    if any(case.source not in _GUESSED or _differs_from_input(case) for case in shown):
         return True
     return any(_shows_behaviour(case) and case.value != "False" for case in cases)
 
