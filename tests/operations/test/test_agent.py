@@ -9,7 +9,7 @@ import pytest
 from remora.agents.definition.agent import Agent, load_agent
 from remora.agents.verification import CheckResult, verify
 from remora.bootstrap.operations import BUILT_IN
-from remora.memory.events import SubmitResult, ToolCalled
+from remora.memory.events import SubmitResult, ToolCalled, ToolResulted
 from remora.operations.submission import Submission
 from remora.operations.test.operation import TEST
 from remora.operations.test.runner.mutation_check import Proof
@@ -82,6 +82,7 @@ def test_one_test_is_written_and_proved(theatre: Theatre, agent: Agent, driver: 
         ("parses", True), ("test_only_adds", True), ("test_findings", True),
         ("test_passes", True), ("test_kills_mutant", True),
     ]  # fmt: skip
+    assert played.payloads(ToolResulted)[0].outcome == "success"
     (change,) = played.result.change_set
     assert (change.path, change.before) == ("tests/test_mod.py", None)
     written = played.folder.objects.get(str(change.after)).decode()

@@ -174,7 +174,7 @@ def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> No
     (tree / "mod.py").write_text("def f(a):\n    return a + 1\n")
     rows = "import pytest\nfrom mod import f\n\n\n@pytest.mark.parametrize('a', [1, 2])\n"
     (tree / "test_mod.py").write_text(rows + "def test_f(a):\n    assert f(a) == a + 1\n")
-    told = run("run_tests", ["test_mod.py::test_f"], "mod.py", "f")
+    told = run("run_tests", ["test_mod.py::test_f"])
     assert told["passed"]
     assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
 

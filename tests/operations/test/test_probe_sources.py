@@ -29,6 +29,17 @@ def shipping(weight):
         price += 7
     return price
 '''
+PRICE = '''\
+def shipping(weight):
+    """Return the price of a parcel.
+
+    >>> shipping(2)
+    5
+    >>> shipping(20)
+    12
+    """
+    return 12 if weight > 10 else 5
+'''
 WEAK = "from shop import shipping\n\n\ndef test_shipping():\n    assert shipping(2) == 5\n"
 STRONG = (
     WEAK + "    assert [shipping(n) for n in (10, 11, 20, 21, 30, 31)] == [5, 12, 12, 19, 19, 26]\n"
@@ -52,7 +63,7 @@ def run(tree: Path) -> Callable[..., Any]:
 def test_a_case_is_proposed_for_faults_that_the_tests_miss(
     tree: Path, run: Callable[..., Any]
 ) -> None:
-    (tree / "shop.py").write_text(SHIPPING)
+    (tree / "shop.py").write_text(PRICE)
     (tree / "test_shop.py").write_text(WEAK)
     plan = run("strengthen_plan", "shop.py", "shipping")
     assert plan["state"] == "open"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module
 
 _MISSING = "missing test"
+_WEAK = "weak test"
+"""A function of which the tests may miss faults, in a run with `strengthen`."""
 _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 """Measurements of a test: killed mutants of all mutants, executed lines of all lines."""
 
@@ -71,20 +73,24 @@ def _prepare(tree: Path, _modules: Sequence["Module"], options: Mapping[str, Any
 
 
 def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:
-    known = [job for job in jobs if _MISSING in job.codes]
+    code = _WEAK if any(_WEAK in job.codes for job in jobs) else _MISSING
+    known = [job for job in jobs if code in job.codes]
     if not known:
         return None
-    added = [job for job in known if _MISSING in job.fixed and job.is_counted]
+    added = [job for job in known if code in job.fixed and job.is_counted]
     measured = Counter[str]()
     for job in added:
         measured.update(job.measurements)
     sums = {name: measured[name] for name in _MEASUREMENTS}
-    of = sum(job.fixed.get(_MISSING, 0) + job.left.get(_MISSING, 0) for job in known)
-    return {"added": sum(job.fixed[_MISSING] for job in added), "of": of, **sums}
+    of = sum(job.fixed.get(code, 0) + job.left.get(code, 0) for job in known)
+    found = {"added": sum(job.fixed[code] for job in added), "of": of, **sums}
+    return {**found, "strengthened": 1} if code == _WEAK else found
 
 
 def _phrase(measure: Mapping[str, int]) -> Phrase:
     what = f"missing {plural('test', measure['of'])} added"
+    if "strengthened" in measure:
+        what = f"{plural('function', measure['of'])} tested further"
     return Phrase(done=measure["added"], of=measure["of"], what=what, more=_detected(measure))
 
 

@@ -84,7 +84,8 @@ def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> li
             break
         chosen.append(best)
         covered |= killed[best]
-    if all({*cases[n].values} <= {*_EMPTY_VALUES, "False"} for n in chosen):
+    trivial = {*_EMPTY_VALUES, "False"}
+    if all({*cases[n].values} <= trivial and not cases[n].raises for n in chosen):
         return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
@@ -101,6 +102,9 @@ def is_echo(case: Case) -> bool:
         return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
     if any(_is_fingerprint(text, case) for text in case.values):
         return True
+    words = {*_arguments(case)}
+    if words and words <= _EMPTY_VALUES and {*case.values} <= {*_EMPTY_VALUES, "0"}:
+        return not case.raises
     guessed = case.source in _GUESSED and not case.raises
     shown = (case.call, *case.setup)
     if not guessed:
@@ -114,7 +118,7 @@ def is_echo(case: Case) -> bool:
 
 
 def _is_fingerprint(text: str, case: Case) -> bool:
-    """Return True for a number such as a hash, which nobody can check."""
+    """Return True for a number such as a hash, which a reader cannot check."""
     value = _literal(text)
     given = {_literal(each) for each in _arguments(case)}
     return isinstance(value, int) and abs(value) >= _LARGE and value not in given
@@ -134,7 +138,8 @@ def _is_too_long(case: Case) -> bool:
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
-    if any(_group(case) < _INVENTED and _is_informative(case) for case in cases):
+    shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
+    if any(case.source not in _GUESSED or _differs_from_input(case) for case in shown):
         return True
     return any(_shows_behaviour(case) and case.value != "False" for case in cases)
 
@@ -165,6 +170,7 @@ def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, bool, float, bo
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
     hard_to_read |= len(case.call) > _LONG_CALL
     hard_to_read |= bool(case.raises) and _GREETING in case.call
+    hard_to_read |= "''" in _arguments(case)
     lines = sum(len(each.splitlines()) for each in case.setup)
     few_kills = lines / 2 - len(kills)
     return _group(case), hard_to_read, _is_thin(case), few_kills, not _differs_from_input(case)

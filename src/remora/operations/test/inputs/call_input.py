@@ -26,7 +26,7 @@ class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     """A call. `setup` contains the statements before it, and `imports` import statements.
 
     Each item of `fixtures` contains the name of a pytest fixture, the path of its file, its type or
-    an empty string, and the statements of `setup` that it stands for.
+    an empty string, and the statements of `setup` that it replaces.
     """
 
     call: str

@@ -38,7 +38,9 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "percent percentage": ("25", "100"),
     "lat latitude": ("48.2", "-33.9"),
     "lon lng longitude": ("16.4", "151.2"),
-    "sep separator delimiter delim": ("','", "' - '"),
+    "char ch c letter character": ("'a'", "'-'", "' '"),
+    "quote quotechar": ("'\"'",),
+    "sep separator delimiter delim": ("','", "';'"),
     "prefix": ("'un'",),
     "suffix": ("'.txt'",),
     "pattern regex": ("'[0-9]+'",),
@@ -69,6 +71,7 @@ _BY_NAME = {name: values for names, values in _NAMED.items() for name in names.s
 _NOT_ENDINGS = frozenset(
     {
         "name",
+        "c",
         "s",
         "k",
         "n",

@@ -35,6 +35,7 @@ _LISTS = {
 """Lists by the type of their items."""
 _ITEMS = {"str": ["'pear'", "'apple'"], "tuple": ["('a', 1)", "('b', 2)"]}
 """Items of typed lists, by their type."""
+_LETTERS = [repr(letter) for letter in "axbcdefg"]
 MAX_VALUES = 9
 _DEEPEST = 2
 
@@ -68,7 +69,10 @@ def values_of(
     sure = not kinds and shows_type(arg.arg)
     fitting = [text for text in named if sure or _kind(text) in kinds]
     compared = [text for text in used.compared if not typed or _kind(text) in kinds]
-    if fitting or used.required:
+    letters = [text for text in used.compared if _is_letter(text)]
+    if letters and len(letters) == len(used.compared):  # one character, of which some are special
+        found = [*letters[:4], next(text for text in _LETTERS if text not in letters)]
+    elif fitting or used.required:
         found = [*used.required, *fitting, *compared[:4]]
     elif typed:
         found = [*typed[:2], *compared, *typed[2:]]
@@ -76,6 +80,12 @@ def values_of(
         plain = [text for kind in likely for text in _plain_values(kind, used.elements)]
         found = [*compared[:4], *plain]
     return list(dict.fromkeys(found))[:MAX_VALUES]
+
+
+def _is_letter(text: str) -> bool:
+    """Return True for the source of a string of one character."""
+    value = ast.literal_eval(text)
+    return isinstance(value, str) and len(value) == 1
 
 
 def _plain_values(kind: str, elements: str) -> tuple[str, ...]:
