@@ -108,6 +108,13 @@ def test_the_first_question_makes_the_index_and_says_so(poor: Remora, shop: Path
     assert not (shop / ".remora").exists()
 
 
+def test_the_first_paragraph_of_a_docstring_is_shown(poor: Remora, shop: Path) -> None:
+    text = CART.replace("what is in the cart.", "what is in the\n        cart.\n\n        More.\n")
+    write(shop, {"shop/cart.py": text})
+    shown = poor("hub", "get", "Cart.total", cwd=shop).out
+    assert "    Sum of the prices of what is in the cart.\n\n" in shown
+
+
 def test_a_node_as_json_is_a_node_state(poor: Remora, shop: Path) -> None:
     node = poor("hub", "get", "shop/cart.py:Cart.total", "--json", "--quiet", cwd=shop).document
     assert list(node) == [*NODE_STATE, "fresh"]

@@ -4,12 +4,13 @@ import os
 import select
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from remora.hub.members.members import Members
+from remora.hub.members.tree_walk import Before, WalkResult
 from remora.hub.watch.factory import open_watcher
 from remora.hub.watch.watcher_protocol import Changes, Watcher
 
@@ -23,6 +24,18 @@ def put(root: Path, *paths: str, text: str = "x = 1\n") -> None:
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
+
+
+class EditedMembers(Members):
+    """Members of a project that is edited at the beginning of each walk, by the next of `edits`."""
+
+    edits: Sequence[Callable[[], object]] = ()
+
+    def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
+        for edit in self.edits[:1]:
+            self.edits = self.edits[1:]
+            edit()
+        return super().survey(starts, before)
 
 
 @pytest.fixture
@@ -192,6 +205,30 @@ class TestFolders:
         assert "src/deep/er/c.py" in watcher.drain().paths
         put(root, "src/deep/er/c.py")
         assert watcher.drain() == only("src/deep/er/c.py")
+
+    @pytest.mark.parametrize("during", [False, True])
+    def test_a_folder_that_is_rebuilt_while_all_folders_are_read(
+        self, root: Path, tmp_path: Path, *, during: bool
+    ) -> None:
+        """The queue has the removal of the old folder after the watch of the new one was added."""
+        put(root, "p/d/a.py")
+        members = EditedMembers(root)
+        watcher = open_watcher(root, members, marker=tmp_path / "marker")
+        watcher.drain()
+
+        def rebuild() -> None:
+            shutil.rmtree(root / "p/d")
+            put(root, "p/d/b.py")
+
+        members.edits = [rebuild, lambda: shutil.rmtree(root / "p/d")]
+        put(root, ".gitignore", text="out/\nother/\n")
+        assert not watcher.drain().complete  # the caller sweeps, and finds p/d/b.py
+        if not during:
+            members.edits = []
+            (root / "p/d/b.py").unlink()
+        changes = [watcher.drain(), watcher.drain()]
+        watcher.close()
+        assert any("p/d/b.py" in each.paths or not each.complete for each in changes)
 
     def test_ignored_folders_are_not_watched(self, watcher: Watcher, root: Path) -> None:
         before = held(watcher)

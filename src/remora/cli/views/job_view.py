@@ -28,6 +28,9 @@ _LONGEST = 32
 """Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
 
 
+_MAX_NAMES = 3
+
+
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
     """Yield a heading for each file and a line for each job, with the reason if the job failed.
 
@@ -188,5 +191,8 @@ def _name(job: Document) -> str:
     """Return the qualname of a job's node, or what part of the file the job works on."""
     nodes, name = job.get("nodes"), split_node_key(job["node_id"])[1]
     if nodes:
+        names = [split_node_key(key)[1] for key in nodes]
+        if len(names) <= _MAX_NAMES and MODULE not in names:
+            return ", ".join(names)
         return name if name != MODULE else f"{len(nodes)} parts of the file"
     return "whole file" if nodes == [] else "module" if name == MODULE else name

@@ -163,7 +163,7 @@ class InotifyWatcher:
 
     def _handle_folder(self, path: str, mask: int) -> None:
         if mask & inotify_syscalls.DELETE:
-            self._folders.leave(path)
+            # the kernel ends the watch; the path may have the watch of a newer folder already
             self._new.discard(path)
         elif mask & inotify_syscalls.MOVED_FROM:  # everything in it has left this path
             self._folders.leave_within(path)
@@ -227,6 +227,7 @@ class InotifyWatcher:
     def _enter_new(self) -> None:
         """Watch new folders that belong to the project, and add their files as changed."""
         starts, self._new = self._new, set()
+        known = self._folders.watches()
         watched: set[str] = set()
 
         def watch(path: str) -> None:
@@ -237,7 +238,9 @@ class InotifyWatcher:
         for path in watched - survey.folders:
             self._folders.leave(path)
         self._paths |= survey.files.keys()
-        if survey.unwatchable:
+        now = self._folders.watches()
+        ended = any(now.get(path) != known[path] for path in watched & known.keys())
+        if survey.unwatchable or ended:  # the queued events of a watch are lost with it
             self._complete = False
 
     def _give_up(self, note: str) -> None:

@@ -29,6 +29,10 @@ class WatchedFolders:
     def paths(self) -> set[str]:
         return set(self._watches)
 
+    def watches(self) -> dict[str, int]:
+        """Return the watch of each folder."""
+        return dict(self._watches)
+
     def add(self, path: str) -> bool:
         """Watch a folder. Return False if it cannot be read.
 

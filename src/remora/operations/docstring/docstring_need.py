@@ -32,11 +32,14 @@ _REPEAT = re.compile(r"#\d+$")
 def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that returns 1 for nodes with work that the agent can do.
 
-    A missing docstring needs a writer, so it is work only if the option `open` is True.
+    A missing docstring needs a writer, so it is work only if the option `open` is True. Docstrings
+    in test code are left alone, because tests may be about them.
     """
     nodes, can_write = _Nodes(tree), bool(options.get("open"))
 
     def amount(module: Module, node: Node) -> int | str:
+        if is_of_tests(module.path):
+            return 0
         if node.docstring is None:
             return (1 if can_write else NEEDS_WRITER) if lacks_docstring(module, node) else 0
         found = nodes.find(module, node)

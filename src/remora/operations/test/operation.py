@@ -120,6 +120,7 @@ TEST = Operation(
     name="test",
     folder=Path(__file__).parent,
     job_seconds=3.0,
+    unit_seconds=3.5,
     decides_by_rules=True,
     load=_load,
     totals=Totals(
