@@ -13,11 +13,11 @@ Terms = dict[tuple[str, Slot], str]
 
 PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
-MOSTLY = Fraction(2, 3)
-"""The least part of a signature that must be annotated where most code has no annotations."""
-_ENOUGH_IN_FILE, _ENOUGH = 3, 5
+MOSTLY, HALF, _LONG = Fraction(2, 3), Fraction(1, 2), 4
+"""The least part of a signature to annotate, and that of one with at least four annotations."""
+_ENOUGH = 5
 _SHARE = Fraction(1, 4)
-"""The least number, or part, of the functions of a file, and of all files without annotations."""
+"""The least number, or part, of a file's functions, and of those in all files without annotations."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
 
@@ -26,8 +26,9 @@ class Signatures:
     """Leaves out annotations that would be scattered over code without annotations.
 
     In a file that is mostly annotated, or belongs to a project that is, every annotation completes
-    what its authors began. Elsewhere a function is annotated if its signature becomes complete but
-    for a third without unknown `*args` and `**kwargs`, and a file if this is so for enough of its functions.
+    what its authors began. Elsewhere a function is annotated if its signature becomes complete but for
+    a few parameters, and a file if this is so for enough of its functions. Signatures that only
+    say `-> None` do not count as enough.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
@@ -58,12 +59,14 @@ class Signatures:
         """Return the annotations without those that would be scattered."""
         kept = self.complete(terms)
         by_path: dict[str, set[int]] = defaultdict(set)
-        for path, slot in kept:
-            by_path[path].add(slot.number)
-        files = {path for path in by_path if not self.is_sparse(path)}
+        for (path, slot), term in kept.items():
+            found = by_path[path]
+            if slot.name != RETURN or term != "None":
+                found.add(slot.number)
+        files = {path for path, _ in kept if not self.is_sparse(path)}
         sparse = [path for path in self._index.files if self.is_sparse(path)]
-        if self._is_worth(sparse, by_path, _ENOUGH):
-            files |= {path for path in sparse if self._is_worth([path], by_path, _ENOUGH_IN_FILE)}
+        if self._is_worth(sparse, by_path):
+            files |= {path for path in sparse if self._is_worth([path], by_path)}
         return {key: term for key, term in kept.items() if key[0] in files}
 
     def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
@@ -82,18 +85,16 @@ class Signatures:
     def _function(self, path: str, slot: Slot) -> Function:
         return self._index.files[path].functions[slot.number]
 
-    def _is_worth(
-        self, paths: Iterable[str], found: Mapping[str, Collection[int]], enough: int
-    ) -> bool:
+    def _is_worth(self, paths: Iterable[str], found: Mapping[str, Collection[int]]) -> bool:
         """Return True if enough functions of some files have annotations with those found."""
         done = total = 0
         for path in paths:
             numbers = found.get(path, ())
             for each in self._index.files[path].functions:
-                if not _is_trivial(each):
+                if not _is_trivial(each) and (each.owner or "." not in each.name):
                     total += 1
                     done += each.number in numbers or any(each.terms())
-        return done > 0 and (done >= enough or done >= total * _SHARE)
+        return done > 0 and (done >= _ENOUGH or done >= total * _SHARE)
 
     def _fits_property(self, path: str, slot: Slot, terms: Mapping[tuple[str, Slot], str]) -> bool:
         """Return False if the getter and the setter of a property would differ."""
@@ -138,17 +139,15 @@ def _counts(functions: Iterable[Function]) -> tuple[int, int]:
 
 
 def _is_mostly_annotated(function: Function, found: Collection[str]) -> bool:
+    """Return True if the result and enough parameters are annotated.
+
+    Unknown `*args` and `**kwargs` do not count.
+    """
     known = {*found, *dict(function.terms())}
-    slots = [each.name for each in function.parameters if each.kind == "parameter"]
-    slots += [
-        RETURN,
-        *(
-            each.name
-            for each in function.parameters
-            if each.kind != "parameter" and each.name in known
-        ),
-    ]
-    return len(known) >= len(slots) * MOSTLY
+    slots = {RETURN, *(each.name for each in function.parameters if each.kind == "parameter")}
+    slots |= known
+    least = HALF if len(slots) >= _LONG else MOSTLY
+    return RETURN in known and len(known) >= len(slots) * least
 
 
 def _is_trivial(function: Function) -> bool:
