@@ -15,7 +15,7 @@ PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
 MOSTLY, HALF, _LONG = Fraction(2, 3), Fraction(1, 2), 4
 """The least part of a signature to annotate, and that of one with at least four annotations."""
-_ENOUGH = 5
+_ENOUGH_IN_FILE, _ENOUGH = 3, 5
 _SHARE = Fraction(1, 4)
 """The least number, or part, of a file's functions, and of those in all files without annotations."""
 _ANNOTATED = Fraction(1, 2)
@@ -27,8 +27,8 @@ class Signatures:
 
     In a file that is mostly annotated, or belongs to a project that is, every annotation completes
     what its authors began. Elsewhere a function is annotated if its signature becomes complete but for
-    a few parameters, and a file if this is so for enough of its functions. Signatures that only
-    say `-> None` do not count as enough.
+    a few parameters, and a file if this is so for enough of its functions. Nested functions and
+    special methods without parameters do not count.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
@@ -59,14 +59,12 @@ class Signatures:
         """Return the annotations without those that would be scattered."""
         kept = self.complete(terms)
         by_path: dict[str, set[int]] = defaultdict(set)
-        for (path, slot), term in kept.items():
-            found = by_path[path]
-            if slot.name != RETURN or term != "None":
-                found.add(slot.number)
+        for path, slot in kept:
+            by_path[path].add(slot.number)
         files = {path for path, _ in kept if not self.is_sparse(path)}
         sparse = [path for path in self._index.files if self.is_sparse(path)]
-        if self._is_worth(sparse, by_path):
-            files |= {path for path in sparse if self._is_worth([path], by_path)}
+        if self._is_worth(sparse, by_path, _ENOUGH):
+            files |= {path for path in sparse if self._is_worth([path], by_path, _ENOUGH_IN_FILE)}
         return {key: term for key, term in kept.items() if key[0] in files}
 
     def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
@@ -85,16 +83,18 @@ class Signatures:
     def _function(self, path: str, slot: Slot) -> Function:
         return self._index.files[path].functions[slot.number]
 
-    def _is_worth(self, paths: Iterable[str], found: Mapping[str, Collection[int]]) -> bool:
+    def _is_worth(
+        self, paths: Iterable[str], found: Mapping[str, Collection[int]], enough: int
+    ) -> bool:
         """Return True if enough functions of some files have annotations with those found."""
         done = total = 0
         for path in paths:
             numbers = found.get(path, ())
             for each in self._index.files[path].functions:
-                if not _is_trivial(each) and (each.owner or "." not in each.name):
+                if not _is_trivial(each):
                     total += 1
                     done += each.number in numbers or any(each.terms())
-        return done > 0 and (done >= _ENOUGH or done >= total * _SHARE)
+        return done > 0 and (done >= enough or done >= total * _SHARE)
 
     def _fits_property(self, path: str, slot: Slot, terms: Mapping[tuple[str, Slot], str]) -> bool:
         """Return False if the getter and the setter of a property would differ."""
@@ -151,6 +151,7 @@ def _is_mostly_annotated(function: Function, found: Collection[str]) -> bool:
 
 
 def _is_trivial(function: Function) -> bool:
-    """Return True for special methods such as `__len__`, whose annotations say nothing new."""
+    """Return True for nested functions, and special methods such as `__len__`."""
     is_special = function.short.startswith("__") and function.short.endswith("__")
-    return is_special and not function.parameters
+    is_nested = function.owner is None and "." in function.name
+    return is_nested or (is_special and not function.parameters)
