@@ -111,9 +111,9 @@ class FunctionBody:
         )
         for each in self._own:
             match each:
-                case ast.Call(
-                    func=ast.Name(id="hasattr" | "callable"), args=[ast.Name(id=tested), *_]
-                ) if tested == name:
+                case ast.Call(func=ast.Name(id=called), args=[ast.Name(id=tested), *_]) if (
+                    tested == name and called.startswith(("hasattr", "callable"))
+                ):
                     yield "probed", UNKNOWN
                 case ast.Compare(
                     left=ast.Name(id=left),

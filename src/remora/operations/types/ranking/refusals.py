@@ -129,7 +129,9 @@ class Refusals:
 
     def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
         """Return True if the code handles values that the type excludes."""
-        is_open = "probed" in self._sources
+        is_open = "probed" in self._sources or (
+            "unused" in self._sources and agreeing <= _RUN | _GUESSED | {"call", "forward"}
+        )
         is_open = is_open or ("may_be_none" in self._sources and "None" not in members_of(term))
         if is_open and not agreeing & _WRITTEN:
             return True

@@ -13,8 +13,8 @@ Terms = dict[tuple[str, Slot], str]
 
 PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
-MOSTLY, HALF, _LONG = Fraction(2, 3), Fraction(1, 2), 4
-"""The least part of a signature to annotate, and that of one with at least four annotations."""
+MOSTLY = Fraction(2, 3)
+"""The least part of a signature to annotate."""
 _ENOUGH_IN_FILE, _ENOUGH = 3, 5
 _SHARE = Fraction(1, 4)
 """The least number, or part, of a file's functions, and of those in all files without annotations."""
@@ -146,12 +146,12 @@ def _is_mostly_annotated(function: Function, found: Collection[str]) -> bool:
     known = {*found, *dict(function.terms())}
     slots = {RETURN, *(each.name for each in function.parameters if each.kind == "parameter")}
     slots |= known
-    least = HALF if len(slots) >= _LONG else MOSTLY
-    return RETURN in known and len(known) >= len(slots) * least
+    return RETURN in known and len(known) >= len(slots) * MOSTLY
 
 
 def _is_trivial(function: Function) -> bool:
-    """Return True for nested functions, and special methods such as `__len__`."""
+    """Return True for nested functions, `f(*args)`, and special methods such as `__len__`."""
     is_special = function.short.startswith("__") and function.short.endswith("__")
     is_nested = function.owner is None and "." in function.name
-    return is_nested or (is_special and not function.parameters)
+    has_own = any(each.kind == "parameter" for each in function.parameters)
+    return is_nested or (not has_own and (is_special or bool(function.parameters)))
