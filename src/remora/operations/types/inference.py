@@ -224,7 +224,7 @@ class Inference:
         ):
             return ""
         getter, setter = pair
-        if setter.number != function.number:
+        if setter.number != function.number or not setter.parameters:
             return ""
         shown = index.files[function.path].functions[getter.number].returns
         return shown if set(members_of(shown)) <= PLAIN else ""

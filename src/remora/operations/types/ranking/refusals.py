@@ -11,6 +11,7 @@ from remora.operations.types.facts.acceptance import (
 )
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.ranking.signatures import GENERIC
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Kind
 from remora.operations.types.source.terms import (
@@ -40,7 +41,10 @@ class Refusals:
     `evidence` is all evidence for a slot.
     """
 
-    def __init__(self, evidence: Sequence[Evidence], index: ProjectIndex, kind: Kind) -> None:
+    def __init__(
+        self, evidence: Sequence[Evidence], index: ProjectIndex, kind: Kind, name: str = ""
+    ) -> None:
+        self._is_generic = name in GENERIC
         self._evidence = evidence
         self._index = index
         self._kind = kind
@@ -61,6 +65,7 @@ class Refusals:
         return self._is_parameter and bool(
             (agreeing and agreeing <= _RUN)
             or (agreeing <= _RUN | {"prior"} and self._is_rare(term))
+            or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES)
             or self._is_guess(term, agreeing)
             or self._is_one_subclass(term, agreeing)
             or self._is_one_path(term, agreeing)
