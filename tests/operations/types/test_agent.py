@@ -132,8 +132,8 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
 def test_annotations_do_not_depend_on_the_files_that_are_done(project: Path) -> None:
     """A resumed run writes what it would have written without the interruption."""
     (project / "till.py").write_text(
-        "from shop import Item\n\n\ndef total(items):\n    return sum(each.price for each in items)"
-        "\n\n\ndef sell(name, price):\n    return Item(name, price)\n"
+        "from shop import Item\n\n\ndef sell(name, price):\n    return Item(name, price)"
+        "\n\n\ndef tax(price=1.0):\n    return price * 0.2\n\n\nsell('tea', 2.5)\n"
     )
     place = ToolTree(project)
     planned = ["shop.py", "till.py"]
