@@ -10,8 +10,10 @@ import pytest
 
 import remora
 from remora.errors import OutsideError
+from remora.operations.types.shared_inference import Session, project_texts
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
+from remora.tools.tree import ToolTree
 
 SHOP = """\
 class Item:
@@ -125,6 +127,22 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     assert planned.left == {"types": {"in test code": 1}}
     named = remora.plan(project / "tests", root=project, operations=["types"])
     assert [job.path for job in named.jobs] == ["tests/test_shop.py"]
+
+
+def test_annotations_do_not_depend_on_the_files_that_are_done(project: Path) -> None:
+    """A resumed run writes what it would have written without the interruption."""
+    (project / "till.py").write_text(
+        "from shop import Item\n\n\ndef sell(name, price):\n    return Item(name, price)"
+        "\n\n\ndef tax(price=1.0):\n    return price * 0.2\n\n\nsell('tea', 2.5)\n"
+    )
+    place = ToolTree(project)
+    planned = ["shop.py", "till.py"]
+    whole = Session(project_texts(place), place)
+    first = whole.annotations("shop.py", place.left, planned)
+    second = whole.annotations("till.py", place.left, planned)
+    resumed = Session(project_texts(place), place)
+    assert resumed.annotations("till.py", place.left, planned) == second != {}
+    assert resumed.annotations("shop.py", place.left, planned) == first != {}
 
 
 class TestMergeWithAnEdit:

@@ -1,7 +1,5 @@
 """Annotations are not scattered over code that has none."""
 
-import pytest
-
 from remora.operations.types.ranking.signatures import Signatures
 from remora.operations.types.source.project_index import ProjectIndex
 
@@ -10,8 +8,12 @@ def area(width, height):
     return width * height
 
 
-def label(item, sep, end):
-    return f"{item}{sep}{end}"
+def label(item, sep):
+    return f"{item}{sep}"
+
+
+def shout(text):
+    return text.upper()
 
 
 class Box:
@@ -39,31 +41,31 @@ def _kept(text: str, *found: tuple[str, str, str], more: str = "") -> set[str]:
 
 
 AREA = (("area", "width", "int"), ("area", "height", "int"), ("area", "return", "int"))
+SHOUT = (("shout", "text", "str"), ("shout", "return", "str"))
+LABEL = (("label", "sep", "str"), ("label", "return", "str"))
 
 
-def test_half_annotated_signatures_are_left_out() -> None:
-    assert _kept(BARE, *AREA, ("label", "return", "str")) == {
-        "area.width",
-        "area.height",
-        "area.return",
-    }
-    assert len(_kept(BARE, *AREA[1:])) == 2, "one of three is missing"
+def test_only_complete_signatures_are_proposed() -> None:
+    whole = {"area.width", "area.height", "area.return", "shout.text", "shout.return"}
+    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == whole | {"label.sep", "label.return"}
+    assert _kept(BARE, *AREA[1:], *SHOUT, *LABEL) == set(), "two signatures are not enough"
+    more = "def half(n: int) -> float: return n / 2"
+    assert _kept(f"{BARE}\n{more}", *AREA, *SHOUT[1:], *LABEL) == whole - {
+        "shout.text",
+        "shout.return",
+    } | {"label.sep", "label.return"}
 
 
-@pytest.mark.parametrize("found", [("Box.__len__", "return", "int"), ("label", "return", "str")])
-def test_single_annotations_are_left_out(found: tuple[str, str, str]) -> None:
-    assert _kept(BARE, found) == set()
-
-
-def test_one_signature_in_a_large_project_is_left_out() -> None:
+def test_few_signatures_in_a_file_or_a_large_project_are_left_out() -> None:
+    assert _kept(BARE, *AREA, ("Box.__len__", "return", "int")) == set()
     more = "\n".join(f"def f{n}(a): pass" for n in range(20))
-    assert _kept(BARE, *AREA, more=more) == set()
+    assert _kept(BARE, *AREA, *SHOUT, *LABEL, more=more) == set()
 
 
 def test_what_annotated_code_lacks_is_completed() -> None:
     assert _kept(TYPED, ("twice", "return", "int")) == {"twice.return"}
     typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
-    assert _kept(BARE, ("label", "return", "str"), more=typed) == {"label.return"}
+    assert _kept(BARE, LABEL[1], more=typed) == {"label.return"}
 
 
 def test_a_getter_and_its_setter_agree() -> None:

@@ -10,6 +10,7 @@ from remora.ids import escape_path, node_key
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText, find_slots, functions_of
 from remora.operations.types.writing.clean_file import without_findings
+from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
@@ -40,6 +41,10 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     found = session.annotations(path, place.left, place.planned)
     chosen = {key: term for key, term in found.items() if (key[1].number, key[1].name) in wanted}
     after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
+    wrapped = partly_annotated_and_longer(text, after)
+    if wrapped:
+        chosen = {key: term for key, term in chosen.items() if key[1].number not in wrapped}
+        after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
     if after != text:
         place.write(path, content._replace(body=after).bytes())
     left = len(_wanted(path, after, nodes))

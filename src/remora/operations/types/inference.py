@@ -1,7 +1,7 @@
 """Inference of missing annotations for a project, judged by a type checker."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from remora.operations.types.checker.type_checker import (
     line_map,
     new_diagnostics,
 )
+from remora.operations.types.facts.acceptance import accepts_all
 from remora.operations.types.facts.evidence import Collector, Evidence, SlotKey, key_of
 from remora.operations.types.facts.observed import observed_types
 from remora.operations.types.facts.probes import Instrumented, find_probes
@@ -26,7 +27,7 @@ from remora.operations.types.ranking.type_candidates import candidates_for
 from remora.operations.types.source.habits import Habits
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
-from remora.operations.types.source.terms import members_of, same, without_none
+from remora.operations.types.source.terms import is_known, members_of, same, without_none
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 
@@ -206,6 +207,10 @@ class Inference:
             for each in rank(candidates, self._model)
             if (path, slot, each.term) not in self._refused
             and (
+                slot.kind != RETURN
+                or overrides_agree(function, each.term, facts.project, facts.evidence)
+            )
+            and (
                 each.term in self._first.get((path, slot), (each.term,))
                 or any(same(without_none(each.term), without_none(term)) for term in new)
             )
@@ -219,7 +224,7 @@ class Inference:
         ):
             return ""
         getter, setter = pair
-        if setter.number != function.number:
+        if setter.number != function.number or not setter.parameters:
             return ""
         shown = index.files[function.path].functions[getter.number].returns
         return shown if set(members_of(shown)) <= PLAIN else ""
@@ -320,6 +325,27 @@ def collect(
     for probes, copy in asked.values():
         collector.add_probes(probes, copy, revealed)
     return collector.finish(observed_types(index, observed or {}))
+
+
+def overrides_agree(
+    function: Function,
+    term: str,
+    index: ProjectIndex,
+    evidence: Mapping[SlotKey, Sequence[Evidence]],
+) -> bool:
+    """Return True if the methods that override a function are known to return the same type."""
+    owner = function.owner
+    below = index.subclasses.get(owner.name.rpartition(".")[2], ()) if owner else ()
+    for each in below:
+        method = each.methods.get(function.short)
+        if method is None or method is function or function.short.startswith("__"):
+            continue
+        known = evidence.get(key_of(method, RETURN), ())
+        found = [one.term for one in known if one.source in ("returned", "yield")]
+        found = [method.returns] if method.returns else found
+        if any(not is_known(one) or not accepts_all(term, members_of(one), index) for one in found):
+            return False
+    return True
 
 
 def _callees(index: ProjectIndex) -> set[str]:

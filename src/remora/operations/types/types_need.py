@@ -15,6 +15,8 @@ from remora.operations.types.source.slots import SourceText
 from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
+_BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
+
 
 def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
@@ -59,12 +61,18 @@ def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
 
 def _is_beside(path: str) -> bool:
     """Return True for files that are not part of what a project provides."""
-    return is_of_tests(path) or not (BESIDE | VENDORED).isdisjoint(path.split("/")[:-1])
+    return (
+        is_of_tests(path)
+        or path in _BUILD
+        or not (BESIDE | VENDORED).isdisjoint(path.split("/")[:-1])
+    )
 
 
 def _reason(path: str) -> str:
     if is_of_tests(path):
         return "in test code"
+    if path in _BUILD:
+        return "in build scripts"
     vendored = not VENDORED.isdisjoint(path.split("/")[:-1])
     return "in code of other projects" if vendored else "in examples, documentation or benchmarks"
 

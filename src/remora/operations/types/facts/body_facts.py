@@ -77,6 +77,7 @@ class FunctionBody:
         uses = [each for each in self._own if _is_name(each, name)]
         if parameter.kind == "parameter":
             yield from self._checked(name)
+            yield from self._open_ends(name)
             yield from self._members(name, index)
             yield from self._stored(name, index)
             yield from _class_named(self._function.path, name, index)
@@ -101,6 +102,25 @@ class FunctionBody:
                         yield "compared", type(value).__name__
                     elif left == name and value is None:
                         yield "is_none", "None"
+
+    def _open_ends(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield that the code expects None, or values of several classes, for a parameter."""
+        is_assigned = any(
+            isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
+            for each in self._own
+        )
+        for each in self._own:
+            match each:
+                case ast.Call(func=ast.Name(id=called), args=[ast.Name(id=tested), *_]) if (
+                    tested == name and called.startswith(("hasattr", "callable"))
+                ):
+                    yield "probed", UNKNOWN
+                case ast.Compare(
+                    left=ast.Name(id=left),
+                    ops=[ast.Is() | ast.IsNot()],
+                    comparators=[ast.Constant(value=None)],
+                ) if left == name and not is_assigned:
+                    yield "may_be_none", "None"
 
     def _members(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
         """Yield the class that has all members used: `only_members` if no other built-in has."""

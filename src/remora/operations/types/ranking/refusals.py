@@ -11,6 +11,7 @@ from remora.operations.types.facts.acceptance import (
 )
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.ranking.signatures import GENERIC
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Kind
 from remora.operations.types.source.terms import (
@@ -30,6 +31,7 @@ _RUN = frozenset(("test_call", "observed"))
 """Sources that only say what tests happened to pass."""
 _GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
 _PASSED = ("call", "test_call", "name", "observed")
+_USUAL = 0.5
 _ONE_PATH = frozenset(("Path", "PurePath", "str"))
 
 
@@ -39,7 +41,10 @@ class Refusals:
     `evidence` is all evidence for a slot.
     """
 
-    def __init__(self, evidence: Sequence[Evidence], index: ProjectIndex, kind: Kind) -> None:
+    def __init__(
+        self, evidence: Sequence[Evidence], index: ProjectIndex, kind: Kind, name: str = ""
+    ) -> None:
+        self._is_generic = name in GENERIC
         self._evidence = evidence
         self._index = index
         self._kind = kind
@@ -59,10 +64,12 @@ class Refusals:
             return True
         return self._is_parameter and bool(
             (agreeing and agreeing <= _RUN)
+            or (agreeing <= _RUN | {"prior"} and self._is_rare(term))
+            or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES)
             or self._is_guess(term, agreeing)
             or self._is_one_subclass(term, agreeing)
             or self._is_one_path(term, agreeing)
-            or self._contradicts_code(term)
+            or self._contradicts_code(term, agreeing)
         )
 
     def _is_silent(self, term: str, agreeing: set[str]) -> bool:
@@ -108,6 +115,15 @@ class Refusals:
         stubs = (FunctionBody(each).is_stub for each in given.methods.values())
         return not {"ABC", "Protocol"}.isdisjoint(given.bases) or any(stubs)
 
+    def _is_rare(self, term: str) -> bool:
+        """Return True if most other packages do not use the type for the name."""
+        shares = (
+            each.share
+            for each in self._evidence
+            if each.source == "prior" and same(each.term, term)
+        )
+        return max(shares, default=0.0) < _USUAL
+
     def _is_one_path(self, term: str, agreeing: set[str]) -> bool:
         """Return True if a type excludes paths that the code can probably work with."""
         if not set(members_of(without_none(term))) <= _ONE_PATH:
@@ -116,8 +132,14 @@ class Refusals:
         is_path = "str" not in members_of(term)
         return (opens or is_path) and agreeing <= _RUN | _GUESSED
 
-    def _contradicts_code(self, term: str) -> bool:
+    def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
         """Return True if the code handles values that the type excludes."""
+        is_open = "probed" in self._sources or (
+            "unused" in self._sources and agreeing <= _RUN | _GUESSED | {"call", "forward"}
+        )
+        is_open = is_open or ("may_be_none" in self._sources and "None" not in members_of(term))
+        if is_open and not agreeing & _WRITTEN:
+            return True
         for each in self._evidence:
             if each.source == "compared" and not accepts(term, each.term, self._index):
                 return True

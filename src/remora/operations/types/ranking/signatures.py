@@ -13,11 +13,17 @@ Terms = dict[tuple[str, Slot], str]
 
 PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
-MOSTLY = Fraction(2, 3)
-"""The least part of a signature that must be annotated where most code has no annotations."""
+GENERIC = frozenset(
+    (
+        *("value", "val", "values", "obj", "item", "items", "data", "arg", "x", "other", "node"),
+        *("key", "default", "result", "element", "o", "v"),
+    )
+)
+"""Names of parameters that say nothing about their type."""
+_LEAST = 3
 _ENOUGH_IN_FILE, _ENOUGH = 3, 5
-_SHARE = Fraction(1, 4)
-"""The least number, or part, of the functions of a file, and of all files without annotations."""
+_ALL, _SHARE = Fraction(1), Fraction(1, 4)
+"""The least number, or part, of a file's functions, and of those in all files without annotations."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
 
@@ -26,8 +32,9 @@ class Signatures:
     """Leaves out annotations that would be scattered over code without annotations.
 
     In a file that is mostly annotated, or belongs to a project that is, every annotation completes
-    what its authors began. Elsewhere a function is annotated if its signature becomes complete but
-    for a third without unknown `*args` and `**kwargs`, and a file if this is so for enough of its functions.
+    what its authors began. Elsewhere a function is annotated if its signature becomes complete, or
+    complete but for one parameter with a name such as `value`, and a file if this is so for enough of its functions. Nested functions and
+    special methods without parameters do not count.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
@@ -60,10 +67,12 @@ class Signatures:
         by_path: dict[str, set[int]] = defaultdict(set)
         for path, slot in kept:
             by_path[path].add(slot.number)
-        files = {path for path in by_path if not self.is_sparse(path)}
+        files = {path for path, _ in kept if not self.is_sparse(path)}
         sparse = [path for path in self._index.files if self.is_sparse(path)]
-        if self._is_worth(sparse, by_path, _ENOUGH):
-            files |= {path for path in sparse if self._is_worth([path], by_path, _ENOUGH_IN_FILE)}
+        if self._is_worth(sparse, by_path, _ENOUGH, _SHARE):
+            files |= {
+                path for path in sparse if self._is_worth([path], by_path, _ENOUGH_IN_FILE, _ALL)
+            }
         return {key: term for key, term in kept.items() if key[0] in files}
 
     def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
@@ -75,7 +84,7 @@ class Signatures:
             key: term
             for key, term in terms.items()
             if not self.is_sparse(key[0])
-            or _is_mostly_annotated(self._function(*key), names[key[0], key[1].number])
+            or _is_complete(self._function(*key), names[key[0], key[1].number])
         }
         return {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
 
@@ -83,7 +92,11 @@ class Signatures:
         return self._index.files[path].functions[slot.number]
 
     def _is_worth(
-        self, paths: Iterable[str], found: Mapping[str, Collection[int]], enough: int
+        self,
+        paths: Iterable[str],
+        found: Mapping[str, Collection[int]],
+        enough: int,
+        share: Fraction,
     ) -> bool:
         """Return True if enough functions of some files have annotations with those found."""
         done = total = 0
@@ -93,7 +106,7 @@ class Signatures:
                 if not _is_trivial(each):
                     total += 1
                     done += each.number in numbers or any(each.terms())
-        return done > 0 and (done >= enough or done >= total * _SHARE)
+        return done > 0 and (done >= enough or done >= total * share)
 
     def _fits_property(self, path: str, slot: Slot, terms: Mapping[tuple[str, Slot], str]) -> bool:
         """Return False if the getter and the setter of a property would differ."""
@@ -101,31 +114,34 @@ class Signatures:
         if both is None:
             return True
         getter, setter = both
-        value = setter.parameters[0]
+        value = setter.parameters[0] if setter.parameters else None
         given = {
             (key[1].number, key[1].name): term for key, term in terms.items() if key[0] == path
         }
         shown = getter.returns or given.get((getter.number, RETURN), "")
+        if value is None or (slot.number == setter.number and slot.name == RETURN):
+            return slot.number == getter.number or bool(shown)
         taken = value.term or given.get((setter.number, value.name), "")
-        if slot.number == setter.number and slot.name == RETURN:
-            return True
         if not taken:
             return set(members_of(shown)) <= PLAIN
         return bool(shown) and same(shown, taken)
 
 
 def properties_of(functions: Iterable[Function]) -> Iterator[tuple[Function, Function]]:
-    """Yield the getter and the setter of each property that has both."""
+    """Yield the getter of each property with its deleter, and after all of these with its setter."""
     getters: dict[tuple[str, str], Function] = {}
+    setters: list[tuple[Function, Function]] = []
     for each in functions:
+        getter = getters.get((each.path, each.name))
         for decorator in each.node.decorator_list:
             match decorator:
                 case ast.Name(id="property"):
                     getters[each.path, each.name] = each
-                case ast.Attribute(attr="setter"):
-                    getter = getters.get((each.path, each.name))
-                    if getter is not None and each.parameters:
-                        yield getter, each
+                case ast.Attribute(attr="deleter") if getter is not None:
+                    yield getter, each
+                case ast.Attribute(attr="setter") if getter is not None:
+                    setters.append((getter, each))
+    yield from setters
 
 
 def _counts(functions: Iterable[Function]) -> tuple[int, int]:
@@ -137,21 +153,21 @@ def _counts(functions: Iterable[Function]) -> tuple[int, int]:
     return written, total
 
 
-def _is_mostly_annotated(function: Function, found: Collection[str]) -> bool:
+def _is_complete(function: Function, found: Collection[str]) -> bool:
+    """Return True if all is annotated, but for one parameter of several whose name is generic.
+
+    Unknown `*args` and `**kwargs` do not count.
+    """
     known = {*found, *dict(function.terms())}
-    slots = [each.name for each in function.parameters if each.kind == "parameter"]
-    slots += [
-        RETURN,
-        *(
-            each.name
-            for each in function.parameters
-            if each.kind != "parameter" and each.name in known
-        ),
-    ]
-    return len(known) >= len(slots) * MOSTLY
+    slots = {RETURN, *(each.name for each in function.parameters if each.kind == "parameter")}
+    slots |= known
+    missing = slots - known
+    return not missing or (len(missing) == 1 and missing <= GENERIC and len(slots) >= _LEAST)
 
 
 def _is_trivial(function: Function) -> bool:
-    """Return True for special methods such as `__len__`, whose annotations say nothing new."""
+    """Return True for nested functions, `f(*args)`, and special methods such as `__len__`."""
     is_special = function.short.startswith("__") and function.short.endswith("__")
-    return is_special and not function.parameters
+    is_nested = function.owner is None and "." in function.name
+    has_own = any(each.kind == "parameter" for each in function.parameters)
+    return is_nested or (not has_own and (is_special or bool(function.parameters)))

@@ -47,9 +47,11 @@ def candidates_for(
         *siblings.priors(function, name),
     ]
     terms = dict.fromkeys(_terms(every, parameter))
+    if any(each.source == "may_be_none" for each in evidence):
+        terms |= dict.fromkeys(union([term, "None"]) for term in list(terms))
     for term in siblings.terms(function, name):
         terms.setdefault(_fitting(term, parameter))
-    refusals = Refusals(every, siblings.index, _slot_kind(parameter))
+    refusals = Refusals(every, siblings.index, _slot_kind(parameter), name)
     return [
         Candidate(term, _features(term, parameter, every, siblings))
         for term in terms
@@ -60,7 +62,7 @@ def candidates_for(
 def _terms(evidence: Iterable[Evidence], parameter: Parameter | None) -> Iterable[str]:
     seen: dict[str, None] = {}
     for each in evidence:
-        if is_known(each.term) and each.source != "is_none":
+        if is_known(each.term) and each.source not in ("is_none", "may_be_none"):
             seen[_fitting(each.term, parameter)] = None
             if each.source == "isinstance":
                 seen.update(dict.fromkeys(members_of(each.term)))

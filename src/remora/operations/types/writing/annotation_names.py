@@ -113,7 +113,8 @@ class FileNames:
             return _Local(name, None, name in self._file.lazy_imports)
         local = self._by_original.get(name)
         if local is not None and self._file.imports[local][1] == name:
-            return _Local(local, None, local in self._file.lazy_imports)
+            aliased = _Local(local, None, local in self._file.lazy_imports)
+            return self._of_module(name) or aliased  # `import a` and `from b import Name as BName`
         if name in self._file.bindings:
             return _Local(name, None, False) if name not in _BUILTIN else None
         return None

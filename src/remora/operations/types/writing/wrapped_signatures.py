@@ -1,5 +1,6 @@
 """Wraps signatures that annotations have made too long, one parameter per line."""
 
+import ast
 import tokenize
 from collections.abc import Iterator
 
@@ -80,3 +81,23 @@ def _parts(
             yield source.text[start : _offset(source, token.start)]
             start = _offset(source, token.end)
     yield source.text[start:end]
+
+
+def partly_annotated_and_longer(before: str, after: str) -> set[int]:
+    """Return the numbers of functions with more lines of a signature that is still incomplete."""
+    old, new = SourceText(before), SourceText(after)
+    incomplete = {slot.number for slot in new.slots if slot.kind in ("parameter", "return")}
+    return {
+        number
+        for number, (_, node, _) in enumerate(new.functions)
+        if number in incomplete and _lines_of(node) > _lines_of(old.functions[number][1])
+    }
+
+
+def _lines_of(node: FunctionNode) -> int:
+    ends = [
+        each.end_lineno or 0
+        for each in (*ast.walk(node.args), node.returns)
+        if isinstance(each, ast.expr | ast.arg)
+    ]
+    return max(ends, default=node.lineno) - node.lineno
