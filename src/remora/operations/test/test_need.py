@@ -119,9 +119,12 @@ class TestNeed:
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
         self._subjects[node.path] = subject
-        if _imports_optional(function, file.functions, subject.module.partition(".")[0]):
+        effects = _effects(function, file.source.tree)
+        if not effects and _imports_optional(
+            function, file.functions, subject.module.partition(".")[0]
+        ):
             return OPTIONAL
-        return _effects(function, file.source.tree) or self._without_case(subject, file)
+        return effects or self._without_case(subject, file)
 
     def _without_case(self, subject: TargetFunction, file: "_File") -> str:
         """Return the reason no call has a result that a test can assert, or an empty string.
