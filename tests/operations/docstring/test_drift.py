@@ -38,6 +38,7 @@ PARAMETERS = [
     ("f(where)", ["inplace: Was."], ["renamed-parameter inplace"], Mend()),
     ("f(a, b, c)", ["a: One.", "b: Two."], ["missing-parameter c"], Mend()),
     ("f(a, b, c)", ["a: One."], [], Mend()),
+    ("f(a, b, c)", ["a: One.", "b: Two.", "    c: Three."], [], Mend()),
     ("f(a, **more)", ["a: One.", "b: Two."], [], Mend()),
     ("f(from_)", ["from: One."], [], Mend()),
     ("f(a)", ["a: One.", "int: Two."], [], Mend()),

@@ -248,6 +248,12 @@ def test_numpy_corrected() -> None:
     assert "    x : int\n        Both.\n    new\n        New one.\n\n    See Also" in made
 
 
+def test_a_description_is_indented_as_the_others() -> None:
+    source = MENDED["numpy: two share a line"][0].replace("    Both.", "  Both.")
+    made = mended(source)
+    assert "    x : int\n      Both.\n    new\n      New one.\n" in made
+
+
 REST_BEFORE = """
 def f(a, new):
     '''Do it.

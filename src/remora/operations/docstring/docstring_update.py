@@ -188,7 +188,11 @@ def _like(
     what, text = entry
     form = exception_form(read, section.items[0]) if kind == "raises" else ExceptionForm()
     own = DocstringFormat(
-        style=style, width=formatting.width, raise_name=form.name, raise_below=form.below
+        style=style,
+        width=formatting.width,
+        raise_name=form.name,
+        raise_below=form.below,
+        step=_step(read, section),
     )
     lines = item_lines(kind, (what, text), own, margin)
     if style == "google" and kind == "parameters" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
@@ -201,6 +205,16 @@ def _like(
         lines[0] = re.sub(r":\w+", field[1], lines[0], count=1) if field else lines[0]
     spaced = len(section.items) > 1 and section.items[1].first > section.items[0].last + 1
     return ["", *lines] if spaced else lines
+
+
+def _step(read: ParsedDocstring, section: Section) -> str:
+    """Return how far the descriptions of a section's entries are indented below their names."""
+    for item in section.items:
+        margin = indent_of(read.lines[item.first])
+        for line in read.lines[item.first + 1 : item.last + 1]:
+            if line.strip() and indent_of(line) > margin:
+                return line[margin : indent_of(line)]
+    return DocstringFormat().step
 
 
 def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:

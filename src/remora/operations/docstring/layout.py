@@ -25,7 +25,6 @@ _FIELDS: Mapping[Kind, str] = {
     "yields": "yields",
     "raises": "raises",
 }
-STEP = "    "
 
 
 def docstring_lines(
@@ -82,7 +81,7 @@ def section_lines(
         inner = indent
     else:
         yield f"{indent}{google}:"
-        inner = indent + STEP
+        inner = indent + formatting.step
     for entry in entries:
         yield from item_lines(kind, entry, formatting, inner)
 
@@ -94,17 +93,19 @@ def item_lines(kind: Kind, entry: Entry, formatting: DocstringFormat, margin: st
     if formatting.style == "numpy":
         head = _numpy_head(kind, what, name)
         head = formatting.raise_name.format(head) if kind == "raises" else head
-        wrapped = _wrapped(text, formatting.width, margin + STEP if head else margin)
+        wrapped = _wrapped(text, formatting.width, margin + formatting.step if head else margin)
         return [margin + head, *wrapped] if head else wrapped
     if formatting.style == "rest":
         field = formatting.raises if kind == "raises" else _FIELDS[kind]
         field = f":{field}{' ' + name if name else ''}:"
-        return _wrapped(f"{field} {text}".rstrip(), formatting.width, margin, STEP)
+        return _wrapped(f"{field} {text}".rstrip(), formatting.width, margin, formatting.step)
     if kind == "raises":
         name = formatting.raise_name.format(name)
         if formatting.raise_below:
-            return [margin + name, *_wrapped(text, formatting.width, margin + STEP)]
-    return _wrapped(f"{name}: {text}".rstrip() if name else text, formatting.width, margin, STEP)
+            return [margin + name, *_wrapped(text, formatting.width, margin + formatting.step)]
+    return _wrapped(
+        f"{name}: {text}".rstrip() if name else text, formatting.width, margin, formatting.step
+    )
 
 
 def _numpy_head(kind: Kind, what: Parameter, name: str) -> str:

@@ -84,7 +84,7 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     how a description of an exception begins, `period` is how it ends, and `raises` is the name of
     its field in reST. `raise_name` is how its name is written elsewhere, such as `:class:`{}``. If
     `raise_below` is true, the description is below the name. If `raises_last` is true, the list of
-    exceptions comes after the examples.
+    exceptions comes after the examples. `step` is the indentation of an entry's description.
     """
 
     style: Style = "google"
@@ -98,6 +98,7 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     raise_name: str = "{}"
     raise_below: bool = False
     raises_last: bool = False
+    step: str = "    "
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):

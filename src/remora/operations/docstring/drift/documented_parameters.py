@@ -13,6 +13,8 @@ from remora.operations.docstring.parts import Item
 _MIN_SIMILARITY = 0.75
 _MIN_ABBREVIATION = 3
 _WORD = re.compile(r"[a-z]+|[0-9]+")
+_ENTRY = re.compile(r"\s+\*{0,2}(\w+) ?(?:\(.*?\))?:")
+"""The start of a line such as `name : type` or `name (type): text`."""
 _TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
 _CHANGES_SIGNATURE = re.compile(
     r"option|argument|param|inject|event|pass_|patch|given|wrap|kw|sig|alias|rename|deprecat|compat"
@@ -92,8 +94,12 @@ def documented_parameters(code: DocumentedCode) -> dict[str, Item]:
 
 
 def unlisted_parameters(code: DocumentedCode) -> list[str]:
-    """Return the public parameters that a docstring's list leaves out."""
+    """Return the public parameters that a docstring's list leaves out.
+
+    An entry that is indented too far, and so belongs to the entry above, counts as well.
+    """
     listed = {name.strip("_") for name in documented_parameters(code)}
+    listed |= {found[1] for line in code.parsed.lines if (found := _ENTRY.match(line))}
     return [
         name for name in _names(code) if not name.startswith("_") and name.strip("_") not in listed
     ]
