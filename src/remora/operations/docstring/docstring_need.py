@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
@@ -33,12 +34,12 @@ def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str,
     """Return a function that returns 1 for nodes with work that the agent can do.
 
     A missing docstring needs a writer, so it is work only if the option `open` is True. Docstrings
-    in test code are left alone, because tests may be about them.
+    in test code are left alone, because tests may be about them, and so is copied code.
     """
     nodes, can_write = _Nodes(tree), bool(options.get("open"))
 
     def amount(module: Module, node: Node) -> int | str:
-        if is_of_tests(module.path):
+        if is_of_tests(module.path) or is_vendored(module.path):
             return 0
         if node.docstring is None:
             return (1 if can_write else NEEDS_WRITER) if lacks_docstring(module, node) else 0

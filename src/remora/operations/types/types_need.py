@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remora.code.folders import BESIDE, VENDORED
+from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
@@ -61,11 +61,8 @@ def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
 
 def _is_beside(path: str) -> bool:
     """Return True for files that are not part of what a project provides."""
-    return (
-        is_of_tests(path)
-        or path in _BUILD
-        or not (BESIDE | VENDORED).isdisjoint(path.split("/")[:-1])
-    )
+    in_folder = not BESIDE.isdisjoint(path.split("/")[:-1])
+    return in_folder or is_of_tests(path) or path in _BUILD or is_vendored(path)
 
 
 def _reason(path: str) -> str:
@@ -73,8 +70,9 @@ def _reason(path: str) -> str:
         return "in test code"
     if path in _BUILD:
         return "in build scripts"
-    vendored = not VENDORED.isdisjoint(path.split("/")[:-1])
-    return "in code of other projects" if vendored else "in examples, documentation or benchmarks"
+    if is_vendored(path):
+        return "in code of other projects"
+    return "in examples, documentation or benchmarks"
 
 
 def _in_python_2(_module: Module, node: Node) -> int | str:
