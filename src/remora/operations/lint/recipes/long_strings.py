@@ -35,7 +35,7 @@ def split_string(source: PythonSource, number: int) -> RecipeFix | None:
     before = line[: start - source.lines[number - 1].start]
     after = line[stop - source.lines[number - 1].start :]
     indent = line[: len(line) - len(line.lstrip())]
-    if _stands_alone(around, literal) and not before.strip():
+    if not before.strip() and _stands_alone(around, literal, after):
         parts = _parts(shape, source.width, indent, after)
         return None if parts is None else _edit(source, start, stop, parts, indent)
     if _takes_parentheses(around, literal) and _LABEL.fullmatch(before):
@@ -111,9 +111,15 @@ def _literal_in_line(
     return max(found, key=lambda pair: pair[0].col_offset, default=None)
 
 
-def _stands_alone(around: ast.AST, literal: ast.expr) -> bool:
-    """Return True if the literal is an argument, whose parts need no parentheses."""
-    return isinstance(around, ast.Call) and literal in around.args
+def _stands_alone(around: ast.AST, literal: ast.expr, after: str) -> bool:
+    """Return True if the parts of a literal that starts its line need no other parentheses.
+
+    It is an argument, or a value in parentheses of its own.
+    """
+    if isinstance(around, ast.Call) and literal in around.args:
+        return True
+    is_message = isinstance(around, ast.Assert) and around.msg is literal
+    return not after.strip() and (is_message or _takes_parentheses(around, literal))
 
 
 def _takes_parentheses(around: ast.AST, literal: ast.expr) -> bool:
