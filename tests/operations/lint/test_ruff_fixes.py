@@ -184,15 +184,15 @@ def test_a_line_that_a_fix_makes_too_long_is_divided(tmp_path: Path) -> None:
 
 def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
     source = """
-    def f(a_file):
+    def f(a_file_name):
         return "https://files.example.org/of_a_rather_long_path/with_no_space/{0}/{0}".format(
-            a_file
+            a_file_name
         )
     """
     (tmp_path / "a.py").write_text(lines(source))
     fix_findings(ToolTree(tmp_path), "a.py", [])
     assert (tmp_path / "a.py").read_text() == lines(source)
-    assert 'no_space/{a_file}/{a_file}"' in fixed(tmp_path, source, "UP032")
+    assert 'no_space/{a_file_name}/{a_file_name}"' in fixed(tmp_path, source, "UP032")
 
 
 def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) -> None:
@@ -251,14 +251,29 @@ def test_line(error):
     assert (tmp_path / "test_a.py").read_text() == source.replace("== None", "is None")
 
 
-def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path) -> None:
+WIDTHS = {
+    "setup.cfg": "[flake8]\nmax-line-length = 120\n",
+    "Makefile": "lint:\n\tpython -m black --check \\\n\t    --line-length=120 src\n",
+    "tox.ini": "[testenv:lint]\ncommands =\n    flake8 src --max-line-length 120\n",
+    ".pre-commit-config.yaml": "repos: [{repo: a, hooks: [{id: flake8, args: [--max-line-length=120]}]}]",
+}
+
+
+@pytest.mark.parametrize("name", WIDTHS)
+def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path, name: str) -> None:
     names = ", ".join(f"a_rather_long_name_{number}" for number in range(4))
     (tmp_path / "a.py").write_text(
         f"from package import {names}\nimport os\n\nprint(os, {names})\n"
     )
-    (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 120\n")
+    (tmp_path / name).write_text(WIDTHS[name])
     fix_findings(ToolTree(tmp_path), "a.py", [])
     assert f"from package import {names}\n" in (tmp_path / "a.py").read_text()
+
+
+def test_blank_lines_after_imports_are_added(tmp_path: Path) -> None:
+    source = "import sys as s\n\nfrom os import sep\n\ndef f():\n    return sep, s\n"
+    expected = "import sys as s\nfrom os import sep\n\n\ndef f():\n    return sep, s\n"
+    assert fixed(tmp_path, source, "I") == expected
 
 
 def test_imports_of_one_name_per_line_stay_so(tmp_path: Path) -> None:
