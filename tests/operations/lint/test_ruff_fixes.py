@@ -184,15 +184,15 @@ def test_a_line_that_a_fix_makes_too_long_is_divided(tmp_path: Path) -> None:
 
 def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
     source = """
-    def f(a_file_name):
-        return "https://files.example.org/of_a_rather_long_path/with_no_space/{0}/{0}".format(
-            a_file_name
+    def f(name_of_the_file):
+        return "https://files.example.org/a_path/with_no_space/{0}/{0}".format(
+            name_of_the_file
         )
     """
     (tmp_path / "a.py").write_text(lines(source))
     fix_findings(ToolTree(tmp_path), "a.py", [])
     assert (tmp_path / "a.py").read_text() == lines(source)
-    assert 'no_space/{a_file_name}/{a_file_name}"' in fixed(tmp_path, source, "UP032")
+    assert 'no_space/{name_of_the_file}/{name_of_the_file}"' in fixed(tmp_path, source, "UP032")
 
 
 def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) -> None:
