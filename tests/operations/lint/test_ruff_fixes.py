@@ -225,6 +225,7 @@ else:
 class A(object):
     pass
 """,
+    "an import with a reason": "import tasks  # registers the tasks\n",
     "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
     "what ruff does not fix": "class A:\n    known: list[int] = []\n",
     "names in an order of their own": "__all__ = ['a', 'B']\na = B = 1\n",

@@ -29,6 +29,9 @@ _GENERATED = re.compile(
 )
 _IMPORTS = "I001"
 _NO_QA = "RUF100"
+_UNUSED_IMPORT = "F401"
+_REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
+"""A comment of two or more words that is not for a tool."""
 _PYTHON_3 = (
     "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
     "SIM105", "PLW1514",
@@ -101,7 +104,10 @@ class LeftAlone:
             or is_expected(finding, body, self._expected)
             or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (not self._is_configured and _reads_worse(finding, body))
+            or (
+                not self._is_configured
+                and (_reads_worse(finding, body) or _is_explained(finding, body))
+            )
         )
 
 
@@ -175,6 +181,14 @@ def _reads_worse(finding: Finding, body: str) -> bool:
         if "#" in body[edit.start : edit.stop]:
             return True
     return False
+
+
+def _is_explained(finding: Finding, body: str) -> bool:
+    """Return True if a comment of an unused import says what it is for."""
+    if finding["code"] != _UNUSED_IMPORT:
+        return False
+    line = split_lines(body)[finding["line"] - 1]
+    return _REASON.search(line) is not None
 
 
 def docstring_tests(place: ToolTree) -> dict[str, str]:
