@@ -10,7 +10,7 @@ _LITERAL = re.compile(
     r"(?P<prefix>[rRfFbB]{0,2})(?P<quote>[\"'])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
 )
 _PART = re.compile(rf"(?P<indent>\s*){_LITERAL.pattern}(?P<tail>[)\]}},]*)")
-_LABEL = re.compile(r"\s*(?:return|[^=({\[]+=|[\"'\w.\[\]-]+:)\s*|.*[^=!<>]= ")
+_LABEL = re.compile(r"\s*(?:return|or|and|[^=({\[]+=|[\"'\w.\[\]-]+:)\s*|.*[^=!<>]= ")
 _STEP = "    "
 _TWO = 2
 _LEAST = 20
@@ -21,7 +21,8 @@ def split_string(source: PythonSource, number: int) -> RecipeFix | None:
     """Return the edits that split the last string literal of a line, or None.
 
     An argument or a part of a concatenation is split where it is. The value of an assignment, of a
-    keyword or of a dictionary key, and what is returned, get parentheses around the parts.
+    keyword or of a dictionary key, an operand after `or`, and what is returned, get parentheses
+    around the parts.
     """
     found = _literal_in_line(source, number)
     if found is None:
@@ -126,7 +127,7 @@ def _takes_parentheses(around: ast.AST, literal: ast.expr) -> bool:
     match around:
         case ast.Assign() | ast.AnnAssign() | ast.Return() | ast.keyword():
             return around.value is literal
-        case ast.Dict():
+        case ast.Dict() | ast.BoolOp():
             return literal in around.values
     return False
 
