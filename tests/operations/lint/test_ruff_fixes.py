@@ -164,7 +164,7 @@ def test_comments_that_another_ruff_may_need_stay(tmp_path: Path, pinned: str) -
     assert kept is (pinned != version("ruff"))
 
 
-def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
+def test_a_line_that_a_fix_makes_too_long_is_divided(tmp_path: Path) -> None:
     source = """
     def f(name, size):
         return "the file {} is too large, it has {} bytes more than is allowed".format(
@@ -173,8 +173,26 @@ def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
     """
     (tmp_path / "a.py").write_text(lines(source))
     fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert (tmp_path / "a.py").read_text() == lines("""
+    def f(name, size):
+        return (
+            f"the file {name.strip()} is too large, it has {size.total()} bytes more than "
+            "is allowed"
+        )
+    """)
+
+
+def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
+    source = """
+    def f(name_of_the_file):
+        return "https://files.example.org/a_path/with_no_space/{0}/{0}".format(
+            name_of_the_file
+        )
+    """
+    (tmp_path / "a.py").write_text(lines(source))
+    fix_findings(ToolTree(tmp_path), "a.py", [])
     assert (tmp_path / "a.py").read_text() == lines(source)
-    assert 'f"the file {name.strip()} is' in fixed(tmp_path, source, "UP032")
+    assert 'no_space/{name_of_the_file}/{name_of_the_file}"' in fixed(tmp_path, source, "UP032")
 
 
 def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) -> None:
@@ -184,9 +202,17 @@ def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) 
     )
 
 
+def test_imports_of_all_names_are_sorted_if_their_names_differ(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text('__all__ = ["one", "two"]\n')
+    (tmp_path / "c.py").write_text('__all__ = ("three",)\n')
+    (tmp_path / "__init__.py").write_text("from .c import *\nfrom .b import *\n")
+    fix_findings(ToolTree(tmp_path), "__init__.py", [])
+    expected = "from .b import *\nfrom .c import *\n"
+    assert (tmp_path / "__init__.py").read_text() == expected
+
+
 UNCONFIGURED = {
     "later names replace earlier ones": "from .tree import *\nfrom .colls import *\n",
-    "only a blank line": "import sys\n\n\nprint(sys)\n",
     "code for Python 2": """# -*- coding: utf-8 -*-
 import sys
 
@@ -199,9 +225,9 @@ else:
 class A(object):
     pass
 """,
+    "an import with a reason": "import tasks  # registers the tasks\n",
     "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
     "what ruff does not fix": "class A:\n    known: list[int] = []\n",
-    "pairs of names": '__all__ = ["log", "trace",\n           "dump", "read"]\nlog = trace = dump = read = 1\n',
     "names in an order of their own": "__all__ = ['a', 'B']\na = B = 1\n",
 }
 
@@ -226,14 +252,29 @@ def test_line(error):
     assert (tmp_path / "test_a.py").read_text() == source.replace("== None", "is None")
 
 
-def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path) -> None:
+WIDTHS = {
+    "setup.cfg": "[flake8]\nmax-line-length = 120\n",
+    "Makefile": "lint:\n\tpython -m black --check \\\n\t    --line-length=120 src\n",
+    "tox.ini": "[testenv:lint]\ncommands =\n    flake8 src --max-line-length 120\n",
+    ".pre-commit-config.yaml": "repos: [{repo: a, hooks: [{id: flake8, args: [--max-line-length=120]}]}]",
+}
+
+
+@pytest.mark.parametrize("name", WIDTHS)
+def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path, name: str) -> None:
     names = ", ".join(f"a_rather_long_name_{number}" for number in range(4))
     (tmp_path / "a.py").write_text(
         f"from package import {names}\nimport os\n\nprint(os, {names})\n"
     )
-    (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 120\n")
+    (tmp_path / name).write_text(WIDTHS[name])
     fix_findings(ToolTree(tmp_path), "a.py", [])
     assert f"from package import {names}\n" in (tmp_path / "a.py").read_text()
+
+
+def test_blank_lines_after_imports_are_added(tmp_path: Path) -> None:
+    source = "import sys as s\n\nfrom os import sep\n\ndef f():\n    return sep, s\n"
+    expected = "import sys as s\nfrom os import sep\n\n\ndef f():\n    return sep, s\n"
+    assert fixed(tmp_path, source, "I") == expected
 
 
 def test_imports_of_one_name_per_line_stay_so(tmp_path: Path) -> None:

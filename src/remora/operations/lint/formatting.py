@@ -102,15 +102,18 @@ def without_orphaned_comments(before: str, after: str) -> str:
 def without_extra_blank_lines(before: str, after: str) -> str:
     """Return `after` without the blank lines that are left over where lines were removed.
 
-    If there were blank lines above and below the removed lines, only the longer run stays.
+    If there were blank lines above and below the removed lines, only the longer run stays. Lines
+    that were moved, such as imports, are not removed lines.
     """
     if _blank_runs(before) == _blank_runs(after):
         return after
     old, new = split_lines(before, keepends=True), split_lines(after, keepends=True)
     extra: set[int] = set()
-    for kind, _, _, _, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    left = set(new)
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for kind, start, end, _, stop in changes:
         above, below = _blank(reversed(new[:stop])), _blank(iter(new[stop:]))
-        if kind == "delete" and above and below:
+        if kind == "delete" and above and below and not left.issuperset(old[start:end]):
             extra.update(range(stop, stop + min(above, below)))
     return "".join(line for number, line in enumerate(new) if number not in extra)
 

@@ -15,7 +15,6 @@ from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
     LeftAlone,
-    changes_only_blank_lines,
     docstring_tests,
     is_about_docstrings,
     is_generated,
@@ -40,6 +39,7 @@ from remora.operations.lint.recipes.catalog import (
     may_go_beyond_ruff,
     recipes_for,
 )
+from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
@@ -91,9 +91,7 @@ def _fix(place: ToolTree, path: str, nodes: list[str], *, unsafe: bool) -> dict[
     fixer = _Fixer(place, path, content, nodes, unsafe=unsafe)
     is_own = not is_generated(decode(path, content).body)
     fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
-    bodies = [decode(path, each).body for each in (content, fixed)]
-    says_nothing = changes_only_blank_lines(*bodies) and not is_configured(place, path)
-    if says_nothing or not fixer.has_fewer(fixed):
+    if not fixer.has_fewer(fixed):
         fixed = content
     if fixed != content:
         place.write(path, fixed)
@@ -313,6 +311,20 @@ class _Fixer:
             (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
         )
 
+    def _finished(self, fixed: bytes) -> bytes:
+        """Return fixed content in its format. Lines that became too long are divided if possible."""
+        content = self._format.formatted(decode(self._path, fixed).body)
+        extra = new_findings(self.before, self.check(content))
+        long = [each for each in extra if each["code"] == _LONG_LINE]
+        if not long:
+            return content
+        bodies = [decode(self._path, each).body for each in (self._content, content)]
+        source = parse_source(self._path, bodies[1], self._conventions)
+        new = suspects(bodies[0], bodies[1], long, self.check(content))
+        recipes = {_LONG_LINE: LONG_LINES}
+        divided = verified(source, without_overlaps(propose(source, new, recipes)))
+        return self._format.formatted(edited(source, divided)) if divided else content
+
     def _fix_one_by_one(self, excluded: frozenset[tuple[str, str]]) -> bytes:
         """Apply fixes as ruff does, except for those of some findings."""
         content = self._content
@@ -328,7 +340,7 @@ class _Fixer:
             if changed == content:
                 break
             content = changed
-        return self._format.formatted(decode(self._path, content).body)
+        return self._finished(content)
 
     def _fix_with_ruff(self) -> bytes:
         fixed, left = fix_text(
@@ -340,7 +352,7 @@ class _Fixer:
         )
         if left is not None:
             self._keep(fixed, left)
-        return self._format.formatted(decode(self._path, fixed).body)
+        return self._finished(fixed)
 
     def _fix_nodes(self) -> bytes:
         """Fix the findings of some nodes, and the findings that these fixes add anywhere."""

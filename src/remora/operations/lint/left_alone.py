@@ -12,11 +12,12 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.import_sorters import has_other_order
+from remora.operations.lint.star_imports import may_replace_names
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
 from remora.tools.host.ruff.rule_choice import SelectedRules
-from remora.tools.host.ruff.text_edits import apply_edits, edits_of
+from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -26,8 +27,11 @@ _GENERATED = re.compile(
     r"\bgenerated (?:by|from|automatically|using)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-IMPORTS = "I001"
+_IMPORTS = "I001"
 _NO_QA = "RUF100"
+_UNUSED_IMPORT = "F401"
+_REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
+"""A comment of two or more words that is not for a tool."""
 _PYTHON_3 = (
     "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
     "SIM105", "PLW1514",
@@ -37,7 +41,6 @@ _UPGRADES = "UP"
 _PYTHON_2_CODE = re.compile(
     r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b"
 )
-_STAR_IMPORT = re.compile(r"^from \S+ import \*", re.MULTILINE)
 _EXTENSIONS = "typing_extensions"
 _NESTED_IF = "SIM102"
 _JOINS = (_NESTED_IF, "SIM114")
@@ -101,7 +104,10 @@ class LeftAlone:
             or is_expected(finding, body, self._expected)
             or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (not self._is_configured and _reads_worse(finding, body))
+            or (
+                not self._is_configured
+                and (_reads_worse(finding, body) or _is_explained(finding, body))
+            )
         )
 
 
@@ -125,10 +131,12 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
         for code, name in _SORTED.items()
         if code in codes and _has_order(body, name, may_be_sorted=not selected.contain(path, code))
     ]
-    if IMPORTS in codes and not own:
-        stars = len(_STAR_IMPORT.findall(body))
-        if stars > 1 or has_other_order(place, body):
-            skipped.append(IMPORTS)
+    if (
+        _IMPORTS in codes
+        and not own
+        and (has_other_order(place, body) or may_replace_names(place, path, body))
+    ):
+        skipped.append(_IMPORTS)
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
         skipped += [code for code in codes if code.startswith(_PYTHON_3)]
     elif not own and _PYTHON_2_CODE.search(body):
@@ -143,19 +151,6 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
         if unknown or _uses_flake8(place) or (not own and _names_linter(place)):
             skipped.append(_NO_QA)
     return skipped
-
-
-def changes_only_blank_lines(before: str, after: str) -> bool:
-    """Return True if two versions of a file differ, but only in their blank lines."""
-    lines = ([line for line in split_lines(each) if line.strip()] for each in (before, after))
-    return before != after and next(lines) == next(lines)
-
-
-def fixes_only_blank_lines(finding: Finding, body: str) -> bool:
-    """Return True if a fix only changes the blank lines around imports."""
-    if finding["code"] != IMPORTS or finding["fix"] is None:
-        return False
-    return changes_only_blank_lines(body, apply_edits(body, edits_of(body, finding["fix"])))
 
 
 def _moves_lines(finding: Finding) -> bool:
@@ -186,6 +181,14 @@ def _reads_worse(finding: Finding, body: str) -> bool:
         if "#" in body[edit.start : edit.stop]:
             return True
     return False
+
+
+def _is_explained(finding: Finding, body: str) -> bool:
+    """Return True if a comment of an unused import says what it is for."""
+    if finding["code"] != _UNUSED_IMPORT:
+        return False
+    line = split_lines(body)[finding["line"] - 1]
+    return _REASON.search(line) is not None
 
 
 def docstring_tests(place: ToolTree) -> dict[str, str]:
@@ -257,7 +260,7 @@ def _names_linter(place: ToolTree) -> bool:
 def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
     """Return True if a list of names contains comments or empty lines.
 
-    With `may_be_sorted`, also if it has several names in a line, or is sorted in another way.
+    With `may_be_sorted`, also if it is sorted in another way than ruff sorts it.
     """
     tree = parse_text(body)
     if isinstance(tree, str):
@@ -275,8 +278,5 @@ def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
             return True
         texts = [str(each.value) for each in value.elts if isinstance(each, ast.Constant)]
         if may_be_sorted and texts in (sorted(texts), sorted(texts, key=str.casefold)):
-            return True
-        used = [element.lineno for element in value.elts]
-        if may_be_sorted and 1 < len(set(used)) < len(used):
             return True
     return False

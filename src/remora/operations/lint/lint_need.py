@@ -11,10 +11,8 @@ from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, Amount, FindingCo
 from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import (
-    IMPORTS,
     LeftAlone,
     docstring_tests,
-    fixes_only_blank_lines,
     is_about_docstrings,
     is_generated,
 )
@@ -25,7 +23,7 @@ from remora.operations.lint.recipes.catalog import (
     may_go_beyond_ruff,
     recipes_for,
 )
-from remora.tools.host.ruff.config_files import is_configured, oldest_minor
+from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
 from remora.tools.host.ruff.rule_choice import SelectedRules, rule_choice
@@ -73,8 +71,7 @@ def fixable_findings(
     fixable += _fixed_in_preview(tree, modules, others, has_fix)
     fixable += _fixed_by_recipes(tree, others, {each["path"] for each in fixable}, unsafe=unsafe)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
-    paths = {each["path"] for each in fixable}
-    skipped = _generated(tree, paths) | (paths - _paths_worth_a_change(tree, fixable))
+    skipped = _generated(tree, {each["path"] for each in fixable})
     fixable = [each for each in fixable if each["path"] not in skipped]
     return FindingCounts(
         amount=_counts(fixable),
@@ -187,21 +184,6 @@ def _proposed(
     )
     source = parse_source(path, text.body, conventions)
     return [each.finding for each in propose(source, findings, recipes)]
-
-
-def _paths_worth_a_change(tree: Path, fixable: Sequence[Finding]) -> set[str]:
-    """Return the files in which fixes change more than blank lines, or that configure ruff."""
-    place = ToolTree(tree)
-    found: set[str] = set()
-    for each in fixable:
-        path = each["path"]
-        if path not in found and (
-            each["code"] != IMPORTS
-            or is_configured(place, path)
-            or not fixes_only_blank_lines(each, decode(path, place.read(path)).body)
-        ):
-            found.add(path)
-    return found
 
 
 def _generated(tree: Path, paths: Collection[str]) -> set[str]:

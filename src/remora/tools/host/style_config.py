@@ -1,6 +1,5 @@
 """Line length and docstring convention in a project's configuration."""
 
-import re
 import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
@@ -10,12 +9,12 @@ from typing import Any
 import yaml
 
 from remora.errors import HostError
+from remora.tools.host.command_options import command_width, option_width
 from remora.tools.tree import ToolTree
 
 _DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
 _HOOKS = ".pre-commit-config.yaml"
-_HOOK_WIDTH = re.compile(r"(?:--line-length|-l)[= ]*(\d+)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C is ten times as fast
 _CONVENTIONS = ("google", "numpy")
 
@@ -45,7 +44,8 @@ def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
     """Return the maximum line length that is configured for ruff or Black, or None.
 
     If the nearest configuration sets several limits, the smallest limit is used. If there is none,
-    it is the length that pre-commit passes to Black, or that flake8 or pycodestyle reports.
+    it is the length that pre-commit or another command passes to Black, or the length that flake8
+    or pycodestyle reports.
     """
     is_configured = False
     for black, ruff in _settings(place, path):
@@ -58,8 +58,11 @@ def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
         is_configured = is_configured or bool(black) or bool(ruff)
     if is_configured:
         return _DEFAULT_WIDTH
-    words = _black_hook(place)
-    width = _flake8_width(place) if words is None else _hook_width(words) or _DEFAULT_WIDTH
+    words = _hook_arguments(place, "black")
+    if words is None:
+        width = command_width(place, "black") or _flake8_width(place)
+    else:
+        width = option_width(" ".join(words)) or _DEFAULT_WIDTH
     return None if width is None else min(max(width, _LEAST), _MOST)
 
 
@@ -74,17 +77,17 @@ def black_options(place: ToolTree, path: str) -> list[str] | None:
             options = ["--line-length", str(width)] if isinstance(width, int) else []
             preserve = black.get("skip-string-normalization") is True
             return options + ["--config", 'format.quote-style="preserve"'] * preserve
-    words = _black_hook(place)
+    words = _hook_arguments(place, "black")
     if words is None:
         return None
-    hook_width = _hook_width(words)
+    hook_width = option_width(" ".join(words))
     options = ["--line-length", str(hook_width)] if hook_width else []
     preserve = not {"-S", "--skip-string-normalization"}.isdisjoint(words)
     return options + ["--config", 'format.quote-style="preserve"'] * preserve
 
 
-def _black_hook(place: ToolTree) -> list[str] | None:
-    """Return the arguments that pre-commit passes to Black, or None if it does not run Black."""
+def _hook_arguments(place: ToolTree, name: str) -> list[str] | None:
+    """Return the arguments that pre-commit passes to a tool, or None if it does not run it."""
     try:
         document = yaml.load(place.text_or_empty(_HOOKS), _LOADER)  # noqa: S506 (a safe one)
     except yaml.YAMLError:
@@ -93,15 +96,10 @@ def _black_hook(place: ToolTree) -> list[str] | None:
     for repository in repositories if isinstance(repositories, list) else ():
         hooks = repository.get("hooks") if isinstance(repository, dict) else None
         for hook in hooks if isinstance(hooks, list) else ():
-            if isinstance(hook, dict) and hook.get("id") == "black":
+            if isinstance(hook, dict) and hook.get("id") == name:
                 words = hook.get("args")
                 return [str(word) for word in words] if isinstance(words, list) else []
     return None
-
-
-def _hook_width(words: list[str]) -> int | None:
-    found = _HOOK_WIDTH.search(" ".join(words))
-    return None if found is None else int(found[1])
 
 
 def _flake8_width(place: ToolTree) -> int | None:
@@ -116,7 +114,8 @@ def _flake8_width(place: ToolTree) -> int | None:
             length = parser.get(section, "max-line-length", fallback="").strip()
             if length.isdecimal():
                 return int(length)
-    return None
+    words = _hook_arguments(place, "flake8") or []
+    return option_width(" ".join(words)) or command_width(place, "flake8")
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

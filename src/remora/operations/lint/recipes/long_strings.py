@@ -10,7 +10,7 @@ _LITERAL = re.compile(
     r"(?P<prefix>[rRfFbB]{0,2})(?P<quote>[\"'])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
 )
 _PART = re.compile(rf"(?P<indent>\s*){_LITERAL.pattern}(?P<tail>[)\]}},]*)")
-_LABEL = re.compile(r"\s*(?:return|[^=({\[]+=|[\"'\w.\[\]-]+:)\s*|.*[^=!<>]= ")
+_LABEL = re.compile(r"\s*(?:return|or|and|[^=({\[]+=|[\"'\w.\[\]-]+:)\s*|.*[^=!<>]= ")
 _STEP = "    "
 _TWO = 2
 _LEAST = 20
@@ -21,7 +21,8 @@ def split_string(source: PythonSource, number: int) -> RecipeFix | None:
     """Return the edits that split the last string literal of a line, or None.
 
     An argument or a part of a concatenation is split where it is. The value of an assignment, of a
-    keyword or of a dictionary key, and what is returned, get parentheses around the parts.
+    keyword or of a dictionary key, an operand after `or`, and what is returned, get parentheses
+    around the parts.
     """
     found = _literal_in_line(source, number)
     if found is None:
@@ -35,7 +36,7 @@ def split_string(source: PythonSource, number: int) -> RecipeFix | None:
     before = line[: start - source.lines[number - 1].start]
     after = line[stop - source.lines[number - 1].start :]
     indent = line[: len(line) - len(line.lstrip())]
-    if _stands_alone(around, literal) and not before.strip():
+    if not before.strip() and _stands_alone(around, literal, after):
         parts = _parts(shape, source.width, indent, after)
         return None if parts is None else _edit(source, start, stop, parts, indent)
     if _takes_parentheses(around, literal) and _LABEL.fullmatch(before):
@@ -111,16 +112,22 @@ def _literal_in_line(
     return max(found, key=lambda pair: pair[0].col_offset, default=None)
 
 
-def _stands_alone(around: ast.AST, literal: ast.expr) -> bool:
-    """Return True if the literal is an argument, whose parts need no parentheses."""
-    return isinstance(around, ast.Call) and literal in around.args
+def _stands_alone(around: ast.AST, literal: ast.expr, after: str) -> bool:
+    """Return True if the parts of a literal that starts its line need no other parentheses.
+
+    It is an argument, or a value in parentheses of its own.
+    """
+    if isinstance(around, ast.Call) and literal in around.args:
+        return True
+    is_message = isinstance(around, ast.Assert) and around.msg is literal
+    return not after.strip() and (is_message or _takes_parentheses(around, literal))
 
 
 def _takes_parentheses(around: ast.AST, literal: ast.expr) -> bool:
     match around:
         case ast.Assign() | ast.AnnAssign() | ast.Return() | ast.keyword():
             return around.value is literal
-        case ast.Dict():
+        case ast.Dict() | ast.BoolOp():
             return literal in around.values
     return False
 
