@@ -48,7 +48,7 @@ LABEL = (("label", "sep", "str"), ("label", "return", "str"))
 def test_a_signature_is_annotated_if_most_of_it_is_known() -> None:
     every = {"area.width", "area.height", "area.return", "shout.text", "shout.return"}
     every |= {"label.sep", "label.return"}
-    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == every, "a parameter called item stays bare"
+    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == every, "item stays bare"
     assert _kept(BARE, *AREA[1:], *SHOUT, *LABEL) == every - {"area.width"}, "half is known"
     assert _kept(BARE, *AREA[:2], *SHOUT, *LABEL) == every - {"area.return"}, "all but the result"
     assert _kept(BARE, AREA[0], *SHOUT, *LABEL) == set(), "two signatures are not enough"

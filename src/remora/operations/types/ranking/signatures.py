@@ -194,16 +194,15 @@ def _missing(function: Function, found: Collection[str]) -> set[str]:
 
 
 def _is_mostly_known(function: Function, found: Collection[str]) -> bool:
-    """Return True if the result and half of the parameters are known, or all parameters.
+    """Return True if half of the signature is known with its result, or all of its parameters.
 
-    With the result, one parameter may stay bare whose name is generic. The result of a special
-    method must be known.
+    The result of a special method must be known.
     """
     missing = _missing(function, found)
     if RETURN in missing:
         return missing == {RETURN} and not _is_special(function)
-    count = sum(each.kind == "parameter" for each in function.parameters)
-    return len(missing) * 2 <= count or (len(missing) == 1 and missing <= GENERIC)
+    count = sum(each.kind == "parameter" for each in function.parameters) + 1
+    return len(missing) * 2 <= count
 
 
 def _is_trivial(function: Function) -> bool:
