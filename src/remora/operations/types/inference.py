@@ -33,7 +33,7 @@ from remora.operations.types.writing.annotation_names import FileNames, ProjectN
 
 SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""
-COMPLETING = 0.65
+COMPLETING = 0.6
 """The least probability of an annotation that completes a signature."""
 _INDEPENDENT = frozenset(("call", "forward", "attribute"))
 """Sources that say more of a parameter when more annotations are known."""
