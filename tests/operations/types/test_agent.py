@@ -97,7 +97,7 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
 
 def test_annotation_that_run_time_types_contradict_is_left_out(project: Path) -> None:
     (project / "shop.py").write_text(
-        f"{SHOP}\n\ndef note(value, end='.'):\n    return str(value) + str(end)\n"
+        f"{SHOP}\n\ndef note(text, end='.'):\n    return str(text) + str(end)\n"
     )
     (project / "use.py").write_text(f"{USE}\nfrom shop import note\n\nnote('tea')\n")
     (project / "tests").mkdir()
@@ -110,7 +110,7 @@ def test_annotation_that_run_time_types_contradict_is_left_out(project: Path) ->
     )
     done = remora.analyze(root=project, operations=["types"])
     remora.accept(done.run_id, every=True, root=project)
-    assert "def note(value, end: str = '.') -> str:" in (project / "shop.py").read_text()
+    assert "def note(text, end: str = '.') -> str:" in (project / "shop.py").read_text()
     assert _written(before) == _written(done) + 1, "a caller passes a string"
 
 

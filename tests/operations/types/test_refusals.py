@@ -20,6 +20,7 @@ PROJECT = "class Base:\n    pass\n\n\nclass One(Base):\n    pass\n\n\nclass Two(
         pytest.param(
             "str", [("default", "str"), ("observed", "bytes")], True, id="another was seen"
         ),
+        pytest.param("float", [("default", "bool"), ("call", "float")], True, id="a flag"),
         pytest.param("One", [("call", "One")], True, id="one of several subclasses"),
         pytest.param("Base", [("call", "One"), ("isinstance", "Base")], False, id="their base"),
         pytest.param(
@@ -44,3 +45,13 @@ def test_refused_types_of_a_parameter(
     index = ProjectIndex({"shop.py": PROJECT})
     every = [Evidence(source, each) for source, each in evidence]
     assert Refusals(every, index, "parameter").refuses(term) is refused
+
+
+def test_refused_types_of_a_result_and_of_keys() -> None:
+    index = ProjectIndex({"shop.py": PROJECT})
+    part = [Evidence("returned", "bool", 4, 0.75)]
+    assert Refusals(part, index, "return").refuses("bool"), "one of four results is not known"
+    assert not Refusals([*part, Evidence("docstring", "bool")], index, "return").refuses("bool")
+    usual = [Evidence("prior", "str", 1, 0.9)]
+    assert not Refusals(usual, index, "parameter", "name").refuses("str")
+    assert Refusals(usual, index, "parameter", "name", "__setitem__").refuses("str")

@@ -45,15 +45,21 @@ SHOUT = (("shout", "text", "str"), ("shout", "return", "str"))
 LABEL = (("label", "sep", "str"), ("label", "return", "str"))
 
 
-def test_only_complete_signatures_are_proposed() -> None:
-    whole = {"area.width", "area.height", "area.return", "shout.text", "shout.return"}
-    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == whole | {"label.sep", "label.return"}
-    assert _kept(BARE, *AREA[1:], *SHOUT, *LABEL) == set(), "two signatures are not enough"
-    more = "def half(n: int) -> float: return n / 2"
-    assert _kept(f"{BARE}\n{more}", *AREA, *SHOUT[1:], *LABEL) == whole - {
-        "shout.text",
-        "shout.return",
-    } | {"label.sep", "label.return"}
+def test_a_signature_is_annotated_if_most_of_it_is_known() -> None:
+    every = {"area.width", "area.height", "area.return", "shout.text", "shout.return"}
+    every |= {"label.sep", "label.return"}
+    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == every, "item stays bare"
+    assert _kept(BARE, *AREA[1:], *SHOUT, *LABEL) == every - {"area.width"}, "half is known"
+    assert _kept(BARE, *AREA[:2], *SHOUT, *LABEL) == every - {"area.return"}, "all but the result"
+    assert _kept(BARE, AREA[0], *SHOUT, *LABEL) == set(), "two signatures are not enough"
+
+
+def test_plain_results_alone_are_written_where_much_is_known() -> None:
+    text = f"{BARE}\n\ndef close(self, name):\n    pass\n"
+    found = (*AREA, *SHOUT, *LABEL)
+    assert "close.return" in _kept(text, *found, ("close", "return", "None"))
+    assert "close.return" not in _kept(text, *found, ("close", "return", "Box"))
+    assert _kept(text, *SHOUT, *LABEL, ("close", "return", "None")) == set()
 
 
 def test_few_signatures_in_a_file_or_a_large_project_are_left_out() -> None:

@@ -32,6 +32,8 @@ _RUN = frozenset(("test_call", "observed"))
 _GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
 _PASSED = ("call", "test_call", "name", "observed")
 _USUAL = 0.5
+_ITEMS = frozenset(("__getitem__", "__setitem__", "__delitem__", "__contains__"))
+"""Methods whose parameters have names that say nothing about their types."""
 _ONE_PATH = frozenset(("Path", "PurePath", "str"))
 
 
@@ -42,9 +44,14 @@ class Refusals:
     """
 
     def __init__(
-        self, evidence: Sequence[Evidence], index: ProjectIndex, kind: Kind, name: str = ""
+        self,
+        evidence: Sequence[Evidence],
+        index: ProjectIndex,
+        kind: Kind,
+        name: str = "",
+        function: str = "",
     ) -> None:
-        self._is_generic = name in GENERIC
+        self._is_generic = name in GENERIC or function in _ITEMS
         self._evidence = evidence
         self._index = index
         self._kind = kind
@@ -60,7 +67,7 @@ class Refusals:
         }
         if _SILENT.search(term) and self._is_silent(term, agreeing):
             return True
-        if not self._accepts_values(term):
+        if not self._accepts_values(term) or self._is_part_of_results(agreeing):
             return True
         return self._is_parameter and bool(
             (agreeing and agreeing <= _RUN)
@@ -79,6 +86,11 @@ class Refusals:
             allowed |= {"inherited"}
         return not agreeing & allowed
 
+    def _is_part_of_results(self, agreeing: set[str]) -> bool:
+        """Return True if a type is known from some of the results, and from nothing else."""
+        is_part = any(each.source == "returned" and each.share < 1 for each in self._evidence)
+        return is_part and "returned" in agreeing and agreeing <= {"returned"} | _GUESSED
+
     def _accepts_values(self, term: str) -> bool:
         """Return True if the type accepts all values of which the class is known."""
         sources = _PASSED if self._is_parameter else ("observed",)
@@ -87,6 +99,8 @@ class Refusals:
                 known = (member for member in members_of(each.term) if is_known(member))
                 if not accepts_all(term, known, self._index):
                     return False
+            elif each.source == "default" and each.term == "bool" and "bool" not in term:
+                return False
         return True
 
     def _is_guess(self, term: str, agreeing: set[str]) -> bool:

@@ -20,7 +20,6 @@ GENERIC = frozenset(
     )
 )
 """Names of parameters that say nothing about their type."""
-_LEAST = 3
 _ENOUGH_IN_FILE, _ENOUGH = 3, 5
 _ALL, _SHARE = Fraction(1), Fraction(1, 4)
 """The least number, or part, of a file's functions, and of those in all files without annotations."""
@@ -32,9 +31,10 @@ class Signatures:
     """Leaves out annotations that would be scattered over code without annotations.
 
     In a file that is mostly annotated, or belongs to a project that is, every annotation completes
-    what its authors began. Elsewhere a function is annotated if its signature becomes complete, or
-    complete but for one parameter with a name such as `value`, and a file if this is so for enough of its functions. Nested functions and
-    special methods without parameters do not count.
+    what its authors began. Elsewhere a function is annotated if most of its signature is known, and
+    a file if this is so for enough of its functions. If it is so for a quarter of them, the plain
+    results of the others are written, too. Nested functions and special methods without parameters
+    do not count.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
@@ -64,29 +64,50 @@ class Signatures:
     def consistent(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
         """Return the annotations without those that would be scattered."""
         kept = self.complete(terms)
-        by_path: dict[str, set[int]] = defaultdict(set)
-        for path, slot in kept:
-            by_path[path].add(slot.number)
+        counted = self._counted(kept)
         files = {path for path, _ in kept if not self.is_sparse(path)}
         sparse = [path for path in self._index.files if self.is_sparse(path)]
-        if self._is_worth(sparse, by_path, _ENOUGH, _SHARE):
+        if self._is_worth(sparse, counted, _ENOUGH, _SHARE):
             files |= {
-                path for path in sparse if self._is_worth([path], by_path, _ENOUGH_IN_FILE, _ALL)
+                path for path in sparse if self._is_worth([path], counted, _ENOUGH_IN_FILE, _ALL)
             }
         return {key: term for key, term in kept.items() if key[0] in files}
 
     def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
         """Return the annotations of functions whose signatures become complete enough."""
-        names: dict[tuple[str, int], set[str]] = defaultdict(set)
-        for path, slot in terms:
-            names[path, slot.number].add(slot.name)
+        names = _names(terms)
         kept = {
             key: term
             for key, term in terms.items()
             if not self.is_sparse(key[0])
-            or _is_complete(self._function(*key), names[key[0], key[1].number])
+            or _is_mostly_known(self._function(*key), names[key[0], key[1].number])
         }
+        kept |= self._plain_results(terms, self._counted(kept))
         return {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
+
+    def _plain_results(
+        self, terms: Mapping[tuple[str, Slot], str], counted: Mapping[str, Collection[int]]
+    ) -> Terms:
+        """Return all plain results in sparse files of which a quarter of the functions count."""
+        paths = set()
+        for path, numbers in counted.items():
+            done, total = self._done([path], counted)
+            if len(numbers) >= _ENOUGH_IN_FILE and done >= total * _SHARE:
+                paths.add(path)
+        return {
+            key: term
+            for key, term in terms.items()
+            if key[0] in paths and key[1].kind == RETURN and set(members_of(term)) <= PLAIN
+        }
+
+    def _counted(self, terms: Mapping[tuple[str, Slot], str]) -> dict[str, set[int]]:
+        """Return the functions, by path, that have two of some annotations or all of theirs."""
+        counted: dict[str, set[int]] = defaultdict(set)
+        for (path, number), names in _names(terms).items():
+            function = self._index.files[path].functions[number]
+            if len(names) > 1 or not _missing(function, names):
+                counted[path].add(number)
+        return counted
 
     def _function(self, path: str, slot: Slot) -> Function:
         return self._index.files[path].functions[slot.number]
@@ -99,6 +120,11 @@ class Signatures:
         share: Fraction,
     ) -> bool:
         """Return True if enough functions of some files have annotations with those found."""
+        done, total = self._done(paths, found)
+        return done > 0 and (done >= enough or done >= total * share)
+
+    def _done(self, paths: Iterable[str], found: Mapping[str, Collection[int]]) -> tuple[int, int]:
+        """Return the number of functions with annotations, and of all."""
         done = total = 0
         for path in paths:
             numbers = found.get(path, ())
@@ -106,7 +132,7 @@ class Signatures:
                 if not _is_trivial(each):
                     total += 1
                     done += each.number in numbers or any(each.terms())
-        return done > 0 and (done >= enough or done >= total * share)
+        return done, total
 
     def _fits_property(self, path: str, slot: Slot, terms: Mapping[tuple[str, Slot], str]) -> bool:
         """Return False if the getter and the setter of a property would differ."""
@@ -153,21 +179,38 @@ def _counts(functions: Iterable[Function]) -> tuple[int, int]:
     return written, total
 
 
-def _is_complete(function: Function, found: Collection[str]) -> bool:
-    """Return True if all is annotated, but for one parameter of several whose name is generic.
+def _names(terms: Iterable[tuple[str, Slot]]) -> dict[tuple[str, int], set[str]]:
+    """Return the names of slots by path and number of their function."""
+    names: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for path, slot in terms:
+        names[path, slot.number].add(slot.name)
+    return names
 
-    Unknown `*args` and `**kwargs` do not count.
-    """
-    known = {*found, *dict(function.terms())}
+
+def _missing(function: Function, found: Collection[str]) -> set[str]:
+    """Return the slots without an annotation. Unknown `*args` and `**kwargs` do not count."""
     slots = {RETURN, *(each.name for each in function.parameters if each.kind == "parameter")}
-    slots |= known
-    missing = slots - known
-    return not missing or (len(missing) == 1 and missing <= GENERIC and len(slots) >= _LEAST)
+    return slots - {*found, *dict(function.terms())}
+
+
+def _is_mostly_known(function: Function, found: Collection[str]) -> bool:
+    """Return True if half of the signature is known with its result, or all of its parameters.
+
+    The result of a special method must be known.
+    """
+    missing = _missing(function, found)
+    if RETURN in missing:
+        return missing == {RETURN} and not _is_special(function)
+    count = sum(each.kind == "parameter" for each in function.parameters) + 1
+    return len(missing) * 2 <= count
 
 
 def _is_trivial(function: Function) -> bool:
     """Return True for nested functions, `f(*args)`, and special methods such as `__len__`."""
-    is_special = function.short.startswith("__") and function.short.endswith("__")
     is_nested = function.owner is None and "." in function.name
     has_own = any(each.kind == "parameter" for each in function.parameters)
-    return is_nested or (not has_own and (is_special or bool(function.parameters)))
+    return is_nested or (not has_own and (_is_special(function) or bool(function.parameters)))
+
+
+def _is_special(function: Function) -> bool:
+    return function.short.startswith("__") and function.short.endswith("__")

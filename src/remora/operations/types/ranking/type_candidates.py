@@ -51,7 +51,7 @@ def candidates_for(
         terms |= dict.fromkeys(union([term, "None"]) for term in list(terms))
     for term in siblings.terms(function, name):
         terms.setdefault(_fitting(term, parameter))
-    refusals = Refusals(every, siblings.index, _slot_kind(parameter), name)
+    refusals = Refusals(every, siblings.index, _slot_kind(parameter), name, function.short)
     return [
         Candidate(term, _features(term, parameter, every, siblings))
         for term in terms
