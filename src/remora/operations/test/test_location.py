@@ -109,8 +109,13 @@ test_path.__test__ = False  # type: ignore[attr-defined]
 
 
 def is_unittest_file(path: str) -> bool:
-    """Return True for files such as `tests/testcart.py`, which only unittest collects by default."""
+    """Return True for files such as `tests/testcart.py` and `tests.py`.
+
+    pytest collects such files only if they are named in its command.
+    """
     *folders, file = path.split("/")
+    if file == "tests.py" or path == "test.py":
+        return True
     in_tests = bool(folders) and folders[-1] in ("test", "tests")
     return in_tests and file.startswith("test") and file.endswith(".py") and not is_test_file(path)
 
