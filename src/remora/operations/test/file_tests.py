@@ -153,7 +153,7 @@ def tests_by_function(
 ) -> dict[str, list[str]]:
     """Return the tests that mention each function. `names` are qualnames of tests in `content`.
 
-    Methods of the same name are told apart by the names of their classes.
+    Of methods with the same name, the one whose class the test mentions counts.
     """
     tree = parse_text(decode(path, content).body)
     tests = tests_of(tree) if isinstance(tree, ast.Module) else {}

@@ -12,7 +12,7 @@ from remora.ids import escape_path, node_key
 from remora.operations.test.cases.best_cases import best_cases, further_cases, is_echo
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
-from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
+from remora.operations.test.function_context import names_hypothesis, target_at, test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import INVENTED, CallInput
@@ -28,6 +28,7 @@ from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
+from remora.operations.test.test_location import test_path
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 40
@@ -183,7 +184,7 @@ def _open(
     return {
         "state": "open",
         "reason": "",
-        "path": home_of(place, subject, texts.tests).path,
+        "path": test_path(subject, texts.tests, place.files.exists),
         "cases": [msgspec.to_builtins(case) for case in ranking.chosen],
         "holds": msgspec.to_builtins(ranking.holds),
         "calls": calls,
