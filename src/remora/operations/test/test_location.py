@@ -167,8 +167,8 @@ def _existing_path(
     if len(tests) == 1:
         ((path, text),) = tests.items()
         package = re.escape(subject.module.partition(".")[0])
-        imports = re.compile(rf"(?m)^(?:from|import) (?:{package}\b|\.)")
-        return path if imports.search(text) else None
+        imports = re.compile(rf"(?m)^(?:from|import) {package}(?: |$)")
+        return path if imports.search(text) or _uses(subject, text) else None
     if "." not in subject.module:
         return None
     folder = subject.path.rpartition("/")[0]

@@ -52,6 +52,7 @@ class TestPlace:
         tests = {"tests/test_shop.py": NEIGHBOUR, "tests/test_a.py": "import pkg\n"}
         home("tests/test_shop.py", tests)
         home("tests/test_mod.py", {**tests, "tests/test_b.py": "import pkg.mod\n"})
+        home("tests.py", {"tests.py": "from pkg.mod import g\n"})
 
     def test_not_the_file_of_a_namesake(self) -> None:
         tests = {"tests/util/test_base.py": "from pkg.util.base import g\n", "tests/test_a.py": ""}
