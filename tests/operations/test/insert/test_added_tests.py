@@ -75,7 +75,7 @@ class TestPlace:
         home("tests/test_mod.py", {}, "pkg/_mod.py")
 
     def test_tests_within_the_package_import_as_their_neighbours_do(self) -> None:
-        tests = {"pkg/tests/test_a.py": "import x\nfrom .. import mod\n"}
+        tests = {"pkg/tests/test_a.py": "import x\nfrom .. import other\n"}
         assert home("pkg/tests/test_mod.py", tests).imports_from == "..mod"
 
 
