@@ -85,6 +85,7 @@ def prepare(
             "open": provider == "openai",
             "reached_by_tests": nodes_reached_by_tests(invocation, project),
             "observed": observed,
+            "python": str(python.python) if python is not None else None,
         }
         work = [
             AgentWithOptions(

@@ -8,6 +8,7 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_text
+from remora.operations.test.missing_packages import InstalledPackages
 from remora.operations.test.tested_names import TestedNames
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
@@ -56,6 +57,7 @@ def is_tested(root: Path, qualname: str, test: str, **files: str) -> bool:
         ("total", "def test_it():\n    assert shop.total([1])\n", True),
         ("total", "@parametrize('f', [total])\ndef test_it(f): ...\n", True),
         ("total", "def total(): ...\n", False),
+        ("total", "def test_total():\n    assert CALLS['total'](1)\n", True),
         ("rounded", "def test_it():\n    assert shop.total([1])\n", True),
         ("Cart.restock", "def test_it():\n    make().restock(1)\n", True),
         ("sale", "def test_it():\n    make().restock(1)\n", True),
@@ -72,3 +74,16 @@ def test_examples_that_run_as_tests(tmp_path: Path) -> None:
     settings = '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n'
     assert is_tested(tmp_path, "double", "", **{"pyproject.toml": settings})
     assert not is_tested(tmp_path, "total", "", **{"pyproject.toml": settings})
+
+
+def test_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
+    packages = tmp_path / ".venv/lib/python3.11/site-packages"
+    editable = "MAPPING: dict[str, str] = {'shop': '/src/shop'}\n"
+    write(packages, {"numpy/__init__.py": "", "__editable___shop_finder.py": editable})
+    write(tmp_path, {".venv/pyvenv.cfg": "include-system-site-packages = false\n", "own.py": ""})
+    installed = InstalledPackages(str(tmp_path / ".venv/bin/python"), tmp_path)
+    found = "import ast\nimport shop.cart\nfrom numpy import linalg\nfrom own import x\nfrom . import y\n"
+    assert not installed.lacks(ast.parse(found))
+    assert not installed.lacks(ast.parse("try:\n    import django\nexcept ImportError: ...\n"))
+    assert installed.lacks(ast.parse("from django.db import models\n"))
+    assert not InstalledPackages(None, tmp_path).lacks(ast.parse("import django\n"))

@@ -13,6 +13,7 @@ from remora.operations.test.file_tests import tests_by_function
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove_together
+from remora.operations.test.test_location import is_unittest_file
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.tree import ToolTree
 
@@ -83,7 +84,7 @@ def _new_tests(submission: Submission) -> list[str] | str:
     if len(submission.files) != 1:
         return f"{len(submission.files)} files were changed"
     ((path, (before, after)),) = submission.files.items()
-    if not is_test_file(path) or path == submission.path:
+    if not (is_test_file(path) or is_unittest_file(path)) or path == submission.path:
         return f"{path} is not a test file"
     names = added_tests(path, before, after)
     if isinstance(names, str):

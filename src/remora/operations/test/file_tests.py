@@ -7,7 +7,13 @@ from typing import Any
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.host_probe import strengthen_plan, test_plan
+from remora.operations.test.function_context import target_at
+from remora.operations.test.host_probe import (
+    ProjectTexts,
+    plan_further,
+    plan_missing,
+    project_texts,
+)
 from remora.operations.test.host_write import write_test
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.operations.test.test_blocks import tests_of, used_names
@@ -18,7 +24,10 @@ MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 _FUNCTION_S = 150.0
 _RESERVED_S = 120.0
 """Seconds that are left for running the written tests."""
-_NO_TIME = "no time was left for it"
+_LATER = "left for the next run"
+MOST_TRIED = 40
+_MOST_PLANNED = 25
+"""Numbers of functions of a file that are tried, and that get tests, in one run."""
 _Plans = dict[str, dict[str, Any]]
 
 
@@ -28,14 +37,15 @@ def write_tests(
     """Write tests of some functions of a file into one test file.
 
     `nodes` contains their qualnames. Each function is tried like `test_plan` does, or like
-    `strengthen_plan` if `strengthen` is true. The tests then run together, and tests that fail or
+    `strengthen_plan` if `strengthen` is true. Those that most examples call come first, and at most 25
+    get tests. The tests then run together, and tests that fail or
     detect no mutant are removed.
 
     The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
     and those of each function in `tests`; the reason that a function has none in `reasons`; and the sums of
     `killed`, `mutants`, `lines` and `all_lines` in `worth`.
     """
-    plans, reasons = _plans(place, path, nodes, strengthen_plan if strengthen else test_plan)
+    plans, reasons = _plans(place, path, nodes, plan_further if strengthen else plan_missing)
     written: dict[str, dict[str, Any]] = {}
     while plans:
         restore = _restorer(place, next(iter(plans.values()))["path"])
@@ -63,18 +73,20 @@ def _plans(
     place: ToolTree,
     path: str,
     nodes: Sequence[str],
-    plan_of: Callable[[ToolTree, str, str], dict[str, Any]],
+    plan_of: Callable[[ToolTree, str, str, ProjectTexts], dict[str, Any]],
 ) -> tuple[_Plans, dict[str, str]]:
     """Return the plans of the functions for which a test can be written, and other reasons."""
     plans: _Plans = {}
     reasons: dict[str, str] = {}
-    for node in nodes:
-        if place.left() < _RESERVED_S:
-            reasons[node] = _NO_TIME
+    texts = project_texts(place)
+    for number, node in enumerate(_promising_first(place, path, nodes, texts)):
+        is_full = number >= MOST_TRIED or len(plans) >= _MOST_PLANNED
+        if is_full or place.left() < _RESERVED_S:
+            reasons[node] = _LATER
             continue
         try:
             with place.within(_FUNCTION_S):
-                plan = plan_of(place, path, node)
+                plan = plan_of(place, path, node, texts)
         except HostError as error:
             reasons[node] = error.message
             continue
@@ -82,7 +94,21 @@ def _plans(
             plans[node] = plan
         else:
             reasons[node] = str(plan["reason"])
-    return plans, reasons
+    return {node: plans[node] for node in nodes if node in plans}, reasons
+
+
+def _promising_first(
+    place: ToolTree, path: str, nodes: Sequence[str], texts: ProjectTexts
+) -> Sequence[str]:
+    """Return the functions in the order in which they are tried, if there are too many of them."""
+    if len(nodes) <= _MOST_PLANNED:
+        return nodes
+
+    def shown(node: str) -> int:
+        subject = target_at(place, path, node)
+        return 0 if isinstance(subject, str) else len(texts.examples.calls_of(subject))
+
+    return sorted(nodes, key=shown, reverse=True)
 
 
 def _restorer(place: ToolTree, path: str) -> Callable[[], None]:
@@ -125,11 +151,17 @@ def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[
 def tests_by_function(
     content: bytes, names: Sequence[str], nodes: Sequence[str], path: str
 ) -> dict[str, list[str]]:
-    """Return the tests that mention each function. `names` are qualnames of tests in `content`."""
+    """Return the tests that mention each function. `names` are qualnames of tests in `content`.
+
+    Of methods with the same name, the one whose class the test mentions counts.
+    """
     tree = parse_text(decode(path, content).body)
     tests = tests_of(tree) if isinstance(tree, ast.Module) else {}
+    used = {name: used_names(tests[name]) for name in names if name in tests}
+    methods = Counter(node.rpartition(".")[2] for node in nodes)
     found: dict[str, list[str]] = {}
     for node in nodes:
-        last = node.rpartition(".")[2]
-        found[node] = [name for name in names if name in tests and last in used_names(tests[name])]
+        owner, _, last = node.rpartition(".")
+        wanted = {last, owner} if owner and methods[last] > 1 else {last}
+        found[node] = [name for name, words in used.items() if wanted <= words]
     return {node: own for node, own in found.items() if own}

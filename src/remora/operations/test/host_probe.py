@@ -12,7 +12,7 @@ from remora.ids import escape_path, node_key
 from remora.operations.test.cases.best_cases import best_cases, further_cases, is_echo
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
-from remora.operations.test.function_context import home_of, names_hypothesis, target_at, test_files
+from remora.operations.test.function_context import names_hypothesis, target_at, test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import INVENTED, CallInput
@@ -28,6 +28,7 @@ from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
+from remora.operations.test.test_location import test_path
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 40
@@ -37,6 +38,18 @@ _MOST_TO_VARY = 3
 _MOST_VARIATIONS = 12
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
+
+
+class ProjectTexts(NamedTuple):
+    """The examples and the test files of a project, which the plans of several functions share."""
+
+    examples: ProjectExamples
+    tests: dict[str, str]
+
+
+def project_texts(place: ToolTree) -> ProjectTexts:
+    """Return the texts of a project, as they are now."""
+    return ProjectTexts(ProjectExamples(place), test_files(place))
 
 
 def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
@@ -61,11 +74,16 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
       lines
     - `calls`: the number of tried calls
     """
+    return plan_missing(place, path, node, project_texts(place))
+
+
+def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> dict[str, Any]:
+    """Return the same as `test_plan`. `texts` are those of the project."""
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return _unfit(subject)
-    calls = _calls_of(place, subject)
-    groups = properties_of(subject) if names_hypothesis(place, test_files(place)) else []
+    calls = _calls_of(place, subject, texts.examples)
+    groups = properties_of(subject) if names_hypothesis(place, texts.tests) else []
     if not calls and not groups:
         return _unfit("it needs a writer: no example shows arguments for it")
     faults = mutants(place.read(path), node)
@@ -83,12 +101,13 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     weighed = _rank(place, subject, found, faults)
     if weighed.why:
         return _unfit(weighed.why, calls=len(calls))
-    return _open(place, subject, weighed, calls=len(calls), mutants=len(faults))
+    return _open(place, subject, weighed, texts, calls=len(calls), mutants=len(faults))
 
 
-def _calls_of(place: ToolTree, subject: TargetFunction) -> list[CallInput]:
+def _calls_of(
+    place: ToolTree, subject: TargetFunction, examples: ProjectExamples
+) -> list[CallInput]:
     """Return calls to try. If no example shows one, the examples of other functions are run."""
-    examples = ProjectExamples(place)
     calls = candidate_calls(subject, examples)
     calls = [*recorded_calls(subject, place.observed), *calls]
     shown = [each for each in calls if each.source not in INVENTED]
@@ -109,16 +128,21 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     different arguments. The result is like that of `test_plan`. `mutants` counts only survivors. A
     function that no test reaches is handled by `test_plan`.
     """
+    return plan_further(place, path, node, project_texts(place))
+
+
+def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> dict[str, Any]:
+    """Return the same as `strengthen_plan`. `texts` are those of the project."""
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return _unfit(subject)
-    examples = ProjectExamples(place)
+    examples = texts.examples
     ids = examples.tests_of(subject)
     ids = ids or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
     faults = mutants(place.read(path), node)
     alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if alive is None or not alive.tests:
-        return test_plan(place, path, node)
+        return plan_missing(place, path, node, texts)
     if not alive.mutants:
         return _unfit(f"its tests detect all {alive.tried} planted faults")
     calls = _calls_near_tests(place, subject, examples, alive.arguments)
@@ -131,7 +155,7 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         return _unfit(f"it needs a writer: {few}, and no known call detects them", calls=len(calls))
     dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
     ranking = _Ranking(chosen, None, len(dead), "")
-    return _open(place, subject, ranking, calls=len(calls), mutants=len(alive.mutants))
+    return _open(place, subject, ranking, texts, calls=len(calls), mutants=len(alive.mutants))
 
 
 def _calls_near_tests(
@@ -149,12 +173,18 @@ def _calls_near_tests(
 
 
 def _open(
-    place: ToolTree, subject: TargetFunction, ranking: "_Ranking", *, calls: int, mutants: int
+    place: ToolTree,
+    subject: TargetFunction,
+    ranking: "_Ranking",
+    texts: ProjectTexts,
+    *,
+    calls: int,
+    mutants: int,
 ) -> dict[str, Any]:
     return {
         "state": "open",
         "reason": "",
-        "path": home_of(place, subject, test_files(place)).path,
+        "path": test_path(subject, texts.tests, place.files.exists),
         "cases": [msgspec.to_builtins(case) for case in ranking.chosen],
         "holds": msgspec.to_builtins(ranking.holds),
         "calls": calls,

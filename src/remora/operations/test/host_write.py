@@ -110,7 +110,7 @@ def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) ->
     if shared:
         return f"{home.test_name}_with_{shared[0]}"
     shown = all(case.source in ("docstring", "documentation") for case in cases)
-    return f"{home.test_name}_{'examples' if shown else 'edge_cases'}"
+    return f"{home.test_name}_{'examples' if shown else 'more_cases'}"
 
 
 def _cases(cases: list[dict[str, Any]]) -> list[Case]:

@@ -1,6 +1,7 @@
 """Location and style of a new test, based on the project's existing tests."""
 
 import ast
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -109,8 +110,13 @@ test_path.__test__ = False  # type: ignore[attr-defined]
 
 
 def is_unittest_file(path: str) -> bool:
-    """Return True for files such as `tests/testcart.py`, which only unittest collects by default."""
+    """Return True for files such as `tests/testcart.py` and `tests.py`.
+
+    pytest collects such files only if they are named in its command.
+    """
     *folders, file = path.split("/")
+    if file == "tests.py" or path == "test.py":
+        return True
     in_tests = bool(folders) and folders[-1] in ("test", "tests")
     return in_tests and file.startswith("test") and file.endswith(".py") and not is_test_file(path)
 
@@ -161,7 +167,8 @@ def _existing_path(
     if len(tests) == 1:
         ((path, text),) = tests.items()
         package = re.escape(subject.module.partition(".")[0])
-        return path if re.search(rf"(?m)^(?:from|import) {package}(?: |$)", text) else None
+        imports = re.compile(rf"(?m)^(?:from|import) {package}(?: |$)")
+        return path if imports.search(text) or _uses(subject, text) else None
     if "." not in subject.module:
         return None
     folder = subject.path.rpartition("/")[0]
@@ -311,11 +318,15 @@ def _docstring(around: Mapping[str, str], name: str) -> str:
 
 
 def _functions(around: Mapping[str, str]) -> list[ast.FunctionDef]:
-    return [
+    return [one for text in around.values() for one in _tests_in(text)]
+
+
+@functools.lru_cache(maxsize=32)
+def _tests_in(text: str) -> tuple[ast.FunctionDef, ...]:
+    """Return the tests in a file. The location of each new test is found from the same files."""
+    tree = parse_text(text)
+    return tuple(
         one
-        for text in around.values()
-        for tree in [parse_text(text)]
-        if isinstance(tree, ast.Module)
-        for one in ast.walk(tree)
+        for one in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
         if isinstance(one, ast.FunctionDef) and one.name.startswith("test")
-    ]
+    )

@@ -23,6 +23,7 @@ from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.missing_packages import InstalledPackages
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_blocks import used_names
@@ -35,6 +36,7 @@ from remora.tools.tree import ToolTree
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
 WITH_EFFECTS = "with effects outside the process"
+NOT_INSTALLED = "of modules that import packages that are not installed"
 OPTIONAL = "that import a package only when they are called"
 TYPE_COMMENTS = "whose tests have type comments, for Python 2"
 _TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
@@ -79,6 +81,7 @@ class TestNeed:
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._names = TestedNames(self._place)
+        self._installed = InstalledPackages(options.get("python"), tree)
         self._files: dict[str, _File | None] = {}
         self._subjects: dict[str, TargetFunction] = {}
         self._homes: dict[str, str] = {}
@@ -118,6 +121,8 @@ class TestNeed:
         subject = target_in(file.source, node.path, function, node.qualname, exists)
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
+        if self._installed.lacks(file.source.tree):
+            return NOT_INSTALLED
         self._subjects[node.path] = subject
         effects = _effects(function, file.source.tree)
         if not effects and _imports_optional(

@@ -38,7 +38,7 @@ class TestedNames:
         """Return True if a test uses a function of that name, or its examples run as tests.
 
         A function also counts if such a function of its file, of which `tree` is the syntax tree,
-        uses it, directly or indirectly. Methods of common names, such as `copy`, count only in test
+        uses it, directly or indirectly, or if a test is named after it. Methods of common names, such as `copy`, count only in test
         files that mention their class.
         """
         if self._runs_examples(node, tree) or self._is_used(node.qualname):
@@ -74,6 +74,8 @@ class TestedNames:
             loaded, called = self._used[path]
             if name in called or (name in loaded and not owner):
                 return True
+            if f"test_{name}" in loaded and owner in text:
+                return True
         return False
 
     def _runs_examples(self, node: Node, tree: ast.Module) -> bool:
@@ -106,7 +108,7 @@ class TestedNames:
 
     @cached_property
     def _used(self) -> Mapping[str, tuple[set[str], set[str]]]:
-        """The names that each file reads, and those that it calls."""
+        """The names that each file reads or that its tests have, and the names that it calls."""
         return {path: _names(text) for path, text in self._texts.items()}
 
 
@@ -135,6 +137,8 @@ def _names(text: str) -> tuple[set[str], set[str]]:
         match one:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 called.add(name)
+            case ast.FunctionDef(name=name) if name.startswith("test_"):
+                loaded.add(name)
             case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
                 loaded.add(name)
     return loaded | called, called

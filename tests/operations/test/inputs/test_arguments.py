@@ -239,3 +239,19 @@ def test_objects_of_test_cases_and_arguments_of_siblings(tmp_path: Path) -> None
     calls = [each for each in found if each.source == "sibling"]
     assert ("cart = Cart('Ann')",) in [each.setup for each in calls]
     assert {each.call for each in calls} == {"cart.remove('pear')"}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("text.strip().lstrip('/')", "f('/text')"),
+        ("text.lower().split('=')", "f('left=right')"),
+        ("text in MARKS", "f('*')"),
+    ],
+)
+def test_what_a_text_is_searched_for_comes_before_vague_values(
+    tmp_path: Path, body: str, expected: str
+) -> None:
+    source = f"MARKS = frozenset(' *_')\ndef f(text):\n    return {body}\n"
+    examples = ProjectExamples(ToolTree(tmp_path))
+    assert invented_calls(subject(source), examples)[0].call == expected

@@ -52,6 +52,7 @@ class TestPlace:
         tests = {"tests/test_shop.py": NEIGHBOUR, "tests/test_a.py": "import pkg\n"}
         home("tests/test_shop.py", tests)
         home("tests/test_mod.py", {**tests, "tests/test_b.py": "import pkg.mod\n"})
+        home("tests.py", {"tests.py": "from pkg.mod import g\n"})
 
     def test_not_the_file_of_a_namesake(self) -> None:
         tests = {"tests/util/test_base.py": "from pkg.util.base import g\n", "tests/test_a.py": ""}
@@ -74,7 +75,7 @@ class TestPlace:
         home("tests/test_mod.py", {}, "pkg/_mod.py")
 
     def test_tests_within_the_package_import_as_their_neighbours_do(self) -> None:
-        tests = {"pkg/tests/test_a.py": "import x\nfrom .. import mod\n"}
+        tests = {"pkg/tests/test_a.py": "import x\nfrom .. import other\n"}
         assert home("pkg/tests/test_mod.py", tests).imports_from == "..mod"
 
 

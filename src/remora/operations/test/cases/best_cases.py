@@ -16,6 +16,8 @@ _ENOUGH = 0.6
 """Share of mutants beyond which no invented values are added to examples."""
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
+_WRITTEN = frozenset({"docstring", "documentation"})
+"""Sources that an author wrote as examples, even if the result is the argument."""
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
 _LONG = 120
@@ -139,7 +141,7 @@ def _is_too_long(case: Case) -> bool:
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
-    if any(case.source not in _GUESSED or _differs_from_input(case) for case in shown):
+    if any(case.source in _WRITTEN or _differs_from_input(case) for case in shown):
         return True
     return any(_shows_behaviour(case) and case.value != "False" for case in cases)
 

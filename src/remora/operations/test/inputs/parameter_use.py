@@ -38,6 +38,11 @@ _SEARCHING = frozenset({"search", "sub", "subn", "split", "findall", "finditer"}
 _PLAIN_ATTRIBUTES = frozenset(
     name for kind in (str, bytes, int, float, list, tuple, set, dict) for name in dir(kind)
 )
+_FORMS = {
+    "startswith": "{}text", "lstrip": "{}text", "removeprefix": "{}text", "endswith": "text{}",
+    "rstrip": "text{}", "removesuffix": "text{}", "strip": "{}text{}",
+}  # fmt: skip
+"""Texts with a mark that string methods look for at the start or the end."""
 _CALLABLES = ("lambda: 5", "lambda x: x * 2", "lambda a, b: a + b")
 _ITEMS_AT_MOST = 3
 
@@ -89,8 +94,8 @@ class ParameterUse:
             case ast.Attribute(value=value, attr=attr) if self._is(value):
                 self._kind(_KIND_OF_METHOD.get(attr))
                 self.is_opaque |= attr not in _PLAIN_ATTRIBUTES
-            case ast.Compare(left=left, comparators=others):
-                self._look_at_comparison(left, others)
+            case ast.Compare():
+                self._look_at_comparison(node)
             case ast.BinOp(left=left, right=right):
                 self._look_at_computation(left, right)
             case ast.For(iter=over, target=item) | ast.comprehension(iter=over, target=item):
@@ -181,11 +186,8 @@ class ParameterUse:
         function = node.func
         if self._is(first):
             self._look_at_parser(node)
-        if isinstance(function, ast.Attribute) and self._is(function.value):
-            if isinstance(first, ast.Constant):
-                self._note_text_with(first.value, function.attr)
-                self._compare(first)
-            return
+        if isinstance(function, ast.Attribute):
+            self._look_at_method(function, first)
         if not self._is(first):
             return
         name = last_name(function)
@@ -195,10 +197,16 @@ class ParameterUse:
         for kind in _GIVEN_TO.get(name, "").split():
             self._kind(kind)
 
+    def _look_at_method(self, function: ast.Attribute, first: ast.expr) -> None:
+        if isinstance(first, ast.Constant) and self._is(_chain_start(function.value)):
+            self._note_text_with(first.value, function.attr)
+            if self._is(function.value):
+                self._compare(first)
+
     def _note_text_with(self, mark: object, method: str) -> None:
         """Note a text in which a string method finds a mark, such as `left, right`."""
         if isinstance(mark, str) and mark.strip() and not any(map(str.isalnum, mark)):
-            form = {"startswith": "{}text", "endswith": "text{}"}.get(method, "left{}right")
+            form = _FORMS.get(method, "left{}right")
             self.compared[repr(form.replace("{}", mark))] = None
 
     def _look_at_parser(self, node: ast.Call) -> None:
@@ -210,10 +218,16 @@ class ParameterUse:
             case ast.Call(func=ast.Attribute(attr="strptime"), args=[_, ast.Constant(value=form)]):
                 self.required[repr(_MOMENT.strftime(str(form)))] = None
 
-    def _look_at_comparison(self, left: ast.expr, others: list[ast.expr]) -> None:
-        sides = [left, *others]
+    def _look_at_comparison(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
         if not any(self._is(side) for side in sides):
             return
+        match node:
+            case ast.Compare(
+                ops=[ast.In() | ast.NotIn()], comparators=[ast.Constant(value=str()) as members]
+            ):
+                self._members(members)
+                return
         for side in sides:
             self._members(self._constants.get(side.id) if isinstance(side, ast.Name) else None)
             for part in side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]:
@@ -239,6 +253,9 @@ class ParameterUse:
                 pass
             case ast.Call(func=ast.Name(id="frozenset"), args=[inner]):
                 return self._members(inner)
+            case ast.Constant(value=str(text)):
+                seen = dict.fromkeys(one for one in text if one.isprintable() and one != " ")
+                return self._members(ast.List([ast.Constant(value=one) for one in seen]))
             case _:
                 return None
         for one in members[:_ITEMS_AT_MOST]:
@@ -250,6 +267,13 @@ class ParameterUse:
     def _kind(self, kind: str | None) -> None:
         if kind in KINDS:
             self.kinds[str(kind)] = None
+
+
+def _chain_start(node: ast.expr) -> ast.expr:
+    """Return `text` for calls of methods such as `text.strip().lower()`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node
 
 
 def last_name(node: ast.expr) -> str:

@@ -35,6 +35,7 @@ _LISTS = {
 """Lists by the type of their items."""
 _ITEMS = {"str": ["'pear'", "'apple'"], "tuple": ["('a', 1)", "('b', 2)"]}
 """Items of typed lists, by their type."""
+_VAGUE = "'Hello, World'"
 _LETTERS = [repr(letter) for letter in "axbcdefg"]
 MAX_VALUES = 9
 _DEEPEST = 2
@@ -72,6 +73,8 @@ def values_of(
     letters = [text for text in used.compared if _is_letter(text)]
     if letters and len(letters) == len(used.compared):  # one character, of which some are special
         found = [*letters[:4], next(text for text in _LETTERS if text not in letters)]
+    elif compared and fitting[:1] == [_VAGUE]:  # what the function looks for says more
+        found = [*used.required, *compared[:4], *fitting]
     elif fitting or used.required:
         found = [*used.required, *fitting, *compared[:4]]
     elif typed:

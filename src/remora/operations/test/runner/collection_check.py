@@ -27,7 +27,8 @@ def require_collection(place: ToolTree) -> None:
     if not chosen:
         return
     orders = [{**test_order(place, path, [path], _SECONDS), "collect": True} for path in chosen]
-    results = run_in_child(place, [""], orders, CIRCUMSTANCES[0])
+    roots = [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]
+    results = run_in_child(place, roots, orders, CIRCUMSTANCES[0])
     problems = []
     for number, path in enumerate(chosen):
         one = results.of(number)

@@ -21,7 +21,7 @@ _MUTANT_S = 15.0
 _MUTANT_CPU_S = 2.0
 """Limits of the tests with a mutant, to which the tests' own time is added. Beyond them, the mutant
 is detected."""
-_AT_ONCE = 3
+_AT_ONCE = 4
 _CONFIG_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
 _IMPORT_MODE = "--import-mode=importlib"
 
@@ -137,14 +137,15 @@ def _killed_of_each(
 ) -> dict[str, tuple[list[str], list[str]]]:
     """Return descriptions of the killed and of the surviving mutants of each function.
 
-    Mutants of a function are tried until enough are killed.
+    Mutants of a function are tried until enough are killed, the first one alone, because it usually
+    is.
     """
     found: dict[str, tuple[list[str], list[str]]] = {name: ([], []) for name in subjects}
     faults = {name: mutants(place.read(subject.path), name) for name, subject in subjects.items()}
     took = max(sum(test.get("ms") or 0 for test in run["tests"].values()) for run in runs) / 1000
     most = max(map(len, faults.values()), default=0)
-    step = most if enough >= most else _AT_ONCE
-    for start in range(0, most, max(step, 1)):
+    start, step = 0, most if enough >= most else 1
+    while start < most:
         tried = [
             (name, fault)
             for name in subjects
@@ -154,6 +155,7 @@ def _killed_of_each(
         dead = _killed(place, subjects, groups, tried, took)
         for number, (name, fault) in enumerate(tried):
             found[name][0 if number in dead else 1].append(fault.what)
+        start, step = start + step, max(step, _AT_ONCE)
     return found
 
 
