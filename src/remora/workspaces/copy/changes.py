@@ -1,13 +1,12 @@
 """Changes between two workspace snapshots, as records and as unified diffs."""
 
-import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from remora.workspaces.apply.line_diff import split_lines
+from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 
 if TYPE_CHECKING:
     from remora.workspaces.copy.snapshot import BaseSnapshot
@@ -34,6 +33,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _QUOTED = {'"', "\\"}
+_CONTEXT = 3
+"""Number of unchanged lines around a change."""
 _Snapshot = Mapping[str, FileState]
 
 
@@ -103,14 +104,57 @@ def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
         return ""
     old = "/dev/null" if before is None else _quote_name(f"a/{path}")
     new = "/dev/null" if after is None else _quote_name(f"b/{path}")
+    sides = before or b"", after or b""
+    if not all(map(_is_text, sides)):
+        return f"Binary files {old} and {new} differ\n"
+    header = f"--- {old}\n+++ {new}\n"
+    return header + b"".join(_unified(*map(split_lines, sides))).decode()
+
+
+def _is_text(content: bytes) -> bool:
     try:
-        lines = _lines(before or b""), _lines(after or b"")
+        return "\0" not in content.decode()
     except UnicodeDecodeError:
-        return f"Binary files {old} and {new} differ\n"
-    if any("\0" in line for side in lines for line in side):
-        return f"Binary files {old} and {new} differ\n"
-    body = [_with_newline(line) for line in difflib.unified_diff(*lines, old, new)]
-    return "".join(body) or f"--- {old}\n+++ {new}\n"
+        return False
+
+
+def _unified(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a unified diff, without the names of the files."""
+    added = 0
+    for group in _near(diff_hunks(old, new)):
+        at, end = max(group[0].start - _CONTEXT, 0), min(group[-1].end + _CONTEXT, len(old))
+        grown = sum(len(hunk.lines) - (hunk.end - hunk.start) for hunk in group)
+        yield f"@@ -{_range(at, end)} +{_range(at + added, end + added + grown)} @@\n".encode()
+        for hunk in group:
+            yield from _marked(b" ", old[at : hunk.start])
+            yield from _marked(b"-", old[hunk.start : hunk.end])
+            yield from _marked(b"+", hunk.lines)
+            at = hunk.end
+        yield from _marked(b" ", old[at:end])
+        added += grown
+
+
+def _near(hunks: Sequence[Hunk]) -> list[list[Hunk]]:
+    """Group the hunks whose contexts touch or overlap."""
+    groups: list[list[Hunk]] = []
+    for hunk in hunks:
+        if groups and hunk.start - groups[-1][-1].end <= 2 * _CONTEXT:
+            groups[-1].append(hunk)
+        else:
+            groups.append([hunk])
+    return groups
+
+
+def _range(start: int, end: int) -> str:
+    """Return the first line and the number of lines as in a unified diff, counted from 1."""
+    length = end - start
+    return f"{start + 1}" if length == 1 else f"{start + (length > 0)},{length}"
+
+
+def _marked(mark: bytes, lines: Sequence[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        ended = line.endswith(b"\n")
+        yield mark + line + (b"" if ended else b"\n\\ No newline at end of file\n")
 
 
 def _quote_name(path: str) -> str:
@@ -122,11 +166,3 @@ def _quote_name(path: str) -> str:
         for byte in os.fsencode(path)
     )
     return f'"{"".join(quoted)}"'
-
-
-def _lines(content: bytes) -> list[str]:
-    return [line.decode() for line in split_lines(content)]
-
-
-def _with_newline(line: str) -> str:
-    return line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
