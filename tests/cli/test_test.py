@@ -81,7 +81,7 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
         ("node:sizes.py:plural", "observed")
     ]
     after = (sizes / "tests/test_other.py").read_text()
-    assert "def test_plural():" in after
+    assert "def test_plural(" in after
     assert 'parse_size("10k") == 10240' in after
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
@@ -91,7 +91,7 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert "3 passed" in ran.stdout
+    assert "5 passed" in ran.stdout
     assert (
         user("analyze", "sizes.py", "-o", "test", "--dry-run", "--json", cwd=sizes).document["jobs"]
         == []
