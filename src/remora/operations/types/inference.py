@@ -21,7 +21,7 @@ from remora.operations.types.facts.observed import observed_types
 from remora.operations.types.facts.probes import Instrumented, find_probes
 from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
 from remora.operations.types.ranking.siblings import Siblings
-from remora.operations.types.ranking.signatures import PLAIN, Signatures
+from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
 from remora.operations.types.ranking.special_methods import special_parameter
 from remora.operations.types.ranking.type_candidates import candidates_for
 from remora.operations.types.source.habits import Habits

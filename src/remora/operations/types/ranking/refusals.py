@@ -11,7 +11,7 @@ from remora.operations.types.facts.acceptance import (
 )
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
-from remora.operations.types.ranking.signatures import GENERIC
+from remora.operations.types.ranking.signature_choice import GENERIC
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Kind
 from remora.operations.types.source.terms import (

@@ -1,6 +1,6 @@
 """Annotations are not scattered over code that has none."""
 
-from remora.operations.types.ranking.signatures import Signatures
+from remora.operations.types.ranking.signature_choice import Signatures
 from remora.operations.types.source.project_index import ProjectIndex
 
 BARE = """\
