@@ -47,6 +47,8 @@ def class_style(
     base, base_import = _unittest_base(trees, classes) if inherits else ("", None)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
+    if isinstance(tree, ast.Module) and any(map(_is_test, tree.body)) and "." not in qualname:
+        return ClassStyle("function", "", "", function_name(qualname))
     return _in_class(here, classes, qualname, form, names)._replace(
         base=base, base_import=base_import
     )
@@ -98,7 +100,7 @@ def _in_class(
         if _flat(subject) in about:
             return ClassStyle(form, about[_flat(subject)], "", test)
     related = _related_class(here, outer[0] if outer else "", names)
-    if related is not None:
+    if related is not None and (outer or form == "unittest"):
         return ClassStyle(form, related.name, "", f"test_{name}")
     affixes = Counter(_affixes(one.name) for one in others)
     prefix, suffix = affixes.most_common(1)[0][0]

@@ -7,6 +7,7 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.public_names import public_modules
+from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.operations.test.test_location import InsertLocation, is_unittest_file, locate_test
 from remora.tools.host.text_lines import decode
@@ -67,7 +68,12 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
 
     public = public_modules(subject, tree_of)
     return locate_test(
-        subject, tests, place.files.exists, public, typed=requires_annotations(place)
+        subject,
+        tests,
+        place.files.exists,
+        public,
+        typed=requires_annotations(place),
+        folders=pytest_settings(place).folders,
     )
 
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.best_cases import best_cases, further_cases, is_echo
+from remora.operations.test.cases.best_cases import best_cases, further_cases, is_echo, is_hollow
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import names_hypothesis, target_at, test_files
@@ -24,6 +24,7 @@ from remora.operations.test.inputs.observed_calls import (
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
@@ -184,7 +185,7 @@ def _open(
     return {
         "state": "open",
         "reason": "",
-        "path": test_path(subject, texts.tests, place.files.exists),
+        "path": test_path(subject, texts.tests, place.files.exists, pytest_settings(place).folders),
         "cases": [msgspec.to_builtins(case) for case in ranking.chosen],
         "holds": msgspec.to_builtins(ranking.holds),
         "calls": calls,
@@ -199,7 +200,7 @@ def _is_assertable(subject: TargetFunction, case: Case) -> bool:
 
     None needs a docstring or an annotation that mentions it.
     """
-    if is_echo(case):
+    if is_echo(case) or is_hollow(case):
         return False
     if case.value and not case.listed and contradicts_return(subject, case.value):
         return False

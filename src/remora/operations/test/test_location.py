@@ -61,13 +61,15 @@ def locate_test(
     public: Sequence[str] = (),
     *,
     typed: bool = False,
+    folders: Sequence[str] = (),
 ) -> InsertLocation:
     """Return the location of a new test.
 
     `tests` maps each test file's path to its source. `public` contains the packages that provide
-    the function, too. If `typed` is true, the tests in a new file are annotated.
+    the function, too. If `typed` is true, the tests in a new file are annotated. `folders` are
+    those in which pytest looks for tests, if they are configured.
     """
-    path = test_path(subject, tests, exists)
+    path = test_path(subject, tests, exists, folders)
     around = {path: tests[path]} if path in tests else dict(tests)
     relative = _is_relative(path, tests)
     names = module_names(subject.source.tree)
@@ -99,11 +101,15 @@ def locate_test(
 
 
 def test_path(
-    subject: TargetFunction, tests: Mapping[str, str], exists: Callable[[str], bool]
+    subject: TargetFunction,
+    tests: Mapping[str, str],
+    exists: Callable[[str], bool],
+    folders: Sequence[str],
 ) -> str:
     """Return the path of the file for the tests of a function's module. It may not exist yet."""
     stem = _module_stem(subject)
-    return _existing_path(subject, stem, tests, exists) or _new_path(subject, stem, tests, exists)
+    found = _existing_path(subject, stem, tests, exists)
+    return found or _new_path(subject, stem, tests, exists, folders)
 
 
 test_path.__test__ = False  # type: ignore[attr-defined]
@@ -236,17 +242,25 @@ def module_names(tree: ast.Module) -> list[str]:
 
 
 def _new_path(
-    subject: TargetFunction, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
+    subject: TargetFunction,
+    stem: str,
+    tests: Mapping[str, str],
+    exists: Callable[[str], bool],
+    configured: Sequence[str] = (),
 ) -> str:
-    """Return a path for a new file, in the folder with the most tests.
+    """Return a path for a new file, in the folder with the most tests that pytest looks in.
 
     If a subfolder of that folder contains tests and its path matches the module's folder, the
     subfolder is used instead.
     """
-    folders = Counter(path.rpartition("/")[0] for path in tests)
+    folders = Counter(
+        folder
+        for folder in (path.rpartition("/")[0] for path in tests)
+        if not configured or any(f"{folder}/".startswith(f"{each}/") for each in configured)
+    )
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
-    folder = max(sorted(pool), key=lambda each: pool[each]) if pool else "tests"
+    folder = max(sorted(pool), key=lambda each: pool[each]) if pool else (*configured, "tests")[0]
     inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
     mirrored = "/".join((folder, *inner))
     if mirrored in folders:

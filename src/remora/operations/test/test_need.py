@@ -24,6 +24,7 @@ from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.missing_packages import InstalledPackages
+from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_blocks import used_names
@@ -106,7 +107,7 @@ class TestNeed:
         Two change sets for one test file could not both be merged.
         """
         subject = self._subjects[path]
-        home = test_path(subject, self._test_files, self._place.files.exists)
+        home = test_path(subject, self._test_files, self._place.files.exists, self._folders)
         if _TYPE_COMMENT.search(self._test_files.get(home, "")):
             return TYPE_COMMENTS
         return "" if self._homes.setdefault(home, path) == path else SHARED_FILE
@@ -150,6 +151,10 @@ class TestNeed:
         if not is_shown and not has_comparable_result(function, file.functions):
             return WITHOUT_RESULT
         return ""
+
+    @cached_property
+    def _folders(self) -> tuple[str, ...]:
+        return pytest_settings(self._place).folders
 
     @cached_property
     def _test_files(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Where a test goes, what it looks like there, and what counts as nothing but a new test."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -28,12 +28,14 @@ NEIGHBOUR = (
 )
 
 
-def home(path: str, tests: Mapping[str, str], module: str = "pkg/mod.py") -> InsertLocation:
+def home(
+    path: str, tests: Mapping[str, str], module: str = "pkg/mod.py", folders: Sequence[str] = ()
+) -> InsertLocation:
     packages = ("pkg", "pkg/tests", "pkg/io")
     there = {*(f"{package}/__init__.py" for package in packages), *tests}
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
-    made = locate_test(found, tests, there.__contains__)
+    made = locate_test(found, tests, there.__contains__, folders=folders)
     assert made.path == path
     return made
 
@@ -53,6 +55,14 @@ class TestPlace:
         home("tests/test_shop.py", tests)
         home("tests/test_mod.py", {**tests, "tests/test_b.py": "import pkg.mod\n"})
         home("tests.py", {"tests.py": "from pkg.mod import g\n"})
+
+    def test_a_new_file_in_a_folder_that_pytest_looks_in(self) -> None:
+        home("test/test_mod.py", {}, folders=["test"])
+        home(
+            "src/tests/unit/test_mod.py",
+            {"src/tests/unit/test_a.py": "", "old/test_b.py": ""},
+            folders=["src/tests"],
+        )
 
     def test_not_the_file_of_a_namesake(self) -> None:
         tests = {"tests/util/test_base.py": "from pkg.util.base import g\n", "tests/test_a.py": ""}
@@ -186,6 +196,7 @@ UNITTEST = "from unittest import TestCase\n\n\nclass LoadTests(TestCase):\n    d
         (NEIGHBOUR, "ShopCart.add", ("function", "", "test_shop_cart_add")),
         (PLAIN, "Cart.add", ("class", "TestCart", "test_add")),
         (PLAIN, "load_all", ("class", "TestLoadAll", "test_load_all")),
+        (PLAIN * 2 + "def test_save():\n    pass\n", "load_all", ("function", "", "test_load_all")),
         (UNITTEST, "load", ("unittest", "LoadTests", "test_load")),
         (UNITTEST, "save", ("unittest", "SaveTests", "test_save")),
     ],

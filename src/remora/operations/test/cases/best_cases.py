@@ -25,6 +25,8 @@ _LONG_CALL = 80
 """Lengths of expected values and of calls, in characters, beyond which a test is hard to read."""
 _GREETING = "Hello, World"
 """Sample text that reads oddly as an example of an invalid value."""
+_MOST_NUMBERS = 8
+"""Number of numbers and truth values in the result of invented arguments that a reader can check."""
 _TOO_LONG = 200
 """Length of expected values of invented arguments, beyond which they are not asserted."""
 
@@ -117,6 +119,27 @@ def is_echo(case: Case) -> bool:
         or _repeats_argument(case, 2)
         or (not any("None" in text for text in shown) and _has_none(case))
     )
+
+
+def is_hollow(case: Case) -> bool:
+    """Return True if invented values do not show what the function is for.
+
+    So do sample bytes, many numbers or truth values, and an object that is asked for something
+    without an argument. An object made with arguments shows something by a text or a collection.
+    """
+    if _group(case) < _INVENTED or case.raises:
+        return False
+    given = _arguments(case)
+    if any(isinstance(_literal(text), bytes) for text in given):
+        return True
+    values = [_literal(text) for text in case.values]
+    if not given:
+        made_with = [word for line in case.setup for word in _call_arguments(line)]
+        says = any(text not in _EMPTY_VALUES for text in made_with)
+        return not says or all(isinstance(value, bool | int | float) for value in values)
+    parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
+    plain = [p for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int | float)]
+    return len(plain) > _MOST_NUMBERS
 
 
 def _is_fingerprint(text: str, case: Case) -> bool:
@@ -281,7 +304,11 @@ def _shows_behaviour(case: Case) -> bool:
 
 
 def _arguments(case: Case) -> list[str]:
-    parts = [one for one in ast.walk(ast.parse(case.call)) if isinstance(one, ast.Call)]
+    return _call_arguments(case.call)
+
+
+def _call_arguments(source: str) -> list[str]:
+    parts = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Call)]
     words = [word for one in parts for word in (*one.args, *(each.value for each in one.keywords))]
     return [ast.unparse(word) for word in words]
 

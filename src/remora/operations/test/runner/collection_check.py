@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from remora.errors import HostError
 from remora.operations.test.function_context import test_files
+from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.runner.mutation_check import test_order
 from remora.operations.test.runner.parent import CIRCUMSTANCES, run_in_child
 from remora.operations.test.test_location import is_unittest_file
@@ -19,8 +20,15 @@ _COLLECTED = (0, 5)
 def require_collection(place: ToolTree) -> None:
     """Raise HostError if pytest collects none of a few test files without an error.
 
-    Faults of single files are not reported. A project without tests passes.
+    Faults of single files are not reported. A project without tests passes. Also raises HostError
+    if pytest does not collect files with the names of new tests.
     """
+    patterns = pytest_settings(place)
+    if not patterns.collects_usual_names:
+        names = " ".join(patterns.patterns)
+        raise HostError(
+            f"pytest collects only {names} here (python_files), and new tests would be in test_*.py"
+        )
     tests = test_files(place)
     found = [path for path in tests if not is_unittest_file(path) and "def test" in tests[path]]
     chosen = _spread(found, tests)

@@ -1,0 +1,70 @@
+"""What a project's pytest configuration says about test files."""
+
+import configparser
+import tomllib
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from typing import Any
+
+import msgspec
+
+from remora.errors import HostError
+from remora.tools.tree import ToolTree
+
+_SECTIONS = (
+    ("pytest.ini", "pytest"),
+    (".pytest.ini", "pytest"),
+    ("pyproject.toml", ""),
+    ("tox.ini", "pytest"),
+    ("setup.cfg", "tool:pytest"),
+)
+"""Files in which pytest looks for its options, in this order, with their section."""
+
+
+class PytestSettings(msgspec.Struct, frozen=True):
+    """The folders with tests (`testpaths`), and the patterns of their files (`python_files`)."""
+
+    folders: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ("test_*.py", "*_test.py")
+
+    @property
+    def collects_usual_names(self) -> bool:
+        """True if pytest collects files such as `test_cart.py`."""
+        return any(fnmatch("test_cart.py", pattern) for pattern in self.patterns)
+
+
+def pytest_settings(place: ToolTree) -> PytestSettings:
+    """Return the settings of the first file that configures pytest."""
+    for path, section in _SECTIONS:
+        try:
+            text = place.read(path).decode("utf-8", "replace") if place.files.exists(path) else ""
+        except HostError:  # too large
+            continue
+        found = _options(text, section)
+        if found is not None or (path == "pytest.ini" and text):
+            options = found or {}
+            folders = tuple(
+                each.strip("/")
+                for each in _words(options.get("testpaths"))
+                if not any(mark in each for mark in "*?[:") and each.strip("./")
+            )
+            patterns = tuple(_words(options.get("python_files")))
+            return PytestSettings(folders, patterns or PytestSettings().patterns)
+    return PytestSettings()
+
+
+def _options(text: str, section: str) -> Mapping[str, Any] | None:
+    """Return pytest's options in a configuration file, or None if it has none."""
+    try:
+        if not section:
+            tools = tomllib.loads(text).get("tool", {}).get("pytest", {})
+            return tools.get("ini_options", tools) or None
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read_string(text)
+    except (tomllib.TOMLDecodeError, configparser.Error, AttributeError):
+        return None
+    return dict(parser[section]) if parser.has_section(section) else None
+
+
+def _words(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else str(value or "").split()
