@@ -240,6 +240,22 @@ def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
     assert (tmp_path / "a.py").read_text() == source
 
 
+@pytest.mark.parametrize(
+    ("path", "stays"),
+    [
+        ("tests/data/a.py", True),
+        ("testdata/a.py", True),
+        ("data/a.py", False),
+        ("tests/a.py", False),
+    ],
+)
+def test_files_that_tests_read_stay(tmp_path: Path, path: str, stays: bool) -> None:
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("import os\n")
+    fix_findings(ToolTree(tmp_path), path, [])
+    assert ((tmp_path / path).read_text() != "") is stays
+
+
 def test_lines_that_a_test_counts_do_not_move(tmp_path: Path) -> None:
     source = """import traceback
 import os

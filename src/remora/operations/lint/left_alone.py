@@ -54,6 +54,9 @@ _SUPPRESSION = "RUF10"
 _SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
+_TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
+_DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
+"""Folders of files that tests read, anywhere and inside folders of tests."""
 _LEAST_TEXT = 4
 _MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
@@ -111,6 +114,13 @@ class LeftAlone:
         )
 
 
+def _is_test_data(path: str) -> bool:
+    """Return True for files such as `tests/data/cases.py`, which tests read."""
+    folders = path.split("/")[:-1]
+    in_tests = any(each in ("test", "tests", "testing") for each in folders)
+    return any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders)
+
+
 def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
     """Return the rules whose findings stay.
 
@@ -121,10 +131,12 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
 
     Unless the project configures ruff, imports stay in the order of another tool, or if a later
     `import *` may replace the names of an earlier one, and files with code for Python 2 stay as they
-    are until that code is removed.
+    are until that code is removed. Files that tests read as data stay, too.
     """
     codes = {finding["code"] for finding in findings}
     own = is_configured(place, path)
+    if not own and _is_test_data(path):
+        return list(codes)
     selected = SelectedRules(place)
     skipped = [
         code
