@@ -56,7 +56,7 @@ def _load() -> Parts:
             ),
             HostFunction(function=write_test, seconds=90.0),
             HostFunction(
-                function=write_tests, seconds=900.0, runs_project_code=True, reads_observed=True
+                function=write_tests, seconds=600.0, runs_project_code=True, reads_observed=True
             ),
         ),
         check_interpreter=require_pytest,
