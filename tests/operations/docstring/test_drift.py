@@ -60,6 +60,13 @@ def test_parameters(header: str, lines: list[str], expected: list[str], mend: Me
     assert update_plan(found).mend == mend
 
 
+def test_a_parameter_whose_type_would_need_a_field_of_its_own_needs_a_writer() -> None:
+    fields = ":param a: One.\n:type a: int\n:param b: Two.\n:type b: int\n"
+    found = node("def f(a, b, c):", f"Do it.\n\n{fields}")
+    assert codes(found) == ["missing-parameter c"]
+    assert update_plan(found).left == ("parameters.c",)
+
+
 RESULTS = [
     ("Return True if the door is closed.", "return not self.closed", "inverted-result"),
     ("Return False if the door is closed.", "return self.closed", "inverted-result"),

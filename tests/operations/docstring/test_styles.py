@@ -324,6 +324,15 @@ def test_habits() -> None:
     assert docstring_format([], style=None, width=79) == DocstringFormat(style="google", width=79)
 
 
+def test_roles_are_not_code_in_single_backticks() -> None:
+    seen = StyleCounts()
+    roles = "A :class:`A`, :class:`B` or :py:class:`C`, and ``d``, see `Docs`_."
+    read = read_source("a.py", f'def f():\n    """{roles}"""'.encode())
+    assert not isinstance(read, str)
+    seen.see(read)  # type: ignore[arg-type]
+    assert docstring_format([seen], style=None, width=79).tick == "``"
+
+
 NEIGHBOURS = '''
 def one():
     """One.

@@ -52,6 +52,8 @@ def test_refused_types_of_a_result_and_of_keys() -> None:
     part = [Evidence("returned", "bool", 4, 0.75)]
     assert Refusals(part, index, "return").refuses("bool"), "one of four results is not known"
     assert not Refusals([*part, Evidence("docstring", "bool")], index, "return").refuses("bool")
+    empty = [Evidence("returned", "Iterator[NoReturn]")]
+    assert Refusals(empty, index, "return").refuses("Iterator[NoReturn]")
     usual = [Evidence("prior", "str", 1, 0.9)]
     assert not Refusals(usual, index, "parameter", "name").refuses("str")
     assert Refusals(usual, index, "parameter", "name", "__setitem__").refuses("str")

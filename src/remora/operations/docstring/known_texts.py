@@ -1,6 +1,7 @@
 """Descriptions of a node's parts that are known without a writer."""
 
 import ast
+import re
 
 import msgspec
 
@@ -10,6 +11,8 @@ from remora.operations.docstring.mend import Mend, mend_of, missing_parameters
 from remora.operations.docstring.new_section import has_room
 from remora.operations.docstring.parts import Describable, DocstringTexts
 from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
+
+_TYPE_FIELD = re.compile(r"\s*:type \w")
 
 
 def known_texts(describable: Describable, related: RelatedTexts) -> DocstringTexts:
@@ -77,7 +80,12 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
 
 
 def _has_type(found: DocumentedNode, describable: Describable, name: str) -> bool:
-    """Return True if the type of a parameter is known, or the docstring's list has no types."""
+    """Return True if the type of a parameter is known, or the docstring's list has no types.
+
+    Types in fields of their own, such as `:type name: str`, are not written.
+    """
+    if found.code is not None and any(map(_TYPE_FIELD.match, found.code.parsed.lines)):
+        return False
     if any(each.name == name and each.annotation for each in describable.parameters):
         return True
     known = found.related.parameter_text(name)

@@ -23,7 +23,9 @@ _ENOUGH = 3
 """Entries in a file that show a habit."""
 _RAISES_FIELD = re.compile(r"^\s*:(raises?|except(?:ion)?) ", re.MULTILINE)
 _ROLE = re.compile(r"\s*(:[a-z:]+:`~?|`{0,2})[\w.]+(`{0,2})(.*)")
-_DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)")
+_DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"`[^`]+`(?!_)")
+_INTERPRETED = re.compile(r":[a-z:]+:`[^`]*`")
+"""Text with a role, such as `:class:` before the backticks."""
 
 
 class ExceptionForm(NamedTuple):
@@ -68,7 +70,8 @@ class StyleCounts:
                 self.below[not text.split("\n", 1)[0].strip()] += 1
             self.quotes["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
             self.ticks["``"] += len(_DOUBLE.findall(text))
-            self.ticks["`"] += len(_SINGLE.findall(text))
+            plain = _INTERPRETED.sub("", _DOUBLE.sub("", text))
+            self.ticks["`"] += len(_SINGLE.findall(plain))
 
     def _see_exceptions(self, parsed: ParsedDocstring) -> None:
         examples = next((n for n, each in enumerate(parsed.lines) if EXAMPLES.match(each)), None)

@@ -67,6 +67,8 @@ class Refusals:
         }
         if _SILENT.search(term) and self._is_silent(term, agreeing):
             return True
+        if "NoReturn" in term and term != "NoReturn":  # such as the items of an empty generator
+            return True
         if not self._accepts_values(term) or self._is_part_of_results(agreeing):
             return True
         return self._is_parameter and bool(
