@@ -6,6 +6,7 @@ from typing import Any
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
+from remora.operations.test.inputs.call_input import INVENTED, CallInput
 
 MOST_CASES = 5
 _MOST_RAISING = 2
@@ -18,6 +19,8 @@ _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "obje
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
 _WRITTEN = frozenset({"docstring", "documentation"})
 """Sources that an author wrote as examples, even if the result is the argument."""
+_SHOWN = _WRITTEN | {"test"}
+"""Sources in which a person wrote the call to show or to check something."""
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
 _LONG = 120
@@ -121,22 +124,34 @@ def is_echo(case: Case) -> bool:
     )
 
 
-def is_hollow(case: Case) -> bool:
-    """Return True if invented values do not show what the function is for.
+def is_hollow_call(call: CallInput) -> bool:
+    """Return True if the arguments of a call do not show what the function is for.
 
-    So do sample bytes, many numbers or truth values, and an object that is asked for something
-    without an argument. An object made with arguments shows something by a text or a collection.
+    So do sample bytes, and no arguments at all, also of the object that is asked, unless a person
+    wrote such a call as an example or a test.
     """
-    if _group(case) < _INVENTED or case.raises:
+    if call.source in _SHOWN:
         return False
-    given = _arguments(case)
-    if any(isinstance(_literal(text), bytes) for text in given):
+    given = _call_arguments(call.call)
+    if call.source in INVENTED and any(isinstance(_literal(text), bytes) for text in given):
         return True
-    values = [_literal(text) for text in case.values]
-    if not given:
-        made_with = [word for line in case.setup for word in _call_arguments(line)]
-        says = any(text not in _EMPTY_VALUES for text in made_with)
-        return not says or all(isinstance(value, bool | int | float) for value in values)
+    made_with = [word for line in call.setup for word in _call_arguments(line)]
+    return not call.fixtures and all(text in _EMPTY_VALUES for text in (*given, *made_with))
+
+
+def is_hollow(case: Case) -> bool:
+    """Return True if a call and its result do not show what the function is for.
+
+    So do hollow calls, many numbers or truth values, and a number or a truth value that an object
+    returns without an argument.
+    """
+    if case.source in _SHOWN or case.raises:
+        return False
+    if is_hollow_call(case):
+        return True
+    if not _arguments(case):
+        values = [_literal(text) for text in case.values]
+        return all(isinstance(value, bool | int | float) for value in values)
     parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
     plain = [p for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int | float)]
     return len(plain) > _MOST_NUMBERS
