@@ -50,6 +50,7 @@ _EFFECTS = frozenset(
         "open", "input", "Popen", "check_call", "check_output", "system", "mkdir", "makedirs", "unlink",
         "rmtree", "write_text", "write_bytes", "urlopen", "urlretrieve", "connect", "sendall", "fork",
         "NamedTemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "copyfile", "copytree", "chmod",
+        "parse_args", "parse_known_args",
     }
 )  # fmt: skip
 _CHANGING = frozenset(
@@ -148,6 +149,8 @@ class TestNeed:
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
         if returns_functions(function, file.functions):
+            return WITHOUT_RESULT
+        if not is_shown and _only_tells_state(function):
             return WITHOUT_RESULT
         if not calls or (not is_shown and is_wrapped(function)):
             return WITHOUT_ARGUMENTS
@@ -281,6 +284,14 @@ def _has_result(function: FunctionNode) -> bool:
         or (isinstance(one, ast.Return) and not _is_function(one.value, nested))
         for one in own_nodes(function.body)
     )
+
+
+def _only_tells_state(function: FunctionNode) -> bool:
+    """Return True if a method has no parameters, and its result is a number or a truth value."""
+    args = function.args
+    given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    returns = ast.unparse(function.returns) if function.returns is not None else ""
+    return sum(each is not None for each in given) < 2 and returns in ("bool", "int", "float")
 
 
 def _is_function(value: ast.expr | None, nested: set[str]) -> bool:
