@@ -62,7 +62,7 @@ _CHANGING = frozenset(
 )  # fmt: skip
 _SERVICES = frozenset(
     {
-        "api", "client", "session", "connection", "conn", "transport", "socket", "sock", "cursor", "http",
+        "adapter", "api", "client", "session", "connection", "conn", "transport", "socket", "sock", "cursor", "http",
         "pool", "redis", "engine", "loop", "process",
     }
 )  # fmt: skip
