@@ -2,7 +2,7 @@
 
 import ast
 import textwrap
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
 from remora.code.syntax.source import parse_text
 from remora.tools.host.text_lines import split_lines
@@ -88,6 +88,17 @@ def _after_related(text: str, tree: object, block: str, names: Collection[str]) 
 
 def _is_test(one: ast.stmt) -> bool:
     return isinstance(one, ast.FunctionDef) and one.name.startswith("test")
+
+
+def reached_names(started: Iterable[str], uses: Mapping[str, set[str]]) -> set[str]:
+    """Return some names, and all names that these use directly or indirectly."""
+    waiting = set(started)
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= uses.get(name, set()) - found
+    return found
 
 
 def used_names(node: ast.AST) -> set[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
 from remora.operations.test.function_context import test_files
-from remora.operations.test.test_blocks import used_names
+from remora.operations.test.test_blocks import reached_names, used_names
 from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
 
@@ -56,13 +56,7 @@ class TestedNames:
             uses.setdefault(name, set()).update(used_names(body) - COMMON_NAMES)
             if isinstance(body, _FUNCTION) and self._is_used(qualname):
                 started.add(name)
-        waiting = {used for name in started for used in uses[name]}
-        found: set[str] = set()
-        while waiting:
-            name = waiting.pop()
-            found.add(name)
-            waiting |= uses.get(name, set()) - found
-        return found
+        return reached_names((used for name in started for used in uses[name]), uses)
 
     def _is_used(self, qualname: str) -> bool:
         owner, _, name = qualname.rpartition(".")

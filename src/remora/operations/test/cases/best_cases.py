@@ -125,10 +125,10 @@ def is_echo(case: Case) -> bool:
 
 
 def is_hollow_call(call: CallInput) -> bool:
-    """Return True if the arguments of a call do not show what the function is for.
+    """Return True for a call that does not show what the function is for.
 
-    So do sample bytes, and no arguments at all, also of the object that is asked, unless a person
-    wrote such a call as an example or a test.
+    Such a call passes sample bytes, or no arguments to a function or to a method of an object that
+    was made without arguments. A call that a person wrote as an example or a test is not hollow.
     """
     if call.source in _SHOWN:
         return False
@@ -140,10 +140,10 @@ def is_hollow_call(call: CallInput) -> bool:
 
 
 def is_hollow(case: Case) -> bool:
-    """Return True if a call and its result do not show what the function is for.
+    """Return True for a case that does not show what the function is for.
 
-    So do hollow calls, many numbers or truth values, and a number or a truth value that an object
-    returns without an argument.
+    Its call is hollow, its result contains many numbers or truth values, or the result of a call
+    without arguments is a single number or truth value.
     """
     if case.source in _SHOWN or case.raises:
         return False

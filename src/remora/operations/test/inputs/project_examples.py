@@ -24,7 +24,7 @@ from remora.operations.test.inputs.test_context import (
     prepared,
 )
 from remora.operations.test.target_function import TargetFunction, import_name
-from remora.operations.test.test_blocks import tests_of
+from remora.operations.test.test_blocks import reached_names, tests_of
 from remora.operations.test.test_imports import Imported
 from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
@@ -156,13 +156,7 @@ class ProjectExamples:
                 if isinstance(one, ast.FunctionDef):
                     called.setdefault(one.name, set()).update(_called_names(one))
         texts = ("\n".join(body) for body in self.runnable())
-        waiting = {name for text in texts for name in _CALLED.findall(text)}
-        found: set[str] = set()
-        while waiting:
-            name = waiting.pop()
-            found.add(name)
-            waiting |= called.get(name, set()) - found
-        return found
+        return reached_names((name for text in texts for name in _CALLED.findall(text)), called)
 
     def _calls(self, wanted: Wanted, subject: TargetFunction, most: int) -> list[CallInput]:
         found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
