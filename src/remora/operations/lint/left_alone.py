@@ -1,6 +1,5 @@
 """Files and fixes that are left alone, because a person or another tool needs what is there."""
 
-import ast
 import re
 from collections.abc import Mapping, Sequence
 from configparser import ConfigParser
@@ -9,15 +8,10 @@ from contextlib import suppress
 from importlib.metadata import version
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.lint.import_sorters import has_other_order
-from remora.operations.lint.star_imports import may_replace_names
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
-from remora.tools.host.ruff.rule_choice import SelectedRules
-from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -27,7 +21,6 @@ _GENERATED = re.compile(
     r"\bgenerated (?:by|from|automatically|using)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_IMPORTS = "I001"
 _NO_QA = "RUF100"
 _UNUSED_IMPORT = "F401"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
@@ -42,8 +35,6 @@ _PYTHON_2_CODE = re.compile(
     r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b"
 )
 _EXTENSIONS = "typing_extensions"
-_NESTED_IF = "SIM102"
-_JOINS = (_NESTED_IF, "SIM114")
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
     r"getframeinfo|getsourcelines)\b"
@@ -51,7 +42,6 @@ _OWN_LINES = re.compile(
 """Names by which a test may read the numbers of its own lines."""
 _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
-_SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
 _TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
@@ -107,10 +97,7 @@ class LeftAlone:
             or is_expected(finding, body, self._expected)
             or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (
-                not self._is_configured
-                and (_reads_worse(finding, body) or _is_explained(finding, body))
-            )
+            or (not self._is_configured and _is_explained(finding, body))
         )
 
 
@@ -125,30 +112,17 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
     """Return the rules whose findings stay.
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
-    does not know. Lists of names that are in groups or have comments were ordered by a person. A
-    project that supports Python 2 gets nothing that needs Python 3. Comments that suppress findings
-    stay if the project pins another version of ruff, which may need them.
+    does not know. A project that supports Python 2 gets nothing that needs Python 3. Comments that
+    suppress findings stay if the project pins another version of ruff, which may need them.
 
-    Unless the project configures ruff, imports stay in the order of another tool, or if a later
-    `import *` may replace the names of an earlier one, and files with code for Python 2 stay as they
-    are until that code is removed. Files that tests read as data stay, too.
+    Unless the project configures ruff, files with code for Python 2 stay as they are until that code
+    is removed, and so do files that tests read as data.
     """
     codes = {finding["code"] for finding in findings}
     own = is_configured(place, path)
     if not own and _is_test_data(path):
         return list(codes)
-    selected = SelectedRules(place)
-    skipped = [
-        code
-        for code, name in _SORTED.items()
-        if code in codes and _has_order(body, name, may_be_sorted=not selected.contain(path, code))
-    ]
-    if (
-        _IMPORTS in codes
-        and not own
-        and (has_other_order(place, body) or may_replace_names(place, path, body))
-    ):
-        skipped.append(_IMPORTS)
+    skipped: list[str] = []
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
         skipped += [code for code in codes if code.startswith(_PYTHON_3)]
     elif not own and _PYTHON_2_CODE.search(body):
@@ -179,20 +153,6 @@ def _needs_extensions(finding: Finding) -> bool:
     """Return True if a fix imports from `typing_extensions`, which may not be installed."""
     fix = finding["fix"]
     return fix is not None and any(_EXTENSIONS in edit["content"] for edit in fix["edits"])
-
-
-def _reads_worse(finding: Finding, body: str) -> bool:
-    """Return True if a fix joins conditions with `or` or under a comment of one of them."""
-    fix = finding["fix"]
-    if finding["code"] not in _JOINS or fix is None:
-        return False
-    for edit in edits_of(body, fix):
-        condition = edit.content.partition(":\n")[0]
-        if " or " in condition and (finding["code"] == _NESTED_IF or " and " in condition):
-            return True
-        if "#" in body[edit.start : edit.stop]:
-            return True
-    return False
 
 
 def _is_explained(finding: Finding, body: str) -> bool:
@@ -267,28 +227,3 @@ def _names_linter(place: ToolTree) -> bool:
     return any(place.files.exists(name) for name in (".pylintrc", "pylintrc", ".flake8")) or any(
         _LINTER.search(place.text_or_empty(path)) for path in (*paths, ".pre-commit-config.yaml")
     )
-
-
-def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
-    """Return True if a list of names contains comments or empty lines.
-
-    With `may_be_sorted`, also if it is sorted in another way than ruff sorts it.
-    """
-    tree = parse_text(body)
-    if isinstance(tree, str):
-        return False
-    lines = split_lines(body)
-    for node in ast.walk(tree):
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        value = getattr(node, "value", None)
-        if not (isinstance(target, ast.Name) and target.id == name):
-            continue
-        if not isinstance(value, ast.List | ast.Tuple | ast.Set):
-            continue
-        inside = lines[value.lineno : (value.end_lineno or 0) - 1]
-        if any(not line.strip() or "#" in line for line in inside):
-            return True
-        texts = [str(each.value) for each in value.elts if isinstance(each, ast.Constant)]
-        if may_be_sorted and texts in (sorted(texts), sorted(texts, key=str.casefold)):
-            return True
-    return False
