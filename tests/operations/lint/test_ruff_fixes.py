@@ -188,6 +188,11 @@ else:
 class A(object):
     pass
 """,
+    "a fallback of an import": """try:
+    import xml.etree.cElementTree as etree
+except ImportError:
+    import xml.etree.ElementTree as etree
+""",
     "an import with a reason": "import tasks  # registers the tasks\n",
     "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
     "what ruff does not fix": "class A:\n    known: list[int] = []\n",
@@ -209,6 +214,8 @@ def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
         ("testdata/a.py", True),
         ("data/a.py", False),
         ("tests/a.py", False),
+        ("tests/issue_files/a.py", True),
+        ("tests/units/test_a.py", False),
     ],
 )
 def test_files_that_tests_read_stay(tmp_path: Path, path: str, stays: bool) -> None:

@@ -1,5 +1,6 @@
 """Files and fixes that are left alone, because a person or another tool needs what is there."""
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from configparser import ConfigParser
@@ -8,6 +9,7 @@ from contextlib import suppress
 from importlib.metadata import version
 
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
@@ -31,6 +33,10 @@ _PYTHON_3 = (
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
 _UPGRADES = "UP"
+_IMPORT_UPGRADES = {"UP023", "UP026", "UP029", "UP035"}
+_FALLBACK = re.compile(
+    r"^\s*except\b.*\b(?:ImportError|ModuleNotFoundError)\b|^\s*except:", re.MULTILINE
+)
 _PYTHON_2_CODE = re.compile(
     r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b"
 )
@@ -44,9 +50,11 @@ _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
+_TESTS = ("test", "tests", "testing")
 _TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
 _DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
 """Folders of files that tests read, anywhere and inside folders of tests."""
+_CODE_OF_TESTS = re.compile(r"(?:^|/)(?:__init__|conftest|test[^/]*|[^/]*tests?)\.py$")
 _LEAST_TEXT = 4
 _MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
@@ -97,15 +105,26 @@ class LeftAlone:
             or is_expected(finding, body, self._expected)
             or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (not self._is_configured and _is_explained(finding, body))
+            or (
+                not self._is_configured
+                and (_is_explained(finding, body) or _is_in_fallback(finding, body))
+            )
         )
 
 
-def _is_test_data(path: str) -> bool:
-    """Return True for files such as `tests/data/cases.py`, which tests read."""
-    folders = path.split("/")[:-1]
-    in_tests = any(each in ("test", "tests", "testing") for each in folders)
-    return any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders)
+def _is_test_data(place: ToolTree, path: str) -> bool:
+    """Return True for files such as `tests/data/cases.py`, which tests read.
+
+    They are in a folder with such a name, or in a subfolder of tests without tests or a package.
+    """
+    *folders, _ = path.split("/")
+    in_tests = any(each in _TESTS for each in folders)
+    if any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders):
+        return True
+    if not in_tests or folders[-1] in _TESTS:
+        return False
+    beside = place.files.glob(f"{'/'.join(folders)}/*.py", look=place.left)
+    return not any(map(_CODE_OF_TESTS.search, beside))
 
 
 def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
@@ -120,7 +139,7 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
     """
     codes = {finding["code"] for finding in findings}
     own = is_configured(place, path)
-    if not own and _is_test_data(path):
+    if not own and _is_test_data(place, path):
         return list(codes)
     skipped: list[str] = []
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
@@ -161,6 +180,17 @@ def _is_explained(finding: Finding, body: str) -> bool:
         return False
     line = split_lines(body)[finding["line"] - 1]
     return _REASON.search(line) is not None
+
+
+def _is_in_fallback(finding: Finding, body: str) -> bool:
+    """Return True if the upgrade of an import is in a `try` whose handlers import another module."""
+    if finding["code"] not in _IMPORT_UPGRADES or not _FALLBACK.search(body):
+        return False
+    tree = parse_text(body)
+    return not isinstance(tree, str) and any(
+        isinstance(node, ast.Try) and node.lineno < finding["line"] <= (node.end_lineno or 0)
+        for node in ast.walk(tree)
+    )
 
 
 def docstring_tests(place: ToolTree) -> dict[str, str]:
