@@ -106,7 +106,7 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
         "python": None,
         "exclude": [],
         "operations": {
-            "lint": {"max_turns": None},
+            "lint": {"max_turns": None, "select": None},
             "docstring": {"max_turns": None, "style": None},
             "test": {"max_turns": None},
             "types": {"max_turns": None},
@@ -229,6 +229,7 @@ FAULTS = [
     ("model: fast", "1:8: model: expected a mapping, got 'fast'"),
     ("operations: {lint: {style: google}}", "1:21: unknown key operations.lint.style (did you mean operations.docstring.style?)"),
     ("operations: {docstring: {styel: google}}", "1:26: unknown key operations.docstring.styel (did you mean operations.docstring.style?)"),
+    ("operations: {lint: {select: [F, Q9]}}", "1:29: operations.lint.select: expected rules of ruff "),
     ("operations: {docstring: {style: x}}", "1:33: operations.docstring.style: expected 'google', 'numpy' or 'rest', got 'x'"),
     ("operations: {lint: 3}", "1:20: operations.lint: expected a mapping, got 3"),
     ("operations: {A b: {}}", "1:14: operations.A b is not a valid name"),

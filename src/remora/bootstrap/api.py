@@ -115,6 +115,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     model: str | None = None,
     concurrency: int | None = None,
     unsafe_fixes: bool = False,
+    select: Sequence[str] = (),
     strengthen: bool = False,
     max_turns: int | None = None,
     max_time: float | None = None,
@@ -130,6 +131,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     - `node` is a glob for `path:qualname`.
     - `changed` is a revision. An empty string means HEAD.
     - `model` is the name of a model or the address of a server.
+    - `select` contains the ruff rules to check instead of the project's, such as `F` or `default`.
     - `max_time` is in seconds.
     - `known` contains all available operations, for example `BUILT_IN | MINE`. By default, only the
       built-in operations are available.
@@ -146,7 +148,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_turns=positive("max_turns", max_turns),
         seed=seed,
     )
-    flags = run_flags(model, allow_unsandboxed, concurrency)
+    flags = run_flags(model, allow_unsandboxed, concurrency, as_texts(select))
     with planned_within(max_time):
         invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)

@@ -55,7 +55,10 @@ def invocation_for(
 
 
 def run_flags(
-    model: str | None, allow_unsandboxed: bool, concurrency: int | None = None
+    model: str | None,
+    allow_unsandboxed: bool,
+    concurrency: int | None = None,
+    select: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
 
@@ -64,8 +67,18 @@ def run_flags(
     return {
         "model.max_concurrency": concurrency,
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
+        "operations.lint.select": _selectors(select) or None,
         **model_flags(model),
     }
+
+
+def _selectors(select: Sequence[str]) -> list[str]:
+    from remora.tools.host.ruff.rule_choice import selectors_in
+
+    try:
+        return selectors_in(select)
+    except ValueError as error:
+        raise UsageError(f"select: {error}", hint="`ruff rule --all` lists them") from None
 
 
 def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:

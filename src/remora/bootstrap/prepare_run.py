@@ -20,7 +20,7 @@ from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.models.provider import used_provider
-from remora.runs.execution.agent_settings import options_for
+from remora.runs.execution.agent_settings import options_for, selected_rules_of
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.duration import job_seconds
@@ -74,7 +74,7 @@ def prepare(
     # the base is the whole project: `exclude` only limits what agents work on
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)
-    ruff = SharedRuff(base.folder)
+    ruff = SharedRuff(base.folder, selected_rules_of(config))
     try:
         # files that could not be copied are included, so that they are reported
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})

@@ -24,6 +24,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     examples=(
         "remora analyze src/ -o lint",
         "remora analyze --changed=main --unsafe-fixes",
+        "remora analyze -o lint --select default,PTH",
         "remora analyze --node 'shop/*:load_*' --model http://127.0.0.1:8080/v1",
         "remora analyze --dry-run --json",
         "remora analyze -o docstring --report-only",
@@ -51,6 +52,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 @click.option(
     "--engine", type=click.Choice(["local"]), default="local", show_default=True,
     expose_value=False, help="Where to run jobs.",
+)  # fmt: skip
+@click.option(
+    "--select", metavar="RULES", multiple=True,
+    help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
 )  # fmt: skip
 @click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe.")
 @click.option(
@@ -84,6 +89,7 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     options: Options,
     *,
     model: str | None,
+    select: tuple[str, ...],
     allow_unsandboxed: bool,
     max_time: float | None,
     dry_run: bool,
@@ -105,9 +111,9 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     from remora.cli.run.start_run import start_run
     from remora.runs.planning.run_request import RunRequest
 
-    flags = run_flags(model, allow_unsandboxed, asked["concurrency"])
+    flags = run_flags(model, allow_unsandboxed, asked["concurrency"], select)
     if resume is not None:
-        check_options({**asked, "dry_run": dry_run, "report_only": report_only})
+        check_options({**asked, "select": select, "dry_run": dry_run, "report_only": report_only})
         return resume_run(options, resume, flags, model=model, trusted=trust_run, max_time=max_time)
     if trust_run:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")

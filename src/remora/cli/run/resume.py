@@ -24,6 +24,7 @@ _NEW_RUN_OPTIONS = {
     "changed": "--changed",
     "max_nodes": "--max-nodes",
     "yes": "--yes",
+    "select": "--select",
     "unsafe_fixes": "--unsafe-fixes",
     "strengthen": "--strengthen",
     "max_turns": "--max-turns",

@@ -17,6 +17,7 @@ from remora.ids import display_name, split_node_key
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_record import recorded_selectors
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
 from remora.text import count, escape_line
 
@@ -171,6 +172,8 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     name = file_pattern(path) if on_file else display_name(node_id)
     words = ["analyze", "-o", operation, "--node", escape_line(name)]
     flags = {"unsafe_fixes": "--unsafe-fixes", "strengthen": "--strengthen"}
+    selected = recorded_selectors(view.start)
+    words += ["--select", ",".join(selected)] if selected else []
     return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
 
 

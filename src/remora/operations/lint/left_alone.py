@@ -11,13 +11,9 @@ from importlib.metadata import version
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.lint.import_sorters import has_other_order
-from remora.operations.lint.star_imports import may_replace_names
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
-from remora.tools.host.ruff.rule_choice import SelectedRules
-from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -27,7 +23,6 @@ _GENERATED = re.compile(
     r"\bgenerated (?:by|from|automatically|using)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_IMPORTS = "I001"
 _NO_QA = "RUF100"
 _UNUSED_IMPORT = "F401"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
@@ -38,12 +33,14 @@ _PYTHON_3 = (
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
 _UPGRADES = "UP"
+_IMPORT_UPGRADES = {"UP023", "UP026", "UP029", "UP035"}
+_FALLBACK = re.compile(
+    r"^\s*except\b.*\b(?:ImportError|ModuleNotFoundError)\b|^\s*except:", re.MULTILINE
+)
 _PYTHON_2_CODE = re.compile(
     r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b"
 )
 _EXTENSIONS = "typing_extensions"
-_NESTED_IF = "SIM102"
-_JOINS = (_NESTED_IF, "SIM114")
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
     r"getframeinfo|getsourcelines)\b"
@@ -51,12 +48,13 @@ _OWN_LINES = re.compile(
 """Names by which a test may read the numbers of its own lines."""
 _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
-_SORTED = {"RUF022": "__all__", "RUF023": "__slots__"}
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
+_TESTS = ("test", "tests", "testing")
 _TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
 _DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
 """Folders of files that tests read, anywhere and inside folders of tests."""
+_CODE_OF_TESTS = re.compile(r"(?:^|/)(?:__init__|conftest|test[^/]*|[^/]*tests?)\.py$")
 _LEAST_TEXT = 4
 _MOST_FILES = 300
 _CONFIG = ("setup.cfg", "tox.ini", ".flake8")
@@ -109,46 +107,41 @@ class LeftAlone:
             or (self._knows_its_lines and _moves_lines(finding))
             or (
                 not self._is_configured
-                and (_reads_worse(finding, body) or _is_explained(finding, body))
+                and (_is_explained(finding, body) or _is_in_fallback(finding, body))
             )
         )
 
 
-def _is_test_data(path: str) -> bool:
-    """Return True for files such as `tests/data/cases.py`, which tests read."""
-    folders = path.split("/")[:-1]
-    in_tests = any(each in ("test", "tests", "testing") for each in folders)
-    return any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders)
+def _is_test_data(place: ToolTree, path: str) -> bool:
+    """Return True for files such as `tests/data/cases.py`, which tests read.
+
+    They are in a folder with such a name, or in a subfolder of tests without tests or a package.
+    """
+    *folders, _ = path.split("/")
+    in_tests = any(each in _TESTS for each in folders)
+    if any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders):
+        return True
+    if not in_tests or folders[-1] in _TESTS:
+        return False
+    beside = place.files.glob(f"{'/'.join(folders)}/*.py", look=place.left)
+    return not any(map(_CODE_OF_TESTS.search, beside))
 
 
 def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
     """Return the rules whose findings stay.
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
-    does not know. Lists of names that are in groups or have comments were ordered by a person. A
-    project that supports Python 2 gets nothing that needs Python 3. Comments that suppress findings
-    stay if the project pins another version of ruff, which may need them.
+    does not know. A project that supports Python 2 gets nothing that needs Python 3. Comments that
+    suppress findings stay if the project pins another version of ruff, which may need them.
 
-    Unless the project configures ruff, imports stay in the order of another tool, or if a later
-    `import *` may replace the names of an earlier one, and files with code for Python 2 stay as they
-    are until that code is removed. Files that tests read as data stay, too.
+    Unless the project configures ruff, files with code for Python 2 stay as they are until that code
+    is removed, and so do files that tests read as data.
     """
     codes = {finding["code"] for finding in findings}
     own = is_configured(place, path)
-    if not own and _is_test_data(path):
+    if not own and _is_test_data(place, path):
         return list(codes)
-    selected = SelectedRules(place)
-    skipped = [
-        code
-        for code, name in _SORTED.items()
-        if code in codes and _has_order(body, name, may_be_sorted=not selected.contain(path, code))
-    ]
-    if (
-        _IMPORTS in codes
-        and not own
-        and (has_other_order(place, body) or may_replace_names(place, path, body))
-    ):
-        skipped.append(_IMPORTS)
+    skipped: list[str] = []
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
         skipped += [code for code in codes if code.startswith(_PYTHON_3)]
     elif not own and _PYTHON_2_CODE.search(body):
@@ -181,26 +174,23 @@ def _needs_extensions(finding: Finding) -> bool:
     return fix is not None and any(_EXTENSIONS in edit["content"] for edit in fix["edits"])
 
 
-def _reads_worse(finding: Finding, body: str) -> bool:
-    """Return True if a fix joins conditions with `or` or under a comment of one of them."""
-    fix = finding["fix"]
-    if finding["code"] not in _JOINS or fix is None:
-        return False
-    for edit in edits_of(body, fix):
-        condition = edit.content.partition(":\n")[0]
-        if " or " in condition and (finding["code"] == _NESTED_IF or " and " in condition):
-            return True
-        if "#" in body[edit.start : edit.stop]:
-            return True
-    return False
-
-
 def _is_explained(finding: Finding, body: str) -> bool:
     """Return True if a comment of an unused import says what it is for."""
     if finding["code"] != _UNUSED_IMPORT:
         return False
     line = split_lines(body)[finding["line"] - 1]
     return _REASON.search(line) is not None
+
+
+def _is_in_fallback(finding: Finding, body: str) -> bool:
+    """Return True if the upgrade of an import is in a `try` whose handlers import another module."""
+    if finding["code"] not in _IMPORT_UPGRADES or not _FALLBACK.search(body):
+        return False
+    tree = parse_text(body)
+    return not isinstance(tree, str) and any(
+        isinstance(node, ast.Try) and node.lineno < finding["line"] <= (node.end_lineno or 0)
+        for node in ast.walk(tree)
+    )
 
 
 def docstring_tests(place: ToolTree) -> dict[str, str]:
@@ -267,28 +257,3 @@ def _names_linter(place: ToolTree) -> bool:
     return any(place.files.exists(name) for name in (".pylintrc", "pylintrc", ".flake8")) or any(
         _LINTER.search(place.text_or_empty(path)) for path in (*paths, ".pre-commit-config.yaml")
     )
-
-
-def _has_order(body: str, name: str, *, may_be_sorted: bool) -> bool:
-    """Return True if a list of names contains comments or empty lines.
-
-    With `may_be_sorted`, also if it is sorted in another way than ruff sorts it.
-    """
-    tree = parse_text(body)
-    if isinstance(tree, str):
-        return False
-    lines = split_lines(body)
-    for node in ast.walk(tree):
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        value = getattr(node, "value", None)
-        if not (isinstance(target, ast.Name) and target.id == name):
-            continue
-        if not isinstance(value, ast.List | ast.Tuple | ast.Set):
-            continue
-        inside = lines[value.lineno : (value.end_lineno or 0) - 1]
-        if any(not line.strip() or "#" in line for line in inside):
-            return True
-        texts = [str(each.value) for each in value.elts if isinstance(each, ast.Constant)]
-        if may_be_sorted and texts in (sorted(texts), sorted(texts, key=str.casefold)):
-            return True
-    return False

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remora.operations.base import (
     JobFindings,
@@ -13,6 +14,9 @@ from remora.operations.base import (
     is_lint_code,
 )
 from remora.text import plural
+
+if TYPE_CHECKING:
+    from remora.config.schema import OperationConfig
 
 
 def _load() -> Parts:
@@ -48,6 +52,12 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
     return Phrase(done=measure["fixed"], of=measure["of"], what=what)
 
 
+def _settings() -> "type[OperationConfig]":
+    from remora.operations.lint.settings import LintConfig
+
+    return LintConfig
+
+
 LINT = Operation(
     name="lint",
     folder=Path(__file__).parent,
@@ -56,5 +66,6 @@ LINT = Operation(
     by_default=True,
     decides_by_rules=True,
     load=_load,
+    settings=_settings,
     totals=Totals(key="findings", measure=_measure, phrase=_phrase, counts_findings=True),
 )

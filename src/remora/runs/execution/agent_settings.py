@@ -1,5 +1,6 @@
 """Agent settings taken from the run's configuration."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings, strategy_for
@@ -51,6 +52,12 @@ def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
     operation = config.operations.get(agent.definition.operation)
     configured = operation.max_turns if operation is not None else None
     return request.max_turns or configured or agent.definition.max_turns or config.runner.max_turns
+
+
+def selected_rules_of(config: Config) -> Sequence[str]:
+    """Return the ruff rules that the user selects for lint, and for the checks of all operations."""
+    settings = config.operations.get("lint")
+    return getattr(settings, "select", None) or ()
 
 
 def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:

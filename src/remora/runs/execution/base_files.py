@@ -16,6 +16,7 @@ from remora.errors import Conflict, HostError, NotFound, StreamDamaged
 from remora.ids import display_name, escape_path, is_id, unescape_path
 from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
+from remora.runs.execution.agent_settings import selected_rules_of
 from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import record_project_path
@@ -71,7 +72,7 @@ class BaseFilesCache:
                 self._made[known] = BaseFiles(
                     base=base,
                     workspaces=workspaces,
-                    ruff=SharedRuff(base.folder),
+                    ruff=SharedRuff(base.folder, selected_rules_of(self._project.config)),
                     rebased=dict(rebased),
                 )
             return self._made[known]

@@ -59,6 +59,7 @@ def _start(run: Run, base: BaseSnapshot) -> RunStart:
             "nodes": plan.nodes,
             "skipped": plan.skipped,
             "findings": plan.findings,
+            "rules": plan.rules,
             "unreadable": redact.clean(list(plan.unreadable)),
         },
         config=redact.clean(dict(run.settings)),

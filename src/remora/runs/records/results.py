@@ -136,6 +136,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
         "run_id": view.run_id,
         "root": str(project.root),
         "model": view.start.config.get("model_name"),
+        "rules": plan.get("rules") or None,
         "jobs": jobs,
         "totals": {
             "jobs": len(plan.get("jobs", [])),

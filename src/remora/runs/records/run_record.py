@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import Event, Head
+from remora.memory.events import Event, Head, RunStart
 from remora.runs.project import Project
 from remora.runs.provenance import check_own_run, known_head
 from remora.runs.records.attempts import Attempts, read_attempts
@@ -36,6 +36,12 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     def attempts(self) -> Attempts:
         """Return the attempts of the run. Raises StreamDamaged if the events are invalid."""
         return read_attempts(self.events)
+
+
+def recorded_selectors(start: RunStart) -> list[str]:
+    """Return the ruff rules that the user selected for a run."""
+    operations = start.config.get("operations") or {}
+    return list((operations.get("lint") or {}).get("select") or ())
 
 
 def read_record(project: Project, run_id: str) -> RunRecord:

@@ -1,6 +1,6 @@
 """Verification of a change set after a merge, using general checks and the agent's checks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +18,12 @@ from remora.runs.continuation.resume import check_definition
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_of
 from remora.runs.records.job_view import JobView
-from remora.runs.records.run_record import RunRecord
+from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import lint_text
+from remora.tools.host.ruff.rule_choice import selected_rules
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
 from remora.workspaces.copy.slot import SlotDriver
@@ -95,6 +96,12 @@ class Recheck:
         merged = [write for write in prepared.writes if write.merged]
         if not merged:
             return []
+        with selected_rules(recorded_selectors(self._record.attempts().start)):
+            return self._objections(job, prepared, tree, merged)
+
+    def _objections(
+        self, job: JobView, prepared: PreparedChanges, tree: Tree, merged: Sequence[FileWrite]
+    ) -> list[FileConflict]:
         try:
             names = self._verified_by(job, self._agent(job))
             strict = "no_new_findings" in names

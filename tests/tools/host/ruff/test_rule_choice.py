@@ -6,7 +6,12 @@ import pytest
 
 from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.tools.host.ruff.ruff_versions import ruff_version
-from remora.tools.host.ruff.rule_choice import rule_choice
+from remora.tools.host.ruff.rule_choice import (
+    SelectedRules,
+    rule_choice,
+    selected_rules,
+    selectors_in,
+)
 from remora.tools.tree import ToolTree
 
 SOURCE = """import os
@@ -50,10 +55,52 @@ def test_rules_that_the_pinned_ruff_does_not_have_are_left_out(tmp_path: Path) -
     assert _codes(tmp_path, by_name) == {"C404", "C420", "E711"}
 
 
-def test_other_projects_get_the_defaults_of_ruff(tmp_path: Path) -> None:
-    found = _codes(tmp_path, {"requirements-dev.txt": "ruff>=0.3\n"})
-    assert "C404" in found
-    assert rule_choice(ToolTree(tmp_path), "").text.startswith("the defaults of ruff 0.")
+def test_other_projects_get_the_defaults_of_ruff_without_taste(tmp_path: Path) -> None:
+    assert _codes(tmp_path, {"requirements-dev.txt": "ruff>=0.3\n"}) == {"C404", "F401"}
+    place = ToolTree(tmp_path)
+    assert rule_choice(place, "").text.endswith("--select default adds them")
+    with selected_rules(["default"]):
+        assert _codes(tmp_path, {}) == {"C404", "F401", "I001"}
+    assert "I001" in _codes(tmp_path, {"ruff.toml": 'extend-select = ["I"]\n'})
+
+
+@pytest.mark.parametrize(
+    ("settings", "are_sorted"),
+    [
+        ("[settings]\nprofile = black\nskip = a\n", True),
+        ("[settings]\nprofile = black\nforce_sort_within_sections = true\n", False),
+        ("[settings]\nline_length = 100\n", False),
+    ],
+)
+def test_imports_are_sorted_as_isort_sorts_them(
+    tmp_path: Path, settings: str, are_sorted: bool
+) -> None:
+    assert ("I001" in _codes(tmp_path, {".isort.cfg": settings})) is are_sorted
+
+
+@pytest.mark.parametrize(
+    ("selected", "found"),
+    [
+        (["F", "C420"], {"F401", "C420"}),
+        (["default", "C408"], {"F401", "E741"}),
+        (["ALL"], {"F401", "E741", "E711", "C404", "C420", "I001", "D100"}),
+    ],
+)
+def test_a_selection_of_the_user_comes_first(
+    tmp_path: Path, selected: list[str], found: set[str]
+) -> None:
+    with selected_rules(selected):
+        codes = _codes(tmp_path, {"ruff.toml": 'lint.select = ["F", "E741"]\n'})
+        chosen = SelectedRules(ToolTree(tmp_path))
+    assert codes >= found
+    assert "ALL" in selected or codes == found
+    assert all(chosen.contain("a.py", code) for code in found)
+
+
+def test_an_unknown_rule_is_named() -> None:
+    assert selectors_in(["F,UP", "default , ALL"]) == ["F", "UP", "default", "ALL"]
+    with pytest.raises(ValueError, match=r"such as F401, UP, ALL or default, not 'QQ9'"):
+        selectors_in(["F", "QQ9"])
 
 
 @pytest.mark.parametrize(

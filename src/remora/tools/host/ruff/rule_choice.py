@@ -1,20 +1,62 @@
-"""The rules to check where a project does not select them."""
+"""The rules to check: those that the user or the project selects, or defaults."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from remora.tools.host.ruff.config_files import settings_for
+from remora.tools.host.ruff.import_sorters import sorts_as_ruff
 from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_version
 from remora.tools.host.ruff.rule_codes import all_rules
-from remora.tools.host.ruff.rule_selectors import expand
+from remora.tools.host.ruff.rule_selectors import expand, unknown_selectors
 from remora.tools.tree import ToolTree
 
 CLASSIC = ("E4", "E7", "E9", "F")
 """Ruff's default rules from 0.1 to 0.15."""
+DEFAULT = "default"
+"""A selector of the rules that `ruff check` checks in a project."""
+_TASTE = (
+    "I", "RUF022", "RUF023",  # order
+    "ISC004", "PLR2044", "PLW0120", "RET501",  # layout
+    "B009", "B010", "C408", "C417", "FLY", "FURB", "PIE8", "PLC0208", "PLR0402", "PLR1716", "PLR1730",
+    "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
+    "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9",  # another spelling
+)  # fmt: skip
+"""Default rules of ruff that only sort, lay out or rephrase code that is right.
+
+Maintainers who do not select them reject their fixes.
+"""
+_IMPORT_ORDER = "I001"
 _FIRST = ("E", "F")
 _CLASSIC_SINCE, _WIDE_SINCE = (0, 1, 0), (0, 16, 0)
 _MOST_SHOWN = 10
+
+
+_SELECTED: ContextVar[tuple[str, ...]] = ContextVar("selected_rules", default=())
+
+
+@contextmanager
+def selected_rules(selectors: Iterable[str]) -> Iterator[None]:
+    """Check the rules that the user selects in the block. No selectors mean the project's rules."""
+    token = _SELECTED.set(tuple(selectors))
+    try:
+        yield
+    finally:
+        _SELECTED.reset(token)
+
+
+def selectors_in(texts: Iterable[str]) -> list[str]:
+    """Return the selectors in comma-separated texts. Raises ValueError if ruff does not know one."""
+    selectors = [each.strip() for text in texts for each in text.split(",") if each.strip()]
+    unknown = unknown_selectors(each for each in selectors if each != DEFAULT)
+    if unknown:
+        raise ValueError(
+            f"expected rules of ruff {version('ruff')}, such as F401, UP, ALL or {DEFAULT}, "
+            f"not {unknown[0]!r}"
+        )
+    return selectors
 
 
 class RuleChoice(NamedTuple):
@@ -30,42 +72,73 @@ class RuleChoice(NamedTuple):
 def rule_choice(place: ToolTree, path: str) -> RuleChoice:
     """Return the rules to check in a file or folder.
 
-    A project that pins an older ruff gets only rules that this version has, and its default rules
-    if it does not select others. All other projects get the rules that ruff checks by itself.
+    A selection of the user comes first. A project that pins an older ruff gets only rules that this
+    version has, and its default rules if it does not select others. A project that does not select
+    rules gets the defaults of ruff, without those of taste unless it pins a ruff that has them.
     """
-    settings = settings_for(place, path)
+    selected = _SELECTED.get()
+    if not selected:
+        return _of_project(place, path, has_taste=False)
+    if DEFAULT not in selected:
+        return RuleChoice(("--select", ",".join(selected)), f"{_shown(selected)}, as selected")
+    chosen = _of_project(place, path, has_taste=True)
+    added = [each for each in selected if each != DEFAULT]
+    if not added:
+        return chosen
+    options = (*chosen.options, "--extend-select", ",".join(added))
+    text = chosen.text or "those that the project selects"
+    return RuleChoice(options, f"{_shown(added)}, as selected, and {text}")
+
+
+def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
+    settings = settings_for(place, path) or []
     used = ruff_version(place)
     defaults = _defaults(used)
-    if _values(settings or [], "select"):
-        return RuleChoice(_without_newer(settings or [], used))
-    if used is None or defaults is None:
-        text = f"the defaults of ruff {version('ruff')}, because the project does not select any"
-        return RuleChoice(_without_newer(settings or [], used), text)
-    selectors = [*defaults, *_values(settings or [], "extend-select")]
-    left_out = [*_values(settings or [], "ignore"), *_values(settings or [], "extend-ignore")]
-    left_out += _newer_codes(settings or [], used)
+    if _values(settings, "select"):
+        return RuleChoice(_ignoring(_newer_codes(settings, used)))
+    if defaults is None:
+        text = f"the defaults of ruff {version('ruff')}"
+        newer = _newer_codes(settings, used)
+        if has_taste or used is not None:
+            return RuleChoice(_ignoring(newer), f"{text}, because the project does not select any")
+        left_out = _codes_of_taste(place, _values(settings, "extend-select"))
+        text += " without rules of taste (the project selects none); --select default adds them"
+        return RuleChoice(_ignoring(left_out), text)
+    selectors = [*defaults, *_values(settings, "extend-select")]
+    left_out = [*_values(settings, "ignore"), *_values(settings, "extend-ignore")]
+    left_out += _newer_codes(settings, used)
     # not single codes: pydocstyle's convention applies only to rules that a prefix selects
-    options = [
-        "--select",
-        ",".join(selectors),
-        *(["--ignore", ",".join(left_out)] if left_out else []),
-    ]
-    return RuleChoice(tuple(options), f"{_shown(selectors)}, because the project uses ruff {used}")
+    options = ("--select", ",".join(selectors), *_ignoring(left_out))
+    return RuleChoice(options, f"{_shown(selectors)}, because the project uses ruff {used}")
+
+
+def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
+    return ("--ignore", ",".join(codes)) if codes else ()
+
+
+def _codes_of_taste(place: ToolTree, added: Sequence[str]) -> list[str]:
+    """Return the rules of taste that neither the project's settings nor its isort ask for."""
+    asked = [*added, *([_IMPORT_ORDER] if sorts_as_ruff(place) else [])]
+    codes = sorted(each.code for each in all_rules() if each.code)
+    return expand(_TASTE, asked, codes)
 
 
 class SelectedRules:
-    """The rules that a project selects itself, not because they are defaults of ruff."""
+    """The rules that the user or the project selects, not because they are defaults of ruff."""
 
     def __init__(self, place: ToolTree) -> None:
         self._place = place
+        self._asked = _SELECTED.get()
         self._selectors: dict[str, list[str]] = {}
 
     def contain(self, path: str, code: str) -> bool:
         """Return True if a rule is selected for a file."""
         folder = path.rpartition("/")[0]
         if folder not in self._selectors:
-            settings = settings_for(self._place, path) or []
-            chosen = [*_values(settings, "select"), *_values(settings, "extend-select")]
+            chosen = [*self._asked]
+            if not chosen or DEFAULT in chosen:
+                settings = settings_for(self._place, path) or []
+                chosen += [*_values(settings, "select"), *_values(settings, "extend-select")]
             self._selectors[folder] = chosen
         return bool(expand(self._selectors[folder], (), [code]))
 
@@ -83,17 +156,13 @@ def _defaults(used: RuffVersion | None) -> Sequence[str] | None:
     return CLASSIC if used.has(_CLASSIC_SINCE) else _FIRST
 
 
-def _without_newer(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -> tuple[str, ...]:
-    """Return the options that leave out the rules that the pinned ruff does not have."""
-    newer = [] if used is None else _newer_codes(settings, used)
-    return ("--ignore", ",".join(newer)) if newer else ()
-
-
-def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion) -> list[str]:
-    """Return the rules that a version of ruff does not have.
+def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -> list[str]:
+    """Return the rules that the pinned version of ruff does not have.
 
     Rules that are selected by their own code or name are not returned.
     """
+    if used is None:
+        return []
     chosen = {*_values(settings, "select"), *_values(settings, "extend-select")}
     preview = _has_preview(settings)
     known = {*_known_codes(used, preview=preview)}

@@ -16,6 +16,16 @@ def expand(selectors: Iterable[str], left_out: Iterable[str], codes: Iterable[st
     return [*_expand(tuple(selectors), tuple(left_out), tuple(codes))]
 
 
+def unknown_selectors(selectors: Iterable[str]) -> list[str]:
+    """Return the selectors that do not select any rule of the bundled ruff."""
+    known = [each.code for each in all_rules() if each.code]
+    return [
+        each
+        for each in selectors
+        if known and not any(_fits(code, part) for code in known for part in _expanded([each]))
+    ]
+
+
 @lru_cache(maxsize=16)
 def _expand(selectors: _Texts, left_out: _Texts, codes: _Texts) -> _Texts:
     names = {each.name: each.code for each in all_rules() if each.code}

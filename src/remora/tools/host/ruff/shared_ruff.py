@@ -17,7 +17,7 @@ from remora.tools.host.ruff.config_files import (
 )
 from remora.tools.host.ruff.import_lines import imports_one_per_line
 from remora.tools.host.ruff.ruff_pool import RuffPool
-from remora.tools.host.ruff.rule_choice import rule_choice
+from remora.tools.host.ruff.rule_choice import rule_choice, selected_rules
 from remora.tools.host.style_config import configured_width
 from remora.tools.tree import ToolTree
 
@@ -36,11 +36,12 @@ class SharedRuff:
     """Runs ruff on texts as if they were files of a base.
 
     Ruff reads only the base's configuration and the names and modes of its files, so a run is valid
-    for every copy that has the same of them.
+    for every copy that has the same of them. `select` contains the rules that the user selects.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, select: Sequence[str] = ()) -> None:
         self.tree = ToolTree(folder)
+        self._select = tuple(select)
         self._pool = RuffPool(folder)
         self._lock = threading.Lock()
         self._results: OrderedDict[tuple[tuple[str, ...], bytes], ProcessResult] = OrderedDict()
@@ -60,7 +61,8 @@ class SharedRuff:
         """
         token = _CURRENT.set((self, copy, is_like_base))
         try:
-            yield
+            with selected_rules(self._select):
+                yield
         finally:
             _CURRENT.reset(token)
 

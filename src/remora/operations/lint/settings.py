@@ -1,0 +1,15 @@
+"""Settings of the lint operation."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from remora.config.schema import OperationConfig
+from remora.tools.host.ruff.rule_choice import selectors_in
+
+
+class LintConfig(OperationConfig):
+    """Settings under `operations.lint`."""
+
+    select: Annotated[list[str], AfterValidator(selectors_in)] | None = None
+    """Ruff rules to check, such as [F, UP], [ALL] or [default]. If null, the project selects them."""
