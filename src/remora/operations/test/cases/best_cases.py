@@ -5,21 +5,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
-from remora.operations.test.inputs.call_input import INVENTED, CallInput
+from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
 
-MOST_CASES = 5
+MOST_CASES = 4
 _MOST_RAISING = 2
 _MOST_CONTRASTING = 2
 _LARGE = 10**12
 """Size of an integer beyond which it says nothing to a reader."""
-_ENOUGH = 0.6
+_ENOUGH = 0.7
 """Share of mutants beyond which no invented values are added to examples."""
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
-_WRITTEN = frozenset({"docstring", "documentation"})
-"""Sources that an author wrote as examples, even if the result is the argument."""
-_SHOWN = _WRITTEN | {"test"}
+_SHOWN = WRITTEN | {"test"}
 """Sources in which a person wrote the call to show or to check something."""
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
@@ -32,14 +31,18 @@ _MOST_NUMBERS = 8
 """Number of numbers and truth values in the result of invented arguments that a reader can check."""
 _TOO_LONG = 200
 """Length of expected values of invented arguments, beyond which they are not asserted."""
+_WIDTH = 80
+_MOST_LINES = 6
+_MOST_SETUP_LINES = 10
+"""Lines of an expected value or a call, and of the statements before it, that a reader accepts."""
 
 
 def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
-    """Return cases that together kill the most mutants, then cases that execute further lines.
+    """Return cases that together kill the most mutants, then cases that take further branches.
 
     `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
     documentation take precedence, followed by calls in the project. Invented values are added to
-    them only if they leave many mutants alive, or for further lines.
+    them only if they leave many mutants alive, or for further branches.
 
     Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
     exceptions. In one case with invented values, none of them is empty, and the result is neither
@@ -47,22 +50,23 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     """
     chosen: list[int] = []
     covered: set[int] = set()
-    run: set[int] = set()
+    run: set[tuple[int, int]] = set()
     while len(chosen) < MOST_CASES:
         left = [n for n in range(len(cases)) if n not in chosen and _fits(cases, n, chosen)]
         useful = [n for n in left if killed[n] - covered]
         if chosen and len(covered) >= _ENOUGH * faults:
-            useful = [n for n in useful if _group(cases[n]) < _INVENTED or {*cases[n].lines} - run]
+            useful = [
+                n for n in useful if _group(cases[n]) < _INVENTED or _branches(cases[n]) - run
+            ]
         best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
         if best is None:
-            more = [n for n in left if {*cases[n].lines} - run and _is_informative(cases[n])]
-            more = [n for n in more if _group(cases[n]) < _INVENTED]
-            best = max(more, key=lambda n: len({*cases[n].lines} - run), default=None)
+            more = [n for n in left if _branches(cases[n]) - run]
+            best = max(more, key=lambda n: len(_branches(cases[n]) - run), default=None)
             if best is None or not chosen:
                 break
         chosen.append(best)
         covered |= killed[best]
-        run |= {*cases[best].lines}
+        run |= _branches(cases[best])
     if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     if len(chosen) == 1:
@@ -173,13 +177,37 @@ def _has_none(case: Case) -> bool:
     )
 
 
+def _branches(case: Case) -> set[tuple[int, int]]:
+    return {*case.branches}
+
+
 def _is_too_long(case: Case) -> bool:
-    return _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG
+    if _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG:
+        return True
+    setup = sum(_height(line) for each in case.setup for line in each.splitlines())
+    texts = (case.call, *case.values)
+    return setup > _MOST_SETUP_LINES or any(_height(text) > _MOST_LINES for text in texts)
+
+
+def _height(source: str) -> int:
+    """Return the number of lines of an expression whose items a formatter writes line by line."""
+    if len(source) <= _WIDTH or expected_value(source) != source:
+        return 1
+    match ast.parse(source).body:
+        case [ast.Expr(value=ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts))]:
+            items = [ast.unparse(part) for part in parts]
+        case [ast.Expr(value=ast.Dict(values=parts))]:
+            items = [ast.unparse(part) for part in parts]
+        case [ast.Expr(value=ast.Call(args=args, keywords=words))]:
+            items = [ast.unparse(part) for part in (*args, *(word.value for word in words))]
+        case _:
+            return -(-len(source) // _WIDTH)
+    return 2 + sum(map(_height, items))
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
-    if any(case.source in _WRITTEN or _differs_from_input(case) for case in shown):
+    if any(case.source in WRITTEN or _differs_from_input(case) for case in shown):
         return True
     return any(_shows_behaviour(case) and case.value != "False" for case in cases)
 
@@ -229,10 +257,7 @@ def _group(case: Case) -> int:
 
 
 def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
-    """Return at most two cases like the chosen one, with other results.
-
-    Those that execute other lines or whose result is of another sign or type come first.
-    """
+    """Return at most two cases like the chosen one, with results of another sign or type."""
     first = cases[one]
     fitting = [
         n
@@ -243,11 +268,10 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
         and not _has_symbol_text(case.call)
         and case.setup == first.setup
         and not _repeats_argument(case)
+        and (_contrasts(case, first) or case.source in _SHOWN)
     ]
     found: list[int] = []
-    for n in sorted(
-        fitting, key=lambda n: (cases[n].lines == first.lines, not _contrasts(cases[n], first))
-    ):
+    for n in fitting:
         if all(cases[n].values != cases[other].values for other in (one, *found)):
             found.append(n)
     few = isinstance(_literal(first.value), bool | int | float | str)
