@@ -15,7 +15,7 @@ from remora.operations.test.cases.property_guesses import Property, best_propert
 from remora.operations.test.function_context import names_hypothesis, target_at, test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
-from remora.operations.test.inputs.call_input import INVENTED, CallInput
+from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import (
     observed_calls,
     recorded_calls,
@@ -30,6 +30,7 @@ from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import test_path
+from remora.operations.test.trivial_functions import CONSTANT, SHARED, why_trivial
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 40
@@ -39,6 +40,8 @@ _MOST_TO_VARY = 3
 _MOST_VARIATIONS = 12
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
+_MIN_LINE_SHARE = {False: 0.5, True: 0.7}
+"""Minimum share of a function's lines that a test must execute, with and without invented arguments."""
 
 
 class ProjectTexts(NamedTuple):
@@ -83,11 +86,26 @@ def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return _unfit(subject)
-    calls = _calls_of(place, subject, texts.examples)
+    trivial = why_trivial(subject)
+    calls = [] if trivial in (CONSTANT, SHARED) else _calls_of(place, subject, texts.examples)
+    if trivial:
+        calls = [each for each in calls if each.source in WRITTEN]
+    if trivial and not calls:
+        return _unfit(trivial)
     groups = properties_of(subject) if names_hypothesis(place, texts.tests) else []
     if not calls and not groups:
         return _unfit("it needs a writer: no example shows arguments for it")
-    faults = mutants(place.read(path), node)
+    return _plan_from_calls(place, subject, calls, groups, texts)
+
+
+def _plan_from_calls(
+    place: ToolTree,
+    subject: TargetFunction,
+    calls: Sequence[CallInput],
+    groups: Sequence[Sequence[Property]],
+    texts: ProjectTexts,
+) -> dict[str, Any]:
+    faults = mutants(place.read(subject.path), subject.qualname)
     try:
         found = try_calls(place, subject, calls, groups=groups, faults=faults)
     except HostError as error:
@@ -236,6 +254,8 @@ def _rank(
     why = ""
     if not chosen or not dead:
         why = "no planted fault changes the results, or the results are trivial"
+    elif not _runs_most(subject, chosen):
+        why = "it needs a writer: known arguments reach only a small part of it"
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
         why = f"it needs a writer: no example shows arguments for it, and {few}"
@@ -250,12 +270,31 @@ def _unfit(reason: str, **more: int) -> dict[str, Any]:
     return {"state": "unfit", "reason": reason, "cases": [], **more}
 
 
-def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
+def _runs_most(subject: TargetFunction, chosen: list[Case]) -> bool:
+    """Return True if the cases execute enough of the statements that do not handle errors."""
+    handled = {
+        each.lineno
+        for one in ast.walk(subject.function)
+        if isinstance(one, ast.Raise | ast.ExceptHandler)
+        for each in ast.walk(one)
+        if isinstance(each, ast.stmt | ast.ExceptHandler)
+    }
+    body = _body_lines(subject) - handled
+    run = {line for case in chosen for line in case.lines}
+    return len(body & run) >= _MIN_LINE_SHARE[_is_invented(chosen)] * len(body)
+
+
+def _body_lines(subject: TargetFunction) -> set[int]:
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
     first = subject.function.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         body.discard(first.lineno)
+    return body
+
+
+def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
+    body = _body_lines(subject)
     run = {line for case in chosen for line in case.lines}
     return {"lines": len(body & run), "all_lines": len(body)}
 

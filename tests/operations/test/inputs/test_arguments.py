@@ -245,7 +245,7 @@ def test_objects_of_test_cases_and_arguments_of_siblings(tmp_path: Path) -> None
     ("body", "expected"),
     [
         ("text.strip().lstrip('/')", "f('/text')"),
-        ("text.lower().split('=')", "f('left=right')"),
+        ("text.lower().split('=')", "f('key=value')"),
         ("text in MARKS", "f('*')"),
     ],
 )

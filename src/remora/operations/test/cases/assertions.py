@@ -17,6 +17,8 @@ from remora.operations.test.test_imports import Imported
 from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6
+_TEXT = 3
+"""Length of a list of ASCII codes from which it is written as bytes."""
 
 
 class Style(NamedTuple):
@@ -113,11 +115,17 @@ def _equality(call: str, value: str, expected: str, style: Style) -> str:
 
 
 def expected_value(value: str) -> str:
-    """Return the expected value, or `pytest.approx(...)` for a float with many decimal places."""
+    """Return the expected value as a person writes it.
+
+    A float with many decimal places becomes `pytest.approx(...)`, and a list of ASCII codes becomes
+    `list(b"...")`.
+    """
     try:
         number = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return value
+    if isinstance(number, list) and len(number) >= _TEXT and all(map(_is_letter_code, number)):
+        return f"list({bytes(number)!r})"
     if (
         isinstance(number, float)
         and math.isfinite(number)
@@ -125,6 +133,10 @@ def expected_value(value: str) -> str:
     ):
         return f"pytest.approx({value})"
     return value
+
+
+def _is_letter_code(item: object) -> bool:
+    return type(item) is int and 32 <= item < 127
 
 
 def names_in(lines: Sequence[str]) -> set[str]:

@@ -5,21 +5,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
-from remora.operations.test.inputs.call_input import INVENTED, CallInput
+from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
 
-MOST_CASES = 5
+MOST_CASES = 4
 _MOST_RAISING = 2
 _MOST_CONTRASTING = 2
 _LARGE = 10**12
 """Size of an integer beyond which it says nothing to a reader."""
-_ENOUGH = 0.6
+_ENOUGH = 0.7
 """Share of mutants beyond which no invented values are added to examples."""
 _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
+_WEAK_ANSWERS = frozenset({"False", "0", "0.0", "-1"})
+"""Results that invented arguments give where the function refuses or does not find them."""
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
-_WRITTEN = frozenset({"docstring", "documentation"})
-"""Sources that an author wrote as examples, even if the result is the argument."""
-_SHOWN = _WRITTEN | {"test"}
+_SHOWN = WRITTEN | {"test"}
 """Sources in which a person wrote the call to show or to check something."""
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
 _INVENTED = 2
@@ -28,46 +29,74 @@ _LONG_CALL = 80
 """Lengths of expected values and of calls, in characters, beyond which a test is hard to read."""
 _GREETING = "Hello, World"
 """Sample text that reads oddly as an example of an invalid value."""
+_WORD = 5
+"""Length of a text that a function has taken for a collection if it returns its letters."""
+_MOST_NONE = 0.4
+"""Share of None in the result, where it is among the arguments, beyond which errors explain it."""
 _MOST_NUMBERS = 8
 """Number of numbers and truth values in the result of invented arguments that a reader can check."""
 _TOO_LONG = 200
 """Length of expected values of invented arguments, beyond which they are not asserted."""
+_WIDTH = 80
+_MOST_LINES = 6
+_MOST_SETUP_LINES = 10
+"""Lines of an expected value or a call, and of the statements before it, that a reader accepts."""
 
 
 def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
-    """Return cases that together kill the most mutants, then cases that execute further lines.
+    """Return cases that together kill the most mutants, then cases that take further branches.
 
     `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
     documentation take precedence, followed by calls in the project. Invented values are added to
-    them only if they leave many mutants alive, or for further lines.
+    them only if they leave many mutants alive, or for further branches.
 
     Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
     exceptions. In one case with invented values, none of them is empty, and the result is neither
     one of them nor False.
     """
+    idle = _without_effect(cases)
     chosen: list[int] = []
     covered: set[int] = set()
-    run: set[int] = set()
+    run: set[tuple[int, int]] = set()
     while len(chosen) < MOST_CASES:
-        left = [n for n in range(len(cases)) if n not in chosen and _fits(cases, n, chosen)]
+        left = [
+            n for n in range(len(cases)) if n not in {*chosen, *idle} and _fits(cases, n, chosen)
+        ]
         useful = [n for n in left if killed[n] - covered]
         if chosen and len(covered) >= _ENOUGH * faults:
-            useful = [n for n in useful if _group(cases[n]) < _INVENTED or {*cases[n].lines} - run]
+            useful = [
+                n for n in useful if _group(cases[n]) < _INVENTED or _branches(cases[n]) - run
+            ]
         best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
         if best is None:
-            more = [n for n in left if {*cases[n].lines} - run and _is_informative(cases[n])]
-            more = [n for n in more if _group(cases[n]) < _INVENTED]
-            best = max(more, key=lambda n: len({*cases[n].lines} - run), default=None)
+            more = [n for n in left if _branches(cases[n]) - run]
+            best = max(more, key=lambda n: len(_branches(cases[n]) - run), default=None)
             if best is None or not chosen:
                 break
         chosen.append(best)
         covered |= killed[best]
-        run |= {*cases[best].lines}
+        run |= _branches(cases[best])
     if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     if len(chosen) == 1:
         chosen += _contrasting_cases(cases, chosen[0])
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _without_effect(cases: Sequence[Case]) -> set[int]:
+    """Return the cases with an option that another case with the same result does not have."""
+    results = {(case.call, case.setup): (case.value, case.claims, case.raises) for case in cases}
+    found: set[int] = set()
+    for number, case in enumerate(cases):
+        call = ast.parse(case.call, mode="eval").body
+        if not isinstance(call, ast.Call) or case.source in _SHOWN:
+            continue
+        for word in call.keywords:
+            fewer = ast.Call(call.func, call.args, [one for one in call.keywords if one != word])
+            same = results.get((ast.unparse(fewer), case.setup))
+            if same == (case.value, case.claims, case.raises):
+                found.add(number)
+    return found
 
 
 def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
@@ -113,14 +142,17 @@ def is_echo(case: Case) -> bool:
     if words and words <= _EMPTY_VALUES and {*case.values} <= {*_EMPTY_VALUES, "0"}:
         return not case.raises
     guessed = case.source in _GUESSED and not case.raises
-    shown = (case.call, *case.setup)
+    if case.source not in _SHOWN and not case.raises and _keeps_items(case):
+        return True
     if not guessed:
         return False
+    shown = (case.call, *case.setup)
     hollow = [text for text in _arguments(case) if text.endswith("()")]
     return (
         len(hollow) > 1
         or _repeats_argument(case, 2)
-        or (not any("None" in text for text in shown) and _has_none(case))
+        or _is_spelled_out(case)
+        or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
     )
 
 
@@ -130,12 +162,13 @@ def is_hollow_call(call: CallInput) -> bool:
     Such a call passes sample bytes, or no arguments to a function or to a method of an object that
     was made without arguments. A call that a person wrote as an example or a test is not hollow.
     """
-    if call.source in _SHOWN:
-        return False
     given = _call_arguments(call.call)
+    made_with = [word for line in call.setup for word in _call_arguments(line)]
+    if call.source in _SHOWN:
+        is_default = ast.unparse(ast.parse(call.call)).rpartition(".")[2].startswith("get_")
+        return is_default and not (given or made_with or call.fixtures)
     if call.source in INVENTED and any(isinstance(_literal(text), bytes) for text in given):
         return True
-    made_with = [word for line in call.setup for word in _call_arguments(line)]
     return not call.fixtures and all(text in _EMPTY_VALUES for text in (*given, *made_with))
 
 
@@ -145,10 +178,12 @@ def is_hollow(case: Case) -> bool:
     Its call is hollow, its result contains many numbers or truth values, or the result of a call
     without arguments is a single number or truth value.
     """
-    if case.source in _SHOWN or case.raises:
+    if case.raises:
         return False
     if is_hollow_call(case):
         return True
+    if case.source in _SHOWN:
+        return False
     if not _arguments(case):
         values = [_literal(text) for text in case.values]
         return all(isinstance(value, bool | int | float) for value in values)
@@ -164,24 +199,81 @@ def _is_fingerprint(text: str, case: Case) -> bool:
     return isinstance(value, int) and abs(value) >= _LARGE and value not in given
 
 
-def _has_none(case: Case) -> bool:
-    return any(
-        isinstance(part, ast.Constant) and part.value is None
-        for text in case.values
-        if text != "None"
-        for part in ast.walk(ast.parse(text))
+def _share_of_none(case: Case) -> float:
+    """Return the share of None among the plain values of a result that is not None itself."""
+    texts = [text for text in case.values if text != "None"]
+    parts = [part for text in texts for part in ast.walk(ast.parse(text))]
+    plain = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return plain.count(None) / max(len(plain), 1)
+
+
+def _keeps_items(case: Case) -> bool:
+    """Return True if a collection comes back with the same items, or an argument is there twice."""
+    given = [_items(text) for text in _arguments(case)]
+    given = [items for items in given if items]
+    twice = any(items in given[:number] for number, items in enumerate(given))
+    return twice or any(_items(text) in given for text in case.values)
+
+
+def _items(source: str) -> Any:
+    """Return a collection as a list, with lists in place of tuples, or None for other values."""
+
+    def plain(value: Any) -> Any:
+        return [*map(plain, value)] if isinstance(value, list | tuple) else value
+
+    try:
+        value = ast.literal_eval(source)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return plain(value) if isinstance(value, list | tuple | dict) else None
+
+
+def _is_spelled_out(case: Case) -> bool:
+    """Return True if the items of the result are the letters of a text among the arguments."""
+    given = [_literal(text) for text in _arguments(case)]
+    texts = [text for text in given if isinstance(text, str) and len(text) >= _WORD]
+    parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
+    letters = "".join(
+        part.value
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
     )
+    return len(parts) > _WORD and any(text in letters for text in texts)
+
+
+def _branches(case: Case) -> set[tuple[int, int]]:
+    return {*case.branches}
 
 
 def _is_too_long(case: Case) -> bool:
-    return _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG
+    if _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG:
+        return True
+    setup = sum(_height(line) for each in case.setup for line in each.splitlines())
+    texts = (case.call, *case.values)
+    return setup > _MOST_SETUP_LINES or any(_height(text) > _MOST_LINES for text in texts)
+
+
+def _height(source: str) -> int:
+    """Return the number of lines of an expression whose items a formatter writes line by line."""
+    if len(source) <= _WIDTH or expected_value(source) != source:
+        return 1
+    match ast.parse(source).body:
+        case [ast.Expr(value=ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts))]:
+            items = [ast.unparse(part) for part in parts]
+        case [ast.Expr(value=ast.Dict(values=parts))]:
+            items = [ast.unparse(part) for part in parts]
+        case [ast.Expr(value=ast.Call(args=args, keywords=words))]:
+            items = [ast.unparse(part) for part in (*args, *(word.value for word in words))]
+        case _:
+            return -(-len(source) // _WIDTH)
+    return 2 + sum(map(_height, items))
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
-    if any(case.source in _WRITTEN or _differs_from_input(case) for case in shown):
+    if any(case.source in WRITTEN or _differs_from_input(case) for case in shown):
         return True
-    return any(_shows_behaviour(case) and case.value != "False" for case in cases)
+    return any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)
 
 
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
@@ -193,6 +285,8 @@ def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     if too_long or (
         _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}
     ):
+        return False
+    if _group(case) == _INVENTED and _has_symbol_text(case.call):
         return False
     same = [n for n in chosen if _key(cases[n]) == _key(case)]
     raising = sum(bool(cases[n].raises) for n in chosen)
@@ -229,10 +323,7 @@ def _group(case: Case) -> int:
 
 
 def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
-    """Return at most two cases like the chosen one, with other results.
-
-    Those that execute other lines or whose result is of another sign or type come first.
-    """
+    """Return at most two cases like the chosen one, with results of another sign or type."""
     first = cases[one]
     fitting = [
         n
@@ -243,11 +334,10 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
         and not _has_symbol_text(case.call)
         and case.setup == first.setup
         and not _repeats_argument(case)
+        and (_contrasts(case, first) or case.source in _SHOWN)
     ]
     found: list[int] = []
-    for n in sorted(
-        fitting, key=lambda n: (cases[n].lines == first.lines, not _contrasts(cases[n], first))
-    ):
+    for n in fitting:
         if all(cases[n].values != cases[other].values for other in (one, *found)):
             found.append(n)
     few = isinstance(_literal(first.value), bool | int | float | str)

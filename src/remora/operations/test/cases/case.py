@@ -49,7 +49,8 @@ class Case(CallInput, frozen=True, kw_only=True):
     `origin` is the module of the exception. If `listed` is true, the call returns an iterator, and
     `value` is the list of its items, or reading the items raises the exception. If the result itself cannot be written as source code, or the
     call changes an object, `claims` contains pairs of an expression and its value instead. `{}` in
-    an expression is the result.
+    an expression is the result. `branches` contains pairs of lines that were executed one after the
+    other.
     """
 
     value: str = ""
@@ -58,6 +59,7 @@ class Case(CallInput, frozen=True, kw_only=True):
     listed: bool = False
     claims: tuple[tuple[str, str], ...] = ()
     lines: tuple[int, ...] = ()
+    branches: tuple[tuple[int, int], ...] = ()
 
     @property
     def values(self) -> list[str]:
@@ -82,17 +84,19 @@ def case_of(
         return None
     fields = {name: getattr(given, name) for name in CallInput.__struct_fields__}
     lines = tuple(number for number in first.get("lines", ()) if isinstance(number, int))
+    branches = tuple((int(a), int(b)) for a, b in first.get("branches", ()))
     if first.get("how") == "value":
         imports = tuple(map(str, first.get("imports") or ()))
         claims = [(str(left), str(text)) for left, text in first.get("claims") or ()]
         fields["imports"] = tuple(dict.fromkeys((*given.imports, *imports)))
-        case = _with_claims(Case(**fields, lines=lines), claims)
+        case = _with_claims(Case(**fields, lines=lines, branches=branches), claims)
         return case if case and is_valid_case(case) and private not in repr(claims) else None
     if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
         name, origin = str(first.get("type")), str(first.get("module"))
         if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
             listed = first.get("listed") is True
-            return Case(**fields, raises=name, origin=origin, listed=listed, lines=lines)
+            fields |= {"lines": lines, "branches": branches}
+            return Case(**fields, raises=name, origin=origin, listed=listed)
     return None
 
 

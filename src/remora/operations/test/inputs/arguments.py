@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import product
 
 from msgspec.structs import replace
 
@@ -13,12 +14,18 @@ from remora.operations.test.inputs.sibling_arguments import sibling_calls
 from remora.operations.test.inputs.type_check import contradicts
 from remora.operations.test.target_function import TargetFunction
 
-MAX_CALLS = 40
-_MOST_INVENTED = 16
+MAX_CALLS = 48
+_MOST_INVENTED = 32
 _MOST_OWNERS = 2
 _ENOUGH = 3
 """Number of shown calls for which no arguments of siblings are needed."""
 _LONGEST = 160
+_MOST_COMBINED = 3
+"""Number of values of a parameter that are tried with several values of the others."""
+_SURROUNDINGS = re.compile(
+    r"\b(sys|platform|tempfile)\.|\bos\.(?!path\b)|\b(argv|environ|__file__)\b"
+)
+"""Names in a call whose values depend on where the test runs."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -31,7 +38,12 @@ def candidate_calls(subject: TargetFunction, examples: ProjectExamples) -> list[
     found = examples.calls_of(subject)
     found += sibling_calls(subject, examples) if len(found) < _ENOUGH else []
     found += invented_calls(subject, examples)
-    return [each for each in found if not contradicts(subject, each.call)][:MAX_CALLS]
+    found = [each for each in found if not contradicts(subject, each.call)]
+    return [each for each in found if not _depends_on_surroundings(each)][:MAX_CALLS]
+
+
+def _depends_on_surroundings(given: CallInput) -> bool:
+    return any(_SURROUNDINGS.search(text) for text in (given.call, *given.setup))
 
 
 def invented_calls(subject: TargetFunction, examples: ProjectExamples) -> list[CallInput]:
@@ -45,7 +57,7 @@ def invented_calls(subject: TargetFunction, examples: ProjectExamples) -> list[C
             call = f"{receiver.call}({words})"
             if len(call) <= _LONGEST:
                 found.append(replace(receiver, call=call))
-    return found[:_MOST_INVENTED]
+    return list(dict.fromkeys(found))[:_MOST_INVENTED]
 
 
 def _receivers(subject: TargetFunction, examples: ProjectExamples) -> Iterator[CallInput]:
@@ -112,6 +124,14 @@ def _combinations(values: dict[str, list[str]], required: list[str]) -> Iterator
         several = {n: values[n][number] for n in required if number < len(values[n])}
         if len(several) > 1:
             yield {**base, **several}
+    yield from _products({name: values[name] for name in required})
+
+
+def _products(values: dict[str, list[str]]) -> Iterator[dict[str, str]]:
+    """Yield combinations of the best values, for branches that depend on several parameters."""
+    if len(values) > 1:
+        for texts in product(*(each[:_MOST_COMBINED] for each in values.values())):
+            yield dict(zip(values, texts, strict=True))
 
 
 def _classes(subject: TargetFunction) -> dict[str, ast.ClassDef]:

@@ -19,6 +19,8 @@ SOURCES: tuple[Source, ...] = (
 )  # fmt: skip
 """Where arguments can be from. What a reader recognizes as an example comes first."""
 INVENTED = frozenset({"fixture", "variation", "value"})
+WRITTEN = frozenset({"docstring", "documentation"})
+"""Sources that an author wrote as examples."""
 _BUILTINS = frozenset(dir(builtins))
 
 

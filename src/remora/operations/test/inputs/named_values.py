@@ -26,10 +26,10 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "count times limit k n num number amount total": ("3", "10", "1", "0"),
     "index idx pos position offset start": ("1", "0", "2"),
     "end stop": ("4", "2"),
-    "seconds duration": ("90", "3600", "0"),
+    "seconds duration sec secs": ("90", "3600", "0"),
     "minutes": ("45", "90"),
-    "year": ("2024", "1999"),
-    "month": ("5", "12"),
+    "year": ("2024", "2023", "1900"),
+    "month": ("5", "2", "12"),
     "day": ("17", "1"),
     "hour": ("14", "0"),
     "minute": ("30", "0"),
@@ -56,6 +56,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "content_type mimetype mime_type": ("'text/html; charset=utf-8'", "'application/json'"),
     "headers": ("{'Content-Type': 'text/html'}",),
     "password": ("'correct horse battery'", "'qwerty123'", "'abcabc 17.5.2024'"),
+    "alphabet": ("'abcdef'", "['a', 'b', 'c']"),
     "country": ("'AT'",),
     "currency": ("'EUR'", "'USD'"),
     "words names": ("['pear', 'apple']", "['fig']", "[]"),
@@ -104,7 +105,7 @@ def shows_type(name: str) -> bool:
 
 def values_by_name(name: str) -> tuple[str, ...]:
     """Return sample values for a parameter of that name, or of a name that ends with such a word."""
-    plain = name.lower().strip("_")
+    plain = name.lower().strip("_").rstrip("0123456789").strip("_")
     if plain in _BY_NAME:
         return _BY_NAME[plain]
     if plain.startswith(("max_", "min_")):

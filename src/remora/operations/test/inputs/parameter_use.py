@@ -43,6 +43,8 @@ _FORMS = {
     "rstrip": "text{}", "removesuffix": "text{}", "strip": "{}text{}",
 }  # fmt: skip
 """Texts with a mark that string methods look for at the start or the end."""
+_MARKED = {"@": "ann{}example.com", "=": "key{}value", ",": "red{}green", "/": "docs{}intro"}
+"""Texts with a mark that other string methods look for."""
 _CALLABLES = ("lambda: 5", "lambda x: x * 2", "lambda a, b: a + b")
 _ITEMS_AT_MOST = 3
 
@@ -200,13 +202,13 @@ class ParameterUse:
     def _look_at_method(self, function: ast.Attribute, first: ast.expr) -> None:
         if isinstance(first, ast.Constant) and self._is(_chain_start(function.value)):
             self._note_text_with(first.value, function.attr)
-            if self._is(function.value):
+            if self._is(function.value) and any(map(str.isalnum, str(first.value))):
                 self._compare(first)
 
     def _note_text_with(self, mark: object, method: str) -> None:
         """Note a text in which a string method finds a mark, such as `left, right`."""
         if isinstance(mark, str) and mark.strip() and not any(map(str.isalnum, mark)):
-            form = _FORMS.get(method, "left{}right")
+            form = _FORMS.get(method) or _MARKED.get(mark, "left{}right")
             self.compared[repr(form.replace("{}", mark))] = None
 
     def _look_at_parser(self, node: ast.Call) -> None:
@@ -219,6 +221,7 @@ class ParameterUse:
                 self.required[repr(_MOMENT.strftime(str(form)))] = None
 
     def _look_at_comparison(self, node: ast.Compare) -> None:
+        self._look_at_derived(node)
         sides = [node.left, *node.comparators]
         if not any(self._is(side) for side in sides):
             return
@@ -234,6 +237,22 @@ class ParameterUse:
                 if isinstance(part, ast.Constant):
                     self._compare(part)
 
+    def _look_at_derived(self, node: ast.Compare) -> None:
+        """Note values for which a comparison of a remainder, a text or its ends is true."""
+        match node.left, node.comparators:
+            case ast.BinOp(left=inner, op=ast.Mod(), right=ast.Constant(value=int(size))), [
+                ast.Constant(value=int(rest))
+            ] if self._is(inner) and size:
+                self.compared |= dict.fromkeys((repr(size + rest), repr(size + rest + 1)))
+            case ast.Call(), [ast.Constant(value=str(text))] if self._is(_chain_start(node.left)):
+                self.compared[repr(text)] = None
+            case ast.Subscript(value=inner, slice=index), [ast.Constant(value=str(mark))] if (
+                self._is(inner) and mark
+            ):
+                place = ast.unparse(index)
+                form = f"{mark}text" if place in ("0", ":1") else f"text{mark}"
+                self.compared |= {repr(form): None} if place in ("0", ":1", "-1", "-1:") else {}
+
     def _compare(self, found: ast.Constant) -> None:
         if not isinstance(found.value, str | bytes | int | float):
             return
@@ -243,6 +262,8 @@ class ParameterUse:
                 self.compared[repr(near)] = None
         else:
             self.compared[repr(found.value)] = None
+            if isinstance(found.value, float) and found.value:
+                self.compared[repr(found.value / 2)] = None
 
     def _members(self, container: ast.expr | None) -> None:
         """Note the first members of a constant container."""

@@ -37,7 +37,8 @@ _ITEMS = {"str": ["'pear'", "'apple'"], "tuple": ["('a', 1)", "('b', 2)"]}
 """Items of typed lists, by their type."""
 _VAGUE = "'Hello, World'"
 _LETTERS = [repr(letter) for letter in "axbcdefg"]
-MAX_VALUES = 9
+MAX_VALUES = 10
+_MOST_COMPARED = 7
 _DEEPEST = 2
 
 
@@ -74,14 +75,14 @@ def values_of(
     if letters and len(letters) == len(used.compared):  # one character, of which some are special
         found = [*letters[:4], next(text for text in _LETTERS if text not in letters)]
     elif compared and fitting[:1] == [_VAGUE]:  # what the function looks for says more
-        found = [*used.required, *compared[:4], *fitting]
+        found = [*used.required, *compared[:_MOST_COMPARED], *fitting]
     elif fitting or used.required:
-        found = [*used.required, *fitting, *compared[:4]]
+        found = [*used.required, *fitting, *compared[:_MOST_COMPARED]]
     elif typed:
         found = [*typed[:2], *compared, *typed[2:]]
     else:
         plain = [text for kind in likely for text in _plain_values(kind, used.elements)]
-        found = [*compared[:4], *plain]
+        found = [*compared[:_MOST_COMPARED], *plain]
     return list(dict.fromkeys(found))[:MAX_VALUES]
 
 

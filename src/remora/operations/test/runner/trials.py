@@ -159,7 +159,8 @@ def _cases(
             lines = tuple(line for line in case.lines if line in own)
             key = (case.call, case.value, case.claims, case.raises)
             if lines and (key not in found or len(case.setup) < len(found[key][1].setup)):
-                found[key] = number, msgspec.structs.replace(case, lines=lines)
+                branches = tuple(each for each in case.branches if each[1] in own)
+                found[key] = number, msgspec.structs.replace(case, lines=lines, branches=branches)
     return list(found.values())
 
 

@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import traceback
+import warnings
 from typing import Any, Dict, Iterable, List
 
 from .code_swap import functions_at, mutated_code, swap
@@ -27,6 +28,7 @@ _TEXT = 400
 _MOST_ITEMS = 100
 _MOST_CLAIMS = 3
 _LATE = "late"
+_DEPRECATED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 _MOST_LATE = 2
 _MUTANT_S = 0.3
 """Limit of a call with a mutant, in seconds of CPU time. Beyond it, the mutant is detected."""
@@ -150,12 +152,17 @@ def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
     """Return the result of a call, and the lines of the order's file that it executed."""
     lines = Lines(order["path"], asked["root"], tuple(order["header"]))
     watched = Effects(asked["root"], asked["scratch"])
-    found = result_of(asked, module, call, lines, watched)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = result_of(asked, module, call, lines, watched)
     found["lines"] = sorted(lines.seen)
+    found["branches"] = sorted(lines.branches)
     if not lines.direct:
         return {"how": "indirect", "lines": found["lines"]}
     if watched.seen:
         return {"how": "effect", "effect": watched.seen[0], "lines": found["lines"]}
+    if any(issubclass(each.category, _DEPRECATED) for each in caught):
+        return {"how": "deprecated", "lines": found["lines"]}
     if sum(len(text) for _, text in found.get("claims", [])) > _TEXT:
         return {"how": "long", "lines": found["lines"]}
     return found

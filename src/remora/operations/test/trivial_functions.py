@@ -1,0 +1,182 @@
+"""Functions that a test says little about, such as accessors, delegations and shared state."""
+
+import ast
+from collections.abc import Iterable
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.source import Source
+from remora.operations.test.target_function import TargetFunction, class_named
+
+CONSTANT = "it only returns or stores what it has"
+DELEGATES = "it only passes its arguments on"
+SHARED = "its result depends on state that other code can change"
+_LOGGERS = frozenset({"debug", "info", "warning", "error", "exception", "log", "print"})
+_CHANGING = frozenset(
+    {
+        "append", "add", "update", "pop", "popitem", "clear", "setdefault", "extend", "insert", "remove",
+        "discard", "appendleft",
+    }
+)  # fmt: skip
+_CONTAINERS = frozenset({"dict", "list", "set", "defaultdict", "Counter", "OrderedDict", "deque"})
+
+
+def why_trivial(subject: TargetFunction) -> str:
+    """Return why a test of the function says little, or an empty string.
+
+    The reason is `CONSTANT`, `DELEGATES` or `SHARED`.
+    """
+    function, source = subject.function, subject.source
+    body = [one for one in function.body if not _is_without_result(one)]
+    own = _own_names(source.tree) | {"self", "cls", "super"} | _parameters(function)
+    kinds = {_kind_of(one, own) for one in body}
+    if len(body) <= 1 or "" not in kinds:
+        if kinds <= {CONSTANT}:
+            return CONSTANT
+        if kinds <= {CONSTANT, DELEGATES}:
+            return DELEGATES
+    return SHARED if _uses_shared_state(subject.qualname, function, source) else ""
+
+
+def _is_without_result(one: ast.stmt) -> bool:
+    """Return True for docstrings, `pass`, assertions and calls of a logger."""
+    match one:
+        case ast.Pass() | ast.Assert() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Expr(value=ast.Call(func=called)):
+            return ast.unparse(called).rpartition(".")[2] in _LOGGERS
+    return False
+
+
+def _kind_of(one: ast.stmt, own: set[str]) -> str:
+    """Return the kind of a statement: `CONSTANT`, `DELEGATES` or, for others, an empty string."""
+    match one:
+        case ast.Return(value=None) | ast.Raise():
+            return CONSTANT
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()], value=value):
+            return _kind_of_value(value, own)
+        case ast.AnnAssign(target=ast.Attribute(), value=ast.expr() as value):
+            return _kind_of_value(value, own)
+        case ast.Return(value=ast.expr() as value) | ast.Expr(value=value):
+            return _kind_of_value(value, own)
+    return ""
+
+
+def _kind_of_value(value: ast.expr, own: set[str]) -> str:
+    if _is_held(value):
+        return CONSTANT
+    match value:
+        case ast.Compare(left=left, comparators=[right], ops=[ast.Is() | ast.IsNot()]):
+            return CONSTANT if _is_held(left) and _is_held(right) else ""
+        case ast.UnaryOp(operand=inner):
+            return _kind_of_value(inner, own)
+        case ast.Call(func=called, args=args, keywords=words):
+            given = [*args, *(word.value for word in words)]
+            root = ast.unparse(called).partition(".")[0].partition("(")[0]
+            return DELEGATES if root in own and all(map(_is_held, given)) else ""
+    return ""
+
+
+def _is_held(value: ast.expr) -> bool:
+    """Return True for constants, names, attributes, items and empty collections."""
+    parts: list[ast.expr]
+    match value:
+        case ast.Constant() | ast.Name() | ast.UnaryOp(operand=ast.Constant()) | ast.Dict(keys=[]):
+            parts = []
+        case ast.Attribute(value=inner) | ast.Starred(value=inner):
+            parts = [inner]
+        case ast.Subscript(value=inner, slice=index):
+            parts = [inner, index]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            pass
+        case _:
+            return False
+    return all(map(_is_held, parts))
+
+
+def _parameters(function: FunctionNode) -> set[str]:
+    return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+
+
+def _own_names(tree: ast.Module) -> set[str]:
+    """Return the names of a module's functions and classes, and of what its package provides."""
+    found: set[str] = set()
+    for one in tree.body:
+        match one:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.ImportFrom(level=level, names=names) if level:
+                found |= {each.asname or each.name for each in names}
+    return found
+
+
+def _uses_shared_state(qualname: str, function: FunctionNode, source: Source) -> bool:
+    """Return True if the function uses a collection of its class or module that code changes."""
+    tree = source.tree
+    inside = [
+        node for one in ast.walk(tree) if isinstance(one, FunctionNode) for node in ast.walk(one)
+    ]
+    changed = _changed_names(inside)
+    used = {
+        one.id if isinstance(one, ast.Name) else one.attr
+        for one in ast.walk(function)
+        if isinstance(one, ast.Name)
+        or (isinstance(one, ast.Attribute) and ast.unparse(one.value) in ("self", "cls"))
+    } - _parameters(function)
+    written = {n for one in ast.walk(tree) if isinstance(one, ast.Global) for n in one.names}
+    owner = class_named(tree, qualname.rpartition(".")[0])
+    shared = written | (_collections(tree.body) & changed)
+    if owner is not None:
+        made = {
+            one.attr
+            for one in ast.walk(owner)
+            if isinstance(one, ast.Attribute)
+            and isinstance(one.ctx, ast.Store)
+            and ast.unparse(one.value) == "self"
+        }
+        shared |= (_collections(owner.body) & changed) - made
+        shared |= _blank_tables(owner.body) - made
+    return bool(used & shared)
+
+
+def _collections(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that statements assign collections that can change."""
+    return {name for name, value in _assigned(body) if _is_collection(value)}
+
+
+def _blank_tables(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names of tables whose values are all zero or empty, such as counters."""
+    found: set[str] = set()
+    for name, value in _assigned(body):
+        items = value.values if isinstance(value, ast.Dict) else []
+        items = [value.value] if isinstance(value, ast.DictComp) else items
+        blank = [one for one in items if isinstance(one, ast.Constant) and not one.value]
+        if items and len(blank) == len(items):
+            found.add(name)
+    return found
+
+
+def _assigned(body: Iterable[ast.stmt]) -> Iterable[tuple[str, ast.expr]]:
+    for one in body:
+        match one:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, value
+
+
+def _is_collection(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).rpartition(".")[2] in _CONTAINERS
+    return isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp)
+
+
+def _changed_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names and attributes whose items the code sets, adds or removes."""
+    found: set[str] = set()
+    for one in nodes:
+        match one:
+            case ast.Subscript(value=target, ctx=ast.Store() | ast.Del()):
+                found.add(ast.unparse(target).rpartition(".")[2])
+            case ast.Call(func=ast.Attribute(value=target, attr=name)) if name in _CHANGING:
+                found.add(ast.unparse(target).rpartition(".")[2])
+    return found
