@@ -14,7 +14,7 @@ NEEDS_VALUES = "whose calls need values that only a writer knows"
 SHOWS_NOTHING = "whose tried calls show nothing that a test can assert"
 NOT_IMPORTED = "of modules that cannot be imported"
 NOT_COLLECTED = "whose test file pytest cannot collect"
-_MODULE_S = 4.0
+_MODULE_S = 6.0
 _ALL_S = 20.0
 _FUNCTION_S = 10.0
 """Seconds after which no other function of a module or of the project is tried, and of one trial."""
