@@ -1,7 +1,7 @@
 """Prepares a run: copies the project's files, loads the agents and plans the jobs."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from os.path import realpath
 from pathlib import Path
@@ -15,7 +15,7 @@ from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.hub.reached_nodes import nodes_reached_by_tests
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import python_for_some
+from remora.bootstrap.project_interpreter import python_for_some, python_for_trials
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
@@ -54,10 +54,12 @@ def prepare(
     project: Project | None = None,
     *,
     plan_only: bool = False,
+    notify: Callable[[str], None] = lambda _line: None,
 ) -> PreparedRun:
     """Copy the project's files and plan a run.
 
-    No model is needed and no project code is run. `project` is the result of
+    No model is needed. Operations such as `test` try calls of the project's code, if it may run;
+    `notify` receives a line before. `project` is the result of
     `open_project(invocation, request.paths)`, if the caller has already opened the project. With
     `plan_only`, the project's interpreter may be missing. If it is missing otherwise, the jobs of
     the agents that need it are left out, unless all agents need it.
@@ -86,6 +88,8 @@ def prepare(
             "reached_by_tests": nodes_reached_by_tests(invocation, project),
             "observed": observed,
             "python": str(python.python) if python is not None else None,
+            "runner": python_for_trials(invocation, project, agents),
+            "notify": notify,
         }
         work = [
             AgentWithOptions(

@@ -56,6 +56,19 @@ def python_for_some(
         return None, frozenset(needing)
 
 
+def python_for_trials(
+    invocation: Invocation, project: Project, agents: Iterable[Agent]
+) -> ProjectPython | None:
+    """Return the interpreter that may run the project's code at planning, or None."""
+    checks = project.operations.checks_run_code
+    if not any(_runs_code(agent, checks) for agent in agents):
+        return None
+    try:
+        return interpreter_for(invocation, project.root, project.config)
+    except RemoraError:
+        return None
+
+
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
     """Return the project's interpreter without running any project code.
 

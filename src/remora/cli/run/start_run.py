@@ -54,7 +54,13 @@ def start_run(
     project = open_project(invocation, request.paths)
     complete_journals_of(options, project)
     with planned_within(max_time):
-        prepared = prepare(invocation, request, project, plan_only=dry_run)
+        prepared = prepare(
+            invocation,
+            request,
+            project,
+            plan_only=dry_run,
+            notify=lambda line: note(options, line),
+        )
     try:
         if dry_run or not prepared.plan.jobs:
             _note_missing_interpreter(options, invocation, prepared)

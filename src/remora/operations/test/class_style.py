@@ -7,11 +7,15 @@ from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from remora.code.syntax.source import parse_text
+from remora.operations.test.test_blocks import used_names
 from remora.operations.test.test_imports import Imported, imported_names
 
 Form = Literal["function", "class", "unittest"]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _AFFIX = re.compile(r"(Test)?(\w*?)(TestCase|Tests|Test|Case)?\Z")
+
+_NUMBERED = re.compile(r"test_*[a-z]?\d+\Z")
+_SET_UP = frozenset({"setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup"})
 
 
 class ClassStyle(NamedTuple):
@@ -29,12 +33,12 @@ class ClassStyle(NamedTuple):
 
 
 def class_style(
-    texts: Iterable[str], own: str, qualname: str, names: Collection[str] = ()
+    texts: Iterable[str], own: str, qualname: str, siblings: Collection[str] = ()
 ) -> ClassStyle:
     """Return the place of a new test among the tests in `texts`.
 
-    `own` is the source of the file in which the test is inserted, which may be empty. `names`
-    contains the names of the module's functions and classes.
+    `own` is the source of the file in which the test is inserted, which may be empty. `siblings`
+    contains the names of the other functions of the module, or of the methods of the class.
     """
     trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
     classes = [one for tree in trees for one in _test_classes(tree)]
@@ -47,9 +51,10 @@ def class_style(
     base, base_import = _unittest_base(trees, classes) if inherits else ("", None)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
-    if isinstance(tree, ast.Module) and any(map(_is_test, tree.body)) and "." not in qualname:
+    plain = isinstance(tree, ast.Module) and any(map(_is_test, tree.body))
+    if plain and ("." not in qualname or form == "class"):
         return ClassStyle("function", "", "", function_name(qualname))
-    return _in_class(here, classes, qualname, form, names)._replace(
+    return _in_class(here, classes, qualname, form, siblings)._replace(
         base=base, base_import=base_import
     )
 
@@ -92,15 +97,15 @@ def _in_class(
     others: list[ast.ClassDef],
     qualname: str,
     form: Form,
-    names: Collection[str],
+    siblings: Collection[str],
 ) -> ClassStyle:
     *outer, name = qualname.split(".")
     about = {_flat(one.name): one.name for one in here}
     for subject, test in ((name, f"test_{name}"), *((each, f"test_{name}") for each in outer)):
         if _flat(subject) in about:
             return ClassStyle(form, about[_flat(subject)], "", test)
-    related = _related_class(here, outer[0] if outer else "", names)
-    if related is not None and (outer or form == "unittest"):
+    related = _related_class(here, outer[0] if outer else "", siblings)
+    if related is not None:
         return ClassStyle(form, related.name, "", f"test_{name}")
     affixes = Counter(_affixes(one.name) for one in others)
     prefix, suffix = affixes.most_common(1)[0][0]
@@ -115,19 +120,42 @@ def _in_class(
 
 
 def _related_class(
-    here: list[ast.ClassDef], owner: str, names: Collection[str]
+    here: list[ast.ClassDef], owner: str, siblings: Collection[str]
 ) -> ast.ClassDef | None:
-    """Return the class whose tests use the function's class, or else most names of its module."""
-    wanted = {owner} if owner else set(names)
-    used = [
-        sum(
-            bool(wanted & {getattr(node, "id", ""), getattr(node, "attr", "")})
-            for method in _methods(one)
-            for node in ast.walk(method)
-        )
-        for one in here
-    ]
-    return here[used.index(max(used))] if any(used) else None
+    """Return the class with most tests named after `siblings`, or else with most tests of them.
+
+    A method's class is used by most tests of such a class. Tests with numbers as names are not
+    related to any function, and a class with a set-up is joined only for the names of its tests.
+    """
+    words = {name.strip("_") for name in siblings}
+    wanted = {owner} if owner else {*siblings}
+
+    def relation(one: ast.ClassDef) -> tuple[int, int]:
+        tests = _methods(one)
+        named = sum(test.name.removeprefix("test").strip("_") in words for test in tests)
+        using = sum(bool(wanted & used_names(test)) for test in tests)
+        numbered = sum(bool(_NUMBERED.match(test.name)) for test in tests)
+        if numbered * 2 > len(tests) or using * 2 <= len(tests):
+            return 0, 0
+        return named, 0 if _has_set_up(one, here) else using
+
+    best = max(here, key=relation, default=None)
+    return best if best is not None and any(relation(best)) else None
+
+
+def _has_set_up(one: ast.ClassDef, classes: Iterable[ast.ClassDef]) -> bool:
+    """Return True if a class, or a base class in the same file, prepares its tests or is marked."""
+    bases = {ast.unparse(base) for base in one.bases}
+    own = any(
+        isinstance(part, ast.FunctionDef)
+        and (part.name in _SET_UP or "autouse" in ast.unparse(part))
+        for part in one.body
+    )
+    return (
+        own
+        or bool(one.decorator_list)
+        or any(each.name in bases and _has_set_up(each, ()) for each in classes)
+    )
 
 
 def _affixes(name: str) -> tuple[str, str]:

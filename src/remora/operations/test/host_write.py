@@ -18,6 +18,7 @@ from remora.operations.test.function_context import home_of, target_at, test_fil
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
+from remora.operations.test.known_imports import with_known_imports
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_blocks import tests_of
@@ -61,11 +62,11 @@ def write_test(
     if holds is not None:
         drafts = [_property(subject, holds, home, width)]
         return _written(place, home, drafts, {**known, **_HYPOTHESIS_IMPORTS}, width)
-    given = _cases(cases)
-    for case in given:
-        known = {**_imports_of(case), **known}
     tree = parse_text(_text_of(place, home).body)
     own = tree if isinstance(tree, ast.Module) else None
+    given = [with_known_imports(case, own) for case in _cases(cases)]
+    for case in given:
+        known = {**_imports_of(case), **known}
     given = [with_surroundings(case, home, own) for case in given]
     home = replace(home, test_name=_free_test_name(place, home, given))
     if home.alias:

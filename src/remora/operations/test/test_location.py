@@ -12,7 +12,7 @@ import msgspec
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
-from remora.operations.test.target_function import TargetFunction, import_name
+from remora.operations.test.target_function import TargetFunction, class_named, import_name
 from remora.operations.test.test_imports import Imported
 
 _MIN_DOCSTRING_SHARE = 0.9
@@ -73,7 +73,7 @@ def locate_test(
     around = {path: tests[path]} if path in tests else dict(tests)
     relative = _is_relative(path, tests)
     names = module_names(subject.source.tree)
-    style = class_style(around.values(), tests.get(path, ""), subject.qualname, names)
+    style = class_style(around.values(), tests.get(path, ""), subject.qualname, _siblings(subject))
     chosen = _import_text(subject, path, exists, relative=relative)
     alias = ""
     if not chosen.startswith("."):
@@ -98,6 +98,13 @@ def locate_test(
         related=tuple(names),
         table=_table_style(tests),
     )
+
+
+def _siblings(subject: TargetFunction) -> list[str]:
+    """Return the names of the methods of the function's class, or of the module's functions."""
+    owner = class_named(subject.source.tree, subject.qualname.rpartition(".")[0])
+    body = owner.body if owner is not None else subject.source.tree.body
+    return [one.name for one in body if isinstance(one, ast.FunctionDef)]
 
 
 def test_path(

@@ -20,11 +20,13 @@ from remora.errors import HostError
 from remora.operations.test.cases.best_cases import is_hollow_call
 from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
+from remora.operations.test.host_probe import ProjectTexts
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.missing_packages import InstalledPackages
+from remora.operations.test.plan_trials import PlanTrials
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
@@ -71,6 +73,10 @@ _COMMON = frozenset({"open", "connect", "system", "input", "now", "today", "fork
 """Names of effects that are also common names of methods without effects."""
 
 
+def _ignore(_line: str) -> None:
+    pass
+
+
 class TestNeed:
     """Computes which functions of a tree need a test. Files are read once.
 
@@ -89,6 +95,9 @@ class TestNeed:
         self._subjects: dict[str, TargetFunction] = {}
         self._homes: dict[str, str] = {}
         """The file whose functions get tests in a test file, by the path of the test file."""
+        runner = options.get("runner") if not self._strengthen else None
+        tried = ToolTree(tree, runner, observed=options.get("observed"))
+        self._trials = PlanTrials(tried, self._texts, options.get("notify") or _ignore)
 
     def amount(self, module: Module, node: Node) -> int | str:
         """Return 1 for a job, 0 if there is nothing to do, or the reason there is no job."""
@@ -101,18 +110,23 @@ class TestNeed:
             return 0
         if self._names.holds(node, file.source.tree):
             return 0
-        return self._obstacle(node) or self._conflict(node.path) or 1
+        return self._obstacle(node) or self._conflict(node) or 1
 
-    def _conflict(self, path: str) -> str:
-        """Return a reason if another module's new tests go into the same file.
+    def _conflict(self, node: Node) -> str:
+        """Return why the new tests cannot be put into their file, or what a trial shows.
 
         Two change sets for one test file could not both be merged.
         """
-        subject = self._subjects[path]
+        subject = self._subjects[node.path]
         home = test_path(subject, self._test_files, self._place.files.exists, self._folders)
         if _TYPE_COMMENT.search(self._test_files.get(home, "")):
             return TYPE_COMMENTS
-        return "" if self._homes.setdefault(home, path) == path else SHARED_FILE
+        if self._homes.get(home, node.path) != node.path:
+            return SHARED_FILE
+        reason = self._trials.reason(node, home)
+        if not reason:
+            self._homes[home] = node.path
+        return reason
 
     def _obstacle(self, node: Node) -> str:
         """Return the reason no test can be proposed, or an empty string."""
@@ -165,6 +179,9 @@ class TestNeed:
     @cached_property
     def _test_files(self) -> dict[str, str]:
         return test_files(self._place)
+
+    def _texts(self) -> ProjectTexts:
+        return ProjectTexts(self._examples, self._test_files)
 
     @cached_property
     def _examples(self) -> ProjectExamples:

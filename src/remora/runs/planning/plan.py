@@ -1,6 +1,6 @@
 """Run plans, which contain the operations that each node needs.
 
-Planning is deterministic and runs no project code.
+Planning is deterministic, except for a need that tries calls of the project's code.
 """
 
 from collections import Counter

@@ -206,6 +206,20 @@ def test_names_are_as_around_them(text: str, qualname: str, expected: tuple[str,
     assert (found.form, found.owner, found.test_name) == expected
 
 
+def test_a_method_goes_beside_tests_of_other_methods_of_its_class() -> None:
+    numbered = "".join(f"    def test{n}(self):\n        Name('a')\n\n" for n in range(3))
+    bound = "    def setUp(self):\n        self.db = connect()\n\n    def test_db(self):\n        Name('b')\n"
+    text = (
+        f"from unittest import TestCase\n\n\nclass BruteForceTests(TestCase):\n{numbered}\n\n"
+        f"class DatabaseTests(TestCase):\n{bound}\n\nclass PythonTests(TestCase):\n"
+        "    def test_len(self):\n        self.assertEqual(len(Name('a')), 1)\n"
+    )
+    found = class_style([text], text, "Name.next", ["__len__", "next"])
+    assert (found.owner, found.test_name) == ("PythonTests", "test_next")
+    other = text.replace("PythonTests", "MoreTests").replace("Name('a')), 1", "1), 1")
+    assert class_style([other], other, "Name.next", ["next"]).owner == "NameTests"
+
+
 def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:
     text = UNITTEST.replace("pass", "assert load() == [1]")
     found = class_style([text], text, "save")

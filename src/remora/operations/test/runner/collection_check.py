@@ -1,7 +1,7 @@
 """Check that pytest can collect a project's tests, before jobs depend on it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from remora.errors import HostError
 from remora.operations.test.function_context import test_files
@@ -34,17 +34,33 @@ def require_collection(place: ToolTree) -> None:
     chosen = _spread(found, tests)
     if not chosen:
         return
-    orders = [{**test_order(place, path, [path], _SECONDS), "collect": True} for path in chosen]
+    problems = _problems(place, chosen)
+    if not all(problems):
+        return
+    path, first = chosen[0], problems[0]
+    raise HostError(f"pytest cannot collect the project's tests: {path}: {first}"[:400])
+
+
+def collection_problem(place: ToolTree, path: str) -> str:
+    """Return why pytest cannot collect a test file, or an empty string."""
+    return "" if is_unittest_file(path) else _problems(place, [path])[0]
+
+
+def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
+    """Return why pytest cannot collect each file. Empty texts are for files that it collects.
+
+    A file that is only slow counts as collected.
+    """
+    orders = [{**test_order(place, path, [path], _SECONDS), "collect": True} for path in paths]
     roots = [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]
     results = run_in_child(place, roots, orders, CIRCUMSTANCES[0])
-    problems = []
-    for number, path in enumerate(chosen):
+    problems: list[str] = []
+    for number in range(len(paths)):
         one = results.of(number)
-        if one is None or (not one.get("problem") and one.get("code") in _COLLECTED):
-            return  # it collects tests, or is only slow
-        problems.append((path, one.get("problem") or (one.get("failed") or ["it stops"])[0]))
-    path, first = problems[0]
-    raise HostError(f"pytest cannot collect the project's tests: {path}: {first}"[:400])
+        failed = one is not None and (one.get("problem") or one.get("code") not in _COLLECTED)
+        errors = [*((one or {}).get("failed") or ()), "it stops"]
+        problems.append(str((one or {}).get("problem") or errors[0]) if failed else "")
+    return problems
 
 
 def _spread(paths: list[str], tests: Mapping[str, str]) -> list[str]:

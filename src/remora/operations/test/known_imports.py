@@ -1,0 +1,81 @@
+"""Cases that use the imports which a test file has already."""
+
+import ast
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from remora.operations.test.cases.case import Case
+from remora.operations.test.inputs.call_input import bound_names
+from remora.operations.test.test_imports import Imported, imported_names
+
+
+class _Renamed(ast.NodeTransformer):
+    """Replaces the names of modules, and the attributes of modules by names."""
+
+    def __init__(self, modules: Mapping[str, str], inlined: frozenset[str]) -> None:
+        self._modules = modules
+        self._inlined = inlined
+        self.used: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(self._modules.get(node.id, node.id), node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id in self._inlined:
+            self.used.add(node.attr)
+            return ast.Name(node.attr, node.ctx)
+        self.generic_visit(node)
+        return node
+
+    def text(self, code: str) -> str:
+        return ast.unparse(self.visit(ast.parse(code))) if code else code
+
+
+def with_known_imports(case: Case, tree: ast.Module | None) -> Case:
+    """Return the case with the names under which the test file `tree` imports the same things.
+
+    Attributes of a module become names if the file imports only names from it. The case stays as it
+    is if one of its variables has such a name.
+    """
+    if tree is None:
+        return case
+    own = {_dotted(one): one.bound for one in imported_names(tree) if "." not in one.bound}
+    sources = {one.module for one in imported_names(tree) if one.name}
+    needed = [one for text in case.imports for one in imported_names(ast.parse(text))]
+    plain = [one for one in needed if "." not in one.bound]
+    names = {one.bound: own[_dotted(one)] for one in plain if _dotted(one) in own}
+    inlined = {
+        one.bound: _dotted(one)
+        for one in plain
+        if one.bound not in names and _dotted(one) in sources
+    }
+    names = {bound: known for bound, known in names.items() if bound != known}
+    if not names and not inlined:
+        return case
+    change = _Renamed(names, frozenset(inlined))
+    changed = replace(
+        case,
+        call=change.text(case.call),
+        setup=tuple(map(change.text, case.setup)),
+        value=change.text(case.value),
+        claims=tuple((left, change.text(text)) for left, text in case.claims),
+    )
+    variables = {
+        name for text in case.setup for one in ast.parse(text).body for name in bound_names(one)
+    }
+    used = change.used | {*names.values()}
+    if variables & used or len(inlined) > 1:
+        return case
+    kept = [one.statement() for one in needed if one.bound not in {*names, *inlined}]
+    added = [
+        f"from {module} import {name}"
+        for module in inlined.values()
+        for name in sorted(change.used)
+    ]
+    return replace(changed, imports=(*kept, *added))
+
+
+def _dotted(one: Imported) -> str:
+    """Return what is imported, such as `paho.mqtt.client` for `from paho.mqtt import client`."""
+    return f"{one.module}.{one.name}" if one.name else one.module
