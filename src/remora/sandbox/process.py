@@ -8,6 +8,7 @@ import time
 
 import msgspec
 
+from remora.sandbox.cancellation import POLL_SECONDS, raise_if_cancelled
 from remora.sandbox.isolation import best_level
 from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, read_report, start_supervised
 
@@ -109,14 +110,18 @@ class _Pump:
         }
 
     def run(self, deadline: float) -> None:
-        """Copy until all outputs are closed or the monotonic clock reaches `deadline`."""
+        """Copy until all outputs are closed or the monotonic clock reaches `deadline`.
+
+        Raises Cancelled if the work of this thread is cancelled.
+        """
         with self._selector:
             for descriptor in self._sinks:
                 self._selector.register(descriptor, selectors.EVENT_READ)
             os.set_blocking(self._stdin.fileno(), False)
             self._selector.register(self._stdin, selectors.EVENT_WRITE)
             while self._sinks and (seconds := deadline - time.monotonic()) > 0:
-                for key, _ in self._selector.select(seconds):
+                raise_if_cancelled()
+                for key, _ in self._selector.select(min(seconds, POLL_SECONDS)):
                     if key.fileobj is self._stdin:
                         self._feed()
                     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
+from remora.sandbox.cancellation import raise_if_cancelled
 from remora.sandbox.interpreters import ProjectPython
 from remora.sandbox.proc_paths import path_for_command
 from remora.workspaces.rooted_files import RootedFiles
@@ -59,7 +60,11 @@ class ToolTree:
             self._seconds, self._ends = outer
 
     def left(self) -> float:
-        """Return the number of seconds left. Raises HostError if the time limit has passed."""
+        """Return the number of seconds left. Raises HostError if the time limit has passed.
+
+        Raises Cancelled if the work of this thread is cancelled.
+        """
+        raise_if_cancelled()
         left = self._ends - time.monotonic()
         if left <= 0:
             raise HostError(f"not finished within {self._seconds:g} seconds")

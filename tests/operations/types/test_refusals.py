@@ -2,9 +2,10 @@
 
 import pytest
 
-from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.facts.evidence import Collector, Evidence
 from remora.operations.types.ranking.refusals import Refusals
 from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import RETURN
 
 PROJECT = "class Base:\n    pass\n\n\nclass One(Base):\n    pass\n\n\nclass Two(Base):\n    pass\n"
 
@@ -45,6 +46,39 @@ def test_refused_types_of_a_parameter(
     index = ProjectIndex({"shop.py": PROJECT})
     every = [Evidence(source, each) for source, each in evidence]
     assert Refusals(every, index, "parameter").refuses(term) is refused
+
+
+OLD = """\
+from six import string_types
+
+try:
+    text, number = unicode, long
+except NameError:
+    text = str
+Name = str
+
+
+def join(a, b, c):
+    \"\"\"Join.
+
+    :type c: Name
+    :rtype: text
+    \"\"\"
+    assert isinstance(a, (text, bytes)) and isinstance(b, string_types)
+
+
+def known(name: Name): ...
+"""
+
+
+def test_other_names_of_built_in_types_are_not_types_of_their_own() -> None:
+    collector = Collector(ProjectIndex({"shop.py": OLD}))
+    found = {
+        key[-1]: {each.term for each in evidence if each.source in ("isinstance", "docstring")}
+        for key, evidence in collector.finish().items()
+        if key[1] == "join"
+    }
+    assert found == {"a": {"str | bytes"}, "b": {"str"}, "c": {"Name"}, RETURN: {"str"}}
 
 
 def test_refused_types_of_a_result_and_of_keys() -> None:

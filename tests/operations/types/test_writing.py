@@ -91,6 +91,13 @@ def test_annotation_is_the_only_change(before: str, terms: dict[str, str], after
             "if TYPE_CHECKING:\n    from .other import Other\n    from .models import Order\n\n"
             "def f(a: Order): ...\n",
         ),
+        # another name for a built-in type is used if other annotations do
+        (
+            "from builtins import str as text\ndef f(a): ...\n",
+            "str",
+            12,
+            "from builtins import str as text\ndef f(a: str): ...\n",
+        ),
         # a class that is defined later is quoted
         ("def f(a): ...\nclass B: ...\n", "B", 12, 'def f(a: "B"): ...\nclass B: ...\n'),
     ],

@@ -16,6 +16,7 @@ from remora.operations.types.source.slots import RETURN, is_static
 from remora.operations.types.source.terms import (
     UNKNOWN,
     arguments_of,
+    canonical,
     from_checker,
     head_of,
     is_known,
@@ -23,6 +24,7 @@ from remora.operations.types.source.terms import (
 )
 
 _CONTAINERS = frozenset(("list", "dict", "tuple", "set", "frozenset", "deque", "defaultdict"))
+_WORD = re.compile(r"\w+")
 SlotKey = tuple[str, str, int, str]
 """Path, qualified name and number of a function, and the name of the parameter or `return`."""
 Observed = Mapping[SlotKey, Sequence[str]]
@@ -109,7 +111,10 @@ class Collector:
         }
 
     def _with_aliases(self, term: str) -> str:
-        """Write generic types as the project's aliases for them."""
+        """Write generic types as the project's aliases, and built-in types without aliases."""
+        names = self._index.builtin_names
+        if any(word in names for word in _WORD.findall(term)):
+            term = canonical(_WORD.sub(lambda match: names.get(match[0], match[0]), term))
         for expansion, alias in self._index.expansions.items():
             if expansion in term:
                 term = re.sub(rf"(?<!\w){re.escape(expansion)}", alias, term)

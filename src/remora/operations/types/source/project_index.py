@@ -17,8 +17,20 @@ from remora.operations.types.source.slots import (
     functions_of,
     parameters_of,
 )
-from remora.operations.types.source.terms import canonical, head_of, members_of, names_in
+from remora.operations.types.source.terms import canonical, head_of, members_of, names_in, union
 
+_WORD = re.compile(r"\w+")
+_BUILTIN_MODULES = ("builtins", "__builtin__")
+_OLD_NAMES = {
+    "unicode": "str",
+    "basestring": "str",
+    "text_type": "str",
+    "string_types": "str",
+    "binary_type": "bytes",
+    "long": "int",
+    "integer_types": "int",
+}
+"""Types of Python 2, and names of `six`."""
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -148,6 +160,25 @@ class ProjectIndex:
         return found
 
     @cached_property
+    def builtin_names(self) -> dict[str, str]:
+        """Map other names of built-in types, such as `text` after `text = str`, to these types.
+
+        Names that an annotation of the project uses are left out.
+        """
+        every = (term for function in self.every_function() for _, term in function.terms())
+        used = {word for term in every for word in _WORD.findall(term)}
+        found = dict(_OLD_NAMES)
+        for file in self.files.values():
+            for name, term in _builtin_names(file.source.tree):
+                if file.imports.get(name, ("builtins",))[0] in _BUILTIN_MODULES:
+                    found.setdefault(name, term)
+        return {
+            name: term
+            for name, term in found.items()
+            if name not in used and name not in self.classes
+        }
+
+    @cached_property
     def path_term(self) -> str:
         """The type of most parameters that take any kind of path, or an empty string."""
         terms = (each.term for every in self.every_function() for each in every.parameters)
@@ -249,6 +280,29 @@ def _expansions(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
                 term = canonical(ast.unparse(value))
                 if term.startswith(("tuple[", "dict[", "list[", "Callable[")) and _is_special(term):
                     yield term, name
+
+
+def _builtin_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the other names that a module gives to built-in types, with these types."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop(0)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Tuple() as value):
+                kinds = value.elts if isinstance(value, ast.Tuple) else [value]
+                if kinds and all(isinstance(e, ast.Name) and is_builtin(e.id) for e in kinds):
+                    yield name, union(map(ast.unparse, kinds))
+            case ast.ImportFrom(module=module) if module in _BUILTIN_MODULES:
+                for alias in node.names:
+                    if alias.asname and is_builtin(alias.name):
+                        yield alias.asname, alias.name
+            case ast.If() | ast.Try() | ast.ExceptHandler():
+                waiting += ast.iter_child_nodes(node)
+
+
+def is_builtin(name: str) -> bool:
+    """Return True for the name of a built-in type."""
+    return isinstance(getattr(builtins, name, None), type)
 
 
 def _is_special(term: str) -> bool:

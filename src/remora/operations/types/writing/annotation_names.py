@@ -1,16 +1,20 @@
 """Names of types in a file: how an annotation refers to them, and what it must import."""
 
-import builtins
+import re
 import sys
 from collections import Counter, defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.operations.types.source.project_index import File, Function, ProjectIndex
+from remora.operations.types.source.project_index import (
+    File,
+    Function,
+    ProjectIndex,
+    is_builtin,
+)
 from remora.operations.types.source.terms import arguments_of, head_of, members_of
 from remora.operations.types.writing.stdlib_names import OLD_ALIASES, STDLIB_MODULES, STDLIB_NAMES
 
-_BUILTIN = frozenset(name for name in dir(builtins) if isinstance(getattr(builtins, name), type))
 _GENERICS_SINCE, _UNION_SINCE, _SELF_SINCE, _LAZY_SINCE = 9, 10, 11, 14
 
 
@@ -64,8 +68,12 @@ class FileNames:
         text = file.source.text
         self._lazy = ("__future__", "annotations") in file.imports.values()
         self._lazy = self._lazy or project.minor >= _LAZY_SINCE
+        every = (term for function in file.functions for _, term in function.terms())
+        used = {word for term in every for word in re.findall(r"\w+", term)}
         self._by_original = {
-            (name or module): local for local, (module, name) in file.imports.items()
+            (name or module): local
+            for local, (module, name) in file.imports.items()
+            if not is_builtin(name) or local in used
         }
         can_join = self._lazy or project.minor >= _UNION_SINCE
         prefers_optional = "Optional[" in text and "| None" not in text
@@ -93,7 +101,7 @@ class FileNames:
         found = self._bound(name, function)
         if found is not None:
             return found
-        if name in _BUILTIN:
+        if is_builtin(name):
             return self._builtin(name)
         return self._of_module(name) or self._imported(name)
 
@@ -116,7 +124,7 @@ class FileNames:
             aliased = _Local(local, None, local in self._file.lazy_imports)
             return self._of_module(name) or aliased  # `import a` and `from b import Name as BName`
         if name in self._file.bindings:
-            return _Local(name, None, False) if name not in _BUILTIN else None
+            return _Local(name, None, False) if not is_builtin(name) else None
         return None
 
     def _builtin(self, name: str) -> "_Local":
