@@ -1,4 +1,4 @@
-"""Names that files of a project import from its modules."""
+"""Names that files of a project use from its modules."""
 
 import re
 from contextlib import suppress
@@ -7,18 +7,20 @@ from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)
-_USE = re.compile(r"\b([A-Za-z_]\w*)\.([A-Za-z_]\w*)")
+_USE = re.compile(r"\b([A-Za-z_]\w*)[.:]([A-Za-z_]\w*)")
 _UNUSED = re.compile(r"`([^`]+)` imported but unused")
 _ALL = "*"
+_FILES = ("py", "pyi", "rst", "md", "sh", "cfg", "toml")
 
 ImportedNames = frozenset[tuple[str, str]]
 """Last part of a module's name, and a name in it or `*`."""
 
 
 def imported_names(place: ToolTree) -> ImportedNames:
-    """Return the names that any file imports from a module, or uses as an attribute of one."""
+    """Return the names that code, docs or settings import from a module, or use as `module.name`."""
     found: set[tuple[str, str]] = set()
-    for path in place.files.glob("**/*.py", look=place.left):
+    paths = (path for kind in _FILES for path in place.files.glob(f"**/*.{kind}", look=place.left))
+    for path in paths:
         body = ""
         with suppress(HostError):  # too large
             body = place.read(path).decode("utf-8", "replace")
