@@ -11,7 +11,7 @@ from importlib.metadata import version
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.lint.imported_names import imported_names, is_used_elsewhere
+from remora.operations.lint.used_imports import imported_names, is_used_elsewhere
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
@@ -136,7 +136,7 @@ def _line(finding: Finding, body: str) -> str:
 
 
 def _is_better_left(finding: Finding, body: str) -> bool:
-    """Return True if a fix that nobody asked for would be no gain."""
+    """Return True if the fix of a rule that is not selected would be no gain."""
     return (
         _is_explained(finding, body)
         or _is_in_fallback(finding, body)
