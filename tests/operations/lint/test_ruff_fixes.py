@@ -193,6 +193,12 @@ class A(object):
 except ImportError:
     import xml.etree.ElementTree as etree
 """,
+    "a comment above a statement": """def f():
+    print()
+    # done
+    return None
+""",
+    "nothing but a placeholder": "x = '{}'.format(1 + 2)\n",
     "an import with a reason": "import tasks  # registers the tasks\n",
     "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
     "what ruff does not fix": "class A:\n    known: list[int] = []\n",
@@ -205,6 +211,18 @@ def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
     (tmp_path / "a.py").write_text(source)
     fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
     assert (tmp_path / "a.py").read_text() == source
+
+
+def test_imports_that_another_file_uses_stay(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text("from .compat import iterkeys\n\nprint(iterkeys)\n")
+    source = """from six import iterkeys
+from six import iteritems
+from six import u  # pylint: disable=unused-import
+"""
+    (tmp_path / "ruff.toml").write_text('lint.select = ["F401"]\n')
+    (tmp_path / "compat.py").write_text(source)
+    fix_findings(ToolTree(tmp_path), "compat.py", [])
+    assert (tmp_path / "compat.py").read_text() == source.replace("from six import iteritems\n", "")
 
 
 @pytest.mark.parametrize(

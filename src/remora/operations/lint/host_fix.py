@@ -32,6 +32,7 @@ from remora.operations.lint.recipes.base import (
     Conventions,
     PythonSource,
     RecipeFix,
+    nodes_with_parents,
     parse_source,
 )
 from remora.operations.lint.recipes.catalog import (
@@ -237,7 +238,7 @@ class _Fixer:
             oldest=oldest_minor(self._place) or OLDEST_MINOR,
             format=lambda body: None if self._format.is_known else self._format.format_part(body),
             names_before=frozenset(
-                node.id for node in ast.walk(tree) if isinstance(node, ast.Name)
+                node.id for _, node in nodes_with_parents(tree) if isinstance(node, ast.Name)
             ),
             is_written=lambda name: is_written(self._place, name),
         )

@@ -11,22 +11,29 @@ from importlib.metadata import version
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.lint.used_imports import imported_names, is_used_elsewhere
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
+from remora.tools.host.ruff.rule_choice import SelectedRules
+from remora.tools.host.ruff.shared_ruff import once_for_base
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters
 _GENERATED = re.compile(
     r"^.*(?:\bdo not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|"
-    r"\bgenerated (?:by|from|automatically|using)\b)",
+    r"\bgenerated (?:by|from|automatically|using)\b|\$ANTLR\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 _NO_QA = "RUF100"
 _UNUSED_IMPORT = "F401"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
 """A comment of two or more words that is not for a tool."""
+_KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
+_REMOVED = {"PIE790", "PLR1711"}
+_F_STRING = "UP032"
+_PLACEHOLDER = re.compile(r"f([\"'])\{[^{}]*\}\1")
 _PYTHON_3 = (
     "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
     "SIM105", "PLW1514",
@@ -95,7 +102,11 @@ class LeftAlone:
         self._lacks_extensions = not re.search(
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
         )
+        self._path = path
         self._is_configured = is_configured(place, path)
+        self._selected = SelectedRules(place)
+        has_unused = any(finding["code"] == _UNUSED_IMPORT for finding in findings)
+        self._imported = once_for_base(place, imported_names) if has_unused else frozenset()
         self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
     def contains(self, finding: Finding, body: str) -> bool:
@@ -105,11 +116,48 @@ class LeftAlone:
             or is_expected(finding, body, self._expected)
             or (self._lacks_extensions and _needs_extensions(finding))
             or (self._knows_its_lines and _moves_lines(finding))
-            or (
-                not self._is_configured
-                and (_is_explained(finding, body) or _is_in_fallback(finding, body))
-            )
+            or self._is_needed(finding, body)
+            or (not self._is_asked_for(finding) and _is_better_left(finding, body))
         )
+
+    def _is_asked_for(self, finding: Finding) -> bool:
+        return self._is_configured or self._selected.contain(self._path, finding["code"])
+
+    def _is_needed(self, finding: Finding, body: str) -> bool:
+        """Return True for an import that another file uses, or that another linter is told to keep."""
+        return finding["code"] == _UNUSED_IMPORT and (
+            is_used_elsewhere(self._path, finding["message"], self._imported)
+            or _KEPT_IMPORT.search(_line(finding, body)) is not None
+        )
+
+
+def _line(finding: Finding, body: str) -> str:
+    return split_lines(body)[int(finding["line"]) - 1]
+
+
+def _is_better_left(finding: Finding, body: str) -> bool:
+    """Return True if the fix of a rule that is not selected would be no gain."""
+    return (
+        _is_explained(finding, body)
+        or _is_in_fallback(finding, body)
+        or _is_only_a_placeholder(finding)
+        or _has_comment_above(finding, body)
+    )
+
+
+def _is_only_a_placeholder(finding: Finding) -> bool:
+    """Return True if a fix makes an f-string of one placeholder and nothing else."""
+    fix = finding["fix"]
+    return finding["code"] == _F_STRING and any(
+        _PLACEHOLDER.fullmatch(edit["content"]) for edit in (fix["edits"] if fix else ())
+    )
+
+
+def _has_comment_above(finding: Finding, body: str) -> bool:
+    """Return True if a statement that a fix removes has a comment in the line above."""
+    if finding["code"] not in _REMOVED or finding["line"] == 1:
+        return False
+    return split_lines(body)[int(finding["line"]) - 2].lstrip().startswith("#")
 
 
 def _is_test_data(place: ToolTree, path: str) -> bool:
@@ -178,8 +226,7 @@ def _is_explained(finding: Finding, body: str) -> bool:
     """Return True if a comment of an unused import says what it is for."""
     if finding["code"] != _UNUSED_IMPORT:
         return False
-    line = split_lines(body)[finding["line"] - 1]
-    return _REASON.search(line) is not None
+    return _REASON.search(_line(finding, body)) is not None
 
 
 def _is_in_fallback(finding: Finding, body: str) -> bool:

@@ -53,7 +53,7 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 
 
 def _settings() -> "type[OperationConfig]":
-    from remora.operations.lint.settings import LintConfig
+    from remora.operations.lint.lint_settings import LintConfig
 
     return LintConfig
 

@@ -62,6 +62,10 @@ def split_lines(body: str, *, keepends: bool = False) -> list[str]:
 
     `str.splitlines` also splits at form feeds and other characters, so its line numbers are wrong.
     """
+    if "\r" not in body:
+        *lines, last = body.split("\n")
+        lines = [f"{line}\n" for line in lines] if keepends else lines
+        return [*lines, last] if last else lines
     return [body[line.start : line.next if keepends else line.stop] for line in lines_of(body)]
 
 

@@ -108,8 +108,12 @@ class PythonSource:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of the tree."""
-        return list(ast.walk(self.tree))
+        """All nodes of the tree, without contexts such as `Load`."""
+        return [node for _, node in self._nodes_with_parents]
+
+    @cached_property
+    def _nodes_with_parents(self) -> list[tuple[ast.AST, ast.AST]]:
+        return nodes_with_parents(self.tree)
 
     @cached_property
     def written_attributes(self) -> frozenset[str]:
@@ -164,7 +168,9 @@ class PythonSource:
     @cached_property
     def docstrings(self) -> list[ast.Constant]:
         """The literals of all docstrings."""
-        return list(filter(None, map(docstring_of, self.nodes)))
+        return list(
+            filter(None, (docstring_of(each) for each in self.nodes if hasattr(each, "body")))
+        )
 
     @cached_property
     def _docstring_lines(self) -> dict[int, ast.Constant]:
@@ -190,11 +196,12 @@ class PythonSource:
         """All strings and f-strings, each with the node that it is a part of."""
         return [
             (parent, node)
-            for parent in self.nodes
-            if not isinstance(parent, ast.JoinedStr | ast.FormattedValue)
-            for node in ast.iter_child_nodes(parent)
-            if isinstance(node, ast.JoinedStr)
-            or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+            for parent, node in self._nodes_with_parents
+            if (
+                isinstance(node, ast.JoinedStr)
+                or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+            )
+            and not isinstance(parent, ast.JoinedStr | ast.FormattedValue)
         ]
 
     def strings_in(self, line: int) -> list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]:
@@ -246,6 +253,22 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
             yield child
         else:
             yield from _children(child)
+
+
+def nodes_with_parents(tree: ast.Module) -> list[tuple[ast.AST, ast.AST]]:
+    """Return each node with its parent, breadth first. The module is its own parent.
+
+    Contexts such as `Load` are left out. This is faster than `ast.walk`.
+    """
+    found: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
+    for _, parent in found:  # grows
+        for name in parent._fields:
+            child = getattr(parent, name, None)
+            if child.__class__ is list:
+                found += [(parent, each) for each in child if isinstance(each, ast.AST)]
+            elif isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
+                found.append((parent, child))
+    return found
 
 
 Verify = Callable[[PythonSource, PythonSource], bool]

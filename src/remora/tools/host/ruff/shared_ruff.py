@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from remora.sandbox.process import ProcessResult
 from remora.tools.host.ruff.config_files import (
@@ -21,6 +21,7 @@ from remora.tools.host.ruff.rule_choice import rule_choice, selected_rules
 from remora.tools.host.style_config import configured_width
 from remora.tools.tree import ToolTree
 
+T = TypeVar("T")
 _MOST_RESULTS = 256
 _LARGEST_RESULT = 256 * 1024
 _MOST_FINDINGS = 50_000
@@ -47,6 +48,7 @@ class SharedRuff:
         self._results: OrderedDict[tuple[tuple[str, ...], bytes], ProcessResult] = OrderedDict()
         self._findings: dict[_Version, list[dict[str, Any]]] = {}
         self._kept = 0
+        self._computed: dict[object, object] = {}
         self._formats: dict[_Version, bool] = {}
         self._config_folders: dict[str, str] = {}
         self._options: dict[tuple[str, str], list[str]] = {}
@@ -95,6 +97,12 @@ class SharedRuff:
             self._options[key] = options_of(self.tree, f"{key[1]}/." if key[1] else ".")
         return self._options[key]
 
+    def once(self, compute: Callable[[ToolTree], T]) -> T:
+        """Return what a function computes from the base. It is computed only once."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self.tree)
+        return cast("T", self._computed[compute])
+
     def remember(self, contents: Mapping[str, bytes], found: Sequence[dict[str, Any]]) -> None:
         """Keep all findings of some files, whose contents are keyed by path."""
         by_path: dict[str, list[dict[str, Any]]] = {path: [] for path in contents}
@@ -141,6 +149,12 @@ def shared_ruff_for(place: ToolTree) -> SharedRuff | None:
     if place.tree == shared.tree.tree or (place.tree == copy and is_like_base()):
         return shared
     return None
+
+
+def once_for_base(place: ToolTree, compute: Callable[[ToolTree], T]) -> T:
+    """Return what a function computes from a tree, computed only once for all copies of a base."""
+    shared = shared_ruff_for(place)
+    return compute(place) if shared is None else shared.once(compute)
 
 
 def config_options(place: ToolTree, path: str) -> list[str]:
