@@ -20,6 +20,7 @@ from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.text_lines import decode
+from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
 
 _KEPT = 2
@@ -60,8 +61,11 @@ class Session:
         is_same = not place.observed or place.observed == self._observed
         return is_same and (place.python is None or self._python in (None, place.python))
 
-    def use(self, python: ProjectPython | None) -> None:
-        """Read the packages of an interpreter. Planning works without them."""
+    def use(self, place: ToolTree) -> None:
+        """Read the packages of an interpreter, and keep answers. Planning works without both."""
+        if place.shared.answers is not None and self._checker.kept is None:
+            self._checker.kept = KeptAnswers(place.shared.answers)
+        python = place.python
         if python is None or self._python is not None:
             return
         with self._lock:
@@ -127,7 +131,7 @@ class Session:
         checker = find_checker(self._declared, self._settings, self._python, sorted(folders))
         if checker is not None:
             try:
-                self._inference.settle_with(checker.check)
+                self._inference.settle_with(checker.check, checker.question)
                 self.judges += f" and {checker.label}"
             except HostError:  # it cannot check the project before, either
                 self.judges += f"; {checker.label} fails on the project"
@@ -179,7 +183,7 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
         if len(_sessions) > _KEPT:
             _sessions.popitem(last=False)
         found = _sessions[key]
-    found.use(place.python)
+    found.use(place)
     return found
 
 
