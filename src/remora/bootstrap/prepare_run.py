@@ -86,6 +86,7 @@ def prepare(
             "reached_by_tests": nodes_reached_by_tests(invocation, project),
             "observed": observed,
             "python": str(python.python) if python is not None else None,
+            "trusted": python is not None and python.trusted,
         }
         work = [
             AgentWithOptions(

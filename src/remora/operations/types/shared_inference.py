@@ -12,7 +12,7 @@ from remora.errors import HostError
 from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Terms, independent_groups
-from remora.operations.types.checker.project_checker import find_checker
+from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
@@ -53,7 +53,7 @@ class Session:
         self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
-        self.judges = f"ty {version('ty')}"
+        self.judges = _ty()
         """The type checkers that judged the annotations, in words."""
 
     def fits(self, place: ToolTree) -> bool:
@@ -72,6 +72,20 @@ class Session:
             if self._python is None:
                 self._python, self._checker.python = python, python.python
                 self._inference.forget()
+
+    def judges_with(self, python: ProjectPython | None) -> str:
+        """Return the type checkers that judge the annotations with an interpreter, in words."""
+        checker = self._other_checker(python)
+        if checker is not None:
+            return f"{_ty()} and {checker.label}"
+        if self._declared is not None and self._declared.name == "pyright":
+            return f"{_ty()}; the project's pyright is not installed in its environment"
+        return _ty()
+
+    def _other_checker(self, python: ProjectPython | None) -> ProjectChecker | None:
+        own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
+        folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
+        return find_checker(self._declared, self._settings, python, sorted(folders))
 
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
         """Return the slots with a likely candidate in those files that are worth annotating."""
@@ -123,25 +137,22 @@ class Session:
 
         Then remove those with which a module can no longer be imported.
         """
-        own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
-        folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
         changed = sorted({path for path, _ in self._inference.annotations})
         if not changed:
             return
-        checker = find_checker(self._declared, self._settings, self._python, sorted(folders))
+        judges = self.judges_with(self._python)
+        checker = self._other_checker(self._python)
         if checker is not None:
             try:
                 self._inference.settle_with(checker.check, checker.question)
-                self.judges += f" and {checker.label}"
             except HostError:  # it cannot check the project before, either
-                self.judges += f"; {checker.label} fails on the project"
-        elif self._declared is not None and self._declared.name == "pyright":
-            self.judges += "; the project's pyright is not installed in its environment"
+                judges = f"{_ty()}; {checker.label} fails on the project"
         imports = find_import_check(changed, self._python)
         if imports is not None:
             with suppress(HostError):
                 self._inference.settle_with(imports.check)
         self._inference.leave_out_scattered()
+        self.judges = judges
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
@@ -166,6 +177,10 @@ class Session:
                 return []
             self._checker.left = left
             return self._inference.added_by_texts(texts)
+
+
+def _ty() -> str:
+    return f"ty {version('ty')}"
 
 
 def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
