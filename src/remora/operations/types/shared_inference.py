@@ -2,10 +2,11 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
@@ -13,11 +14,13 @@ from remora.operations.types.checker.declared_checker import SETTINGS_FILES, dec
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Terms, independent_groups
 from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
+from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
+from remora.text import count
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.text_lines import decode
 from remora.tools.kept_answers import KeptAnswers
@@ -44,6 +47,7 @@ class Session:
         self._declared = declared_checker(place)
         self._observed = place.observed
         self._python: ProjectPython | None = None
+        self._tree: Path | None = None
         self._checker = TypeChecker(texts, self._settings, minor=minor)
         self._inference = Inference(
             texts, self._checker, weights(), Settings(minor=minor, observed=place.observed)
@@ -63,6 +67,7 @@ class Session:
 
     def use(self, place: ToolTree) -> None:
         """Read the packages of an interpreter, and keep answers. Planning works without both."""
+        self._tree = place.tree
         if place.shared.answers is not None and self._checker.kept is None:
             self._checker.kept = KeptAnswers(place.shared.answers)
         python = place.python
@@ -147,12 +152,29 @@ class Session:
                 self._inference.settle_with(checker.check, checker.question)
             except HostError:  # it cannot check the project before, either
                 judges = f"{_ty()}; {checker.label} fails on the project"
-        imports = find_import_check(changed, self._python)
-        if imports is not None:
-            with suppress(HostError):
-                self._inference.settle_with(imports.check)
+        judges += self._run_project(changed)
         self._inference.leave_out_scattered()
         self.judges = judges
+
+    def _run_project(self, changed: Sequence[str]) -> str:
+        """Remove annotations with which modules cannot be imported or tests fail.
+
+        Returns an addition to the names of the judges.
+        """
+        imports = find_import_check(changed, self._python)
+        if imports is None or self._tree is None:
+            return ""
+        has_all = copy_data_files(self._tree, self._checker.folder)
+        with suppress(HostError):
+            self._inference.settle_with(imports.check)
+        tests = find_project_tests(changed, self._inference.original, self._python)
+        if tests is None or not has_all:
+            return ""
+        try:
+            self._inference.settle_with(tests.check)
+        except HostError:
+            return ""
+        return f", and {count(len(tests.paths), 'test file')}"
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:

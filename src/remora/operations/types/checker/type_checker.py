@@ -85,11 +85,11 @@ class TypeChecker:
     ) -> None:
         root = Path(tempfile.mkdtemp(prefix="remora-types-"))
         self.close = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
-        self._folder, self._no_packages = root / "project", root / "packages"
+        self.folder, self._no_packages = root / "project", root / "packages"
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         (self._no_packages / f"lib/python{version}/site-packages").mkdir(parents=True)
         (self._no_packages / "pyvenv.cfg").write_text(f"home = {sys.base_prefix}/bin\n")
-        self._folder.mkdir()
+        self.folder.mkdir()
         self._files = dict(files)
         self._changed: dict[str, str] = {}
         self._settings = dict(settings)
@@ -104,7 +104,7 @@ class TypeChecker:
         for path, text in files.items():
             self._write(path, text)
         for path, content in settings.items():
-            target = self._folder / path
+            target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
 
@@ -139,8 +139,8 @@ class TypeChecker:
         """
         self._change(changed)
         if not question:
-            return run(self._folder, self.left())
-        answer = self._answer(question, lambda: _JSON.encode(run(self._folder, self.left())))
+            return run(self.folder, self.left())
+        answer = self._answer(question, lambda: _JSON.encode(run(self.folder, self.left())))
         return msgspec.json.decode(answer, type=list[Diagnostic])
 
     def _answer(self, question: str, ask: Callable[[], bytes]) -> bytes:
@@ -160,7 +160,7 @@ class TypeChecker:
         self._changed = dict(changed)
 
     def _write(self, path: str, text: str) -> None:
-        target = self._folder / path
+        target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("w", encoding="utf-8", newline="") as file:
             file.write(text)
@@ -178,9 +178,9 @@ class TypeChecker:
         words += ["--project", ".", *self._environment()]
         command = Command(
             argv=(_binary(), *words),
-            folder=self._folder,
+            folder=self.folder,
             seconds=min(SECONDS, self.left()),
-            confinement=Confinement(read=(self._folder, Path(_binary()), *paths)),
+            confinement=Confinement(read=(self.folder, Path(_binary()), *paths)),
         )
         finished = run_command(command, output_limit=_OUTPUT_LIMIT)
         if finished.timed_out or finished.truncated:
