@@ -213,7 +213,7 @@ class Inference:
         }
         return [
             each
-            for each in rank(candidates, self._model)
+            for each in with_self(rank(candidates, self._model), known, function)
             if (path, slot, each.term) not in self._refused
             and (
                 slot.kind != RETURN
@@ -356,6 +356,22 @@ def overrides_agree(
         if any(not is_known(one) or not accepts_all(term, members_of(one), index) for one in found):
             return False
     return True
+
+
+def with_self(
+    ranked: Sequence[Ranked], evidence: Iterable[Evidence], function: Function
+) -> list[Ranked]:
+    """Give the probabilities of `Self` and of the class to the likelier one.
+
+    Where `self` is returned, both are right.
+    """
+    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+    both = [each for each in ranked if each.term in ("Self", owner)]
+    if not both or all(each.source != "self" for each in evidence):
+        return list(ranked)
+    first = Ranked(both[0].term, min(1.0, sum(each.probability for each in both)))
+    others = [each for each in ranked if each not in both]
+    return sorted([first, *others], key=lambda each: -each.probability)
 
 
 def _callees(index: ProjectIndex) -> set[str]:
