@@ -99,6 +99,32 @@ def test_an_interrupted_run_is_reported_and_recorded(
 
 
 @pytest.mark.slow
+def test_interrupted_type_checks_end_at_once_and_are_not_repeated(
+    remora: Remora, tmp_path: Path
+) -> None:
+    functions = "".join(f"\n\ndef f{i}(a={i}):\n    return str(a)\n" for i in range(40))
+    settings = '[project]\nname = "shop"\nrequires-python = ">=3.10"\n[tool.mypy]\nstrict = true\n'
+    root = write(tmp_path / "typed", {"shop.py": functions, "pyproject.toml": settings})
+    process = remora.start("analyze", "-o", "types", cwd=root)
+    answers = tmp_path / "home/cache/remora/roots"
+    end = time.monotonic() + SECONDS
+    while len(kept := list(answers.glob("*/answers/types/*"))) < 3:
+        assert time.monotonic() < end
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert time.monotonic() - started < 2
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    assert remora("analyze", "--resume", "last", cwd=root).code == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == before
+    assert remora("accept", "last", "--all", cwd=root).code == 0
+    assert "def f7(a: int = 7) -> str:" in (root / "shop.py").read_text()
+
+
+@pytest.mark.slow
 def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project: Path) -> None:
     before = tree(long_project)
     process = remora.start("analyze", "-o", "steps", cwd=long_project)

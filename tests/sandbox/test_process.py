@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
+from remora.sandbox.cancellation import Cancelled, run_cancellable
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import ProcessResult, run_command
@@ -171,6 +173,18 @@ def test_a_time_out_ends_the_whole_tree(tmp_path: Path, level: int, mark: str) -
     assert len(pids(tmp_path)) == 4
     assert (result.timed_out, result.returncode) == (True, -signal.SIGKILL)
     assert survivors(mark) == []
+
+
+def test_cancelled_work_ends_its_commands_at_once(tmp_path: Path, level: int, mark: str) -> None:
+    cancelled = threading.Event()
+    threading.Timer(0.5, cancelled.set).start()
+    started = time.monotonic()
+    with pytest.raises(Cancelled):
+        run_cancellable(
+            cancelled, lambda: python("import time; time.sleep(20)", tmp_path, level, mark=mark)
+        )
+    assert time.monotonic() - started < 5
+    wait_until_gone(mark)
 
 
 def test_background_processes_end_with_the_command(tmp_path: Path, level: int, mark: str) -> None:

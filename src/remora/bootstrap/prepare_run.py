@@ -90,6 +90,7 @@ def prepare(
             "python": str(python.python) if python is not None else None,
             "runner": python_for_trials(invocation, project, agents),
             "notify": notify,
+            "trusted": python is not None and python.trusted,
         }
         work = [
             AgentWithOptions(

@@ -38,6 +38,16 @@ class FindingCounts(msgspec.Struct, frozen=True, kw_only=True):
         return self.amount(module, node)
 
 
+class JudgedAmount(msgspec.Struct, frozen=True, kw_only=True):
+    """An `Amount` of proposals that other programs must accept. `judges` describes them."""
+
+    amount: Amount
+    judges: str
+
+    def __call__(self, module: "Module", node: "Node") -> int | str:
+        return self.amount(module, node)
+
+
 NEEDS_UNSAFE, NO_FIX, KEPT = "needs --unsafe-fixes", "has no fix", "is left as it is"
 """Reasons why a finding is left: `KEPT` ones are needed by other tools or tests."""
 NEEDS_WRITER = "needs a writer"
@@ -64,9 +74,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 
     `prepare` receives the tree, the planned files and the agent's options, such as `unsafe_fixes`.
     The option `open` is True if a model can write texts, `python` is the path of the project's
-    interpreter or None, and `observed` contains the run-time types
-    and values of the project's functions, by node key. `runner` is the interpreter that may run the
-    project's code at planning, or None, and `notify` prints a line about that. `prepare` reads the files once, and returns
+    interpreter or None, `trusted` is True if it may run without isolation, and `observed` contains
+    the run-time types and values of the project's functions, by node key. `runner` is the
+    interpreter that may run the project's code at planning, or None, and `notify` prints a line
+    about that. `prepare` reads the files once, and returns
     a function that computes the amount of work for a node. If `counts_findings` is true, the
     amounts are numbers of lint findings, and plans show their sum.
     """

@@ -13,7 +13,7 @@ from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import HostFunction, bind
 from remora.tools.result_contract import ToolResult, as_result, contract_problem
-from remora.tools.tree import NO_SUBPROCESS, ToolTree
+from remora.tools.tree import NO_SUBPROCESS, NOT_SHARED, SharedWork, ToolTree
 
 _DEFAULT_LIMITS = Limits()
 
@@ -84,14 +84,14 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     extra_externals: Mapping[str, Callable[..., Any]] | None = None,
     python: ProjectPython | None = None,
     observed: Mapping[str, Any] | None = None,
-    planned: frozenset[str] = frozenset(),
+    shared: SharedWork = NOT_SHARED,
 ) -> ToolRun:
     """Run a tool on the files in `tree`. Never raises, because failures are part of the result.
 
     `extra_externals` contains additional functions that the script may call. If `python` is None,
-    no project code is run. `observed` and `planned` are passed to the ToolTree.
+    no project code is run. `observed` and `shared` are passed to the ToolTree.
     """
-    place = ToolTree(tree, python, observed, planned)
+    place = ToolTree(tree, python, observed, shared)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
     run = tool.script.run(args, externals, limits=limits, clock=clock, seed=seed)
     return _tool_run(tool.name, run, clock, seed, place.isolation)

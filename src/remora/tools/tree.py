@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
@@ -19,12 +19,25 @@ NO_SUBPROCESS = "none"
 _PRINTABLE, _DELETE = 0x20, 0x7F
 
 
+class SharedWork(NamedTuple):
+    """What the jobs of a run with the same operation share.
+
+    `planned` contains the files of all these jobs, and `answers` is the folder for `KeptAnswers`.
+    """
+
+    planned: frozenset[str] = frozenset()
+    answers: Path | None = None
+
+
+NOT_SHARED = SharedWork()
+
+
 class ToolTree:
     """Project tree, time limit and isolation level for a tool's calls.
 
     If `python` is None, no project code is run. `observed` contains the run-time types and values
-    of the project's functions, by node key. `planned` contains the files of all jobs of the run that
-    have the same operation. `seen` is the path of the tree inside subprocesses.
+    of the project's functions, by node key. `shared` describes the other jobs of the run. `seen` is
+    the path of the tree inside subprocesses.
     `isolation` is the weakest isolation level of any subprocess so far.
     """
 
@@ -33,13 +46,13 @@ class ToolTree:
         tree: Path,
         python: ProjectPython | None = None,
         observed: Mapping[str, Any] | None = None,
-        planned: frozenset[str] = frozenset(),
+        shared: SharedWork = NOT_SHARED,
     ) -> None:
         self.tree = tree
         self.seen = path_for_command(tree)
         self.python = python
         self.observed = observed or {}
-        self.planned = planned
+        self.shared = shared
         self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
         self._seconds = self._ends = math.inf

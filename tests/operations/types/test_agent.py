@@ -10,10 +10,11 @@ import pytest
 
 import remora
 from remora.errors import OutsideError
+from remora.operations.types.checker import type_checker
 from remora.operations.types.shared_inference import Session, project_texts
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
-from remora.tools.tree import ToolTree
+from remora.tools.tree import SharedWork, ToolTree
 
 SHOP = """\
 class Item:
@@ -129,18 +130,23 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     assert [job.path for job in named.jobs] == ["tests/test_shop.py"]
 
 
-def test_annotations_do_not_depend_on_the_files_that_are_done(project: Path) -> None:
-    """A resumed run writes what it would have written without the interruption."""
+def test_a_resumed_run_writes_the_same_and_repeats_no_check(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files that are done make no difference, and the answers of ty were kept."""
     (project / "till.py").write_text(
         "from shop import Item\n\n\ndef sell(name, price):\n    return Item(name, price)"
         "\n\n\ndef tax(price=1.0):\n    return price * 0.2\n\n\nsell('tea', 2.5)\n"
     )
-    place = ToolTree(project)
+    place = ToolTree(project, shared=SharedWork(answers=tmp_path / "answers"))
     planned = ["shop.py", "till.py"]
     whole = Session(project_texts(place), place)
+    whole.use(place)
     first = whole.annotations("shop.py", place.left, planned)
     second = whole.annotations("till.py", place.left, planned)
     resumed = Session(project_texts(place), place)
+    resumed.use(place)
+    monkeypatch.setattr(type_checker, "_binary", lambda: pytest.fail("ty is run again"))
     assert resumed.annotations("till.py", place.left, planned) == second != {}
     assert resumed.annotations("shop.py", place.left, planned) == first != {}
 

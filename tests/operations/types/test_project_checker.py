@@ -11,10 +11,12 @@ from remora.operations.types.checker.declared_checker import (
 )
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.project_checker import find_checker
+from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.isolation import SAFE_LEVEL, best_level
 from remora.tools.tree import ToolTree
 
 PRE_COMMIT = """\
@@ -93,3 +95,29 @@ def test_annotations_that_break_an_import_are_removed(tmp_path: Path) -> None:
         inference.annotations = {named["n"]: "int", other: "int"}
         inference.settle_with(check.check)
     assert inference.annotations == {other: "int"}
+
+
+@pytest.mark.skipif(best_level() < SAFE_LEVEL, reason="tests are only run isolated")
+def test_annotations_that_break_a_test_are_removed(tmp_path: Path) -> None:
+    """Code reads them when it runs. A test that failed before makes no difference."""
+    shop = "def half(n=1):\n    return n / 2\n\n\ndef twice(k=1):\n    return k * 2\n"
+    tests = (
+        "from shop import half, twice\n\n\ndef test_none():\n    assert not half.__annotations__\n"
+    )
+    tests += "\n\ndef test_data():\n    assert open('shop.txt').read() == 'tea'\n"
+    tests += "\n\ndef test_fails():\n    assert twice() == 3\n"
+    (tmp_path / "shop.txt").write_text("tea")
+    files = {"shop.py": shop, "tests/test_shop.py": tests, "tests/test_other.py": "1 / 0\n"}
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path)
+    with TypeChecker(files, {}, minor=11) as ty:
+        inference = Inference(files, ty, weights(), Settings(minor=11))
+        slots = {slot.name: (path, slot) for path, slot in inference.slots(["shop.py"])}
+        check = find_project_tests(["shop.py"], inference.original, python)
+        assert check is not None
+        assert copy_data_files(tmp_path, ty.folder)
+        assert [each.rule for each in check.check(ty.folder, 60)] == [
+            "tests/test_shop.py::test_fails"
+        ]
+        inference.annotations = {slots["n"]: "int", slots["k"]: "int"}
+        inference.settle_with(check.check)
+    assert inference.annotations == {slots["k"]: "int"}

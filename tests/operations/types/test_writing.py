@@ -60,6 +60,13 @@ def test_annotation_is_the_only_change(before: str, terms: dict[str, str], after
             8,
             "from __future__ import annotations\ndef f(a: list[int] | None): ...\n",
         ),
+        (
+            "from typing import List\ndef g(b: List[int]): ...\ndef f(a): ...\n",
+            "dict[str, list[int]]",
+            12,
+            "from typing import Dict, List\ndef g(b: List[int]): ...\n"
+            "def f(a: Dict[str, List[int]]): ...\n",
+        ),
         # names of an imported module are used through it
         (
             "import datetime\ndef f(a): ...\n",

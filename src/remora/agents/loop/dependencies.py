@@ -13,6 +13,7 @@ from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.operations.submission import Check, Findings
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.tree import NOT_SHARED, SharedWork
 from remora.trace.content.objects import ObjectStore
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.emitters import EventEmitter
@@ -34,7 +35,7 @@ class AgentDependencies:
     - `user_file` reads the user's current files. Without it, user edits are not detected.
     - `python` runs the project's code. Without it, no project code is run.
     - `observed` contains the run-time types and values of the project's functions, by node key.
-    - `planned` contains the files of all jobs of the run that have the same operation.
+    - `shared` is what the jobs of the run with the same operation share.
     """
 
     agent: Agent
@@ -54,7 +55,7 @@ class AgentDependencies:
     user_file: UserFile | None = None
     python: ProjectPython | None = None
     observed: Mapping[str, Any] = field(default_factory=dict)
-    planned: frozenset[str] = frozenset()
+    shared: SharedWork = NOT_SHARED
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
     rebased: Mapping[str, Any] = field(default_factory=dict)

@@ -389,7 +389,7 @@ class AgentRunner:
             seed=self.dependencies.settings.seed or 0,
             python=self.dependencies.python,
             observed=self.dependencies.observed,
-            planned=self.dependencies.planned,
+            shared=self.dependencies.shared,
         )
 
     def _base(self) -> bytes | None:

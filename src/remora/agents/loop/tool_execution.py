@@ -17,6 +17,7 @@ from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.result_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
+from remora.tools.tree import NOT_SHARED, SharedWork
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     python: ProjectPython | None = None
     observed: Mapping[str, Any] | None = None
-    planned: frozenset[str] = frozenset()
+    shared: SharedWork = NOT_SHARED
 
     def inputs(self) -> dict[str, Any]:
         """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
@@ -81,7 +82,7 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         seed=inputs.seed,
         python=inputs.python,
         observed=inputs.observed,
-        planned=inputs.planned,
+        shared=inputs.shared,
     )
     record = {
         **_for_event(run, tool.script.sha256),

@@ -21,7 +21,7 @@ from remora.cli.views.plan_view import (
     left_lines,
     plan_lines,
     plan_size,
-    rules_line,
+    standard_lines,
     time_estimate,
 )
 from remora.cli.views.progress import run_progress
@@ -103,7 +103,7 @@ def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
     left = left_lines(prepared.plan, verbose=options.verbose)
-    for line in (*left, *rules_line(prepared.plan)):
+    for line in (*left, *standard_lines(prepared.plan)):
         note(options, line)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     note(options, f"run {prepared.run_id}, {used}")

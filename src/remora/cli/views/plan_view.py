@@ -39,7 +39,7 @@ def plan_lines(
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
     yield from left_lines(plan, verbose=verbose)
-    yield from rules_line(plan)
+    yield from standard_lines(plan)
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; repeat without --dry-run to run these jobs"
@@ -61,10 +61,12 @@ def left_lines(plan: Plan, *, verbose: bool) -> Iterator[str]:
         yield f"not planned: lint: {findings_left(plan)}"
 
 
-def rules_line(plan: Plan) -> Iterator[str]:
-    """Yield which lint rules are used and why, unless the project selects them."""
+def standard_lines(plan: Plan) -> Iterator[str]:
+    """Yield which lint rules are used, unless the project selects them, and what judges changes."""
     if plan.rules:
         yield f"rules: {plan.rules}"
+    for operation, judges in plan.judges.items() if plan.jobs else ():
+        yield f"{operation} are judged by {judges}"
 
 
 def findings_left(plan: Plan) -> str:

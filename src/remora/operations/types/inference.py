@@ -30,6 +30,7 @@ from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.source.terms import is_known, members_of, same, without_none
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
+from remora.sandbox.cancellation import raise_if_cancelled
 
 SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""
@@ -167,14 +168,21 @@ class Inference:
         kept = self.signatures.complete(self._judged(terms, {}))
         return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
-    def settle_with(self, run: Callable[[Path, float], list[Diagnostic]]) -> None:
-        """Remove annotations that add diagnostics of another checker."""
-        before = self._checker.check_with(run, {})
+    def settle_with(
+        self, run: Callable[[Path, float], list[Diagnostic]], question: str = ""
+    ) -> None:
+        """Remove annotations that add diagnostics of another checker.
+
+        Its answers are kept if `question` says what it is asked.
+        """
+        before = self._checker.check_with(run, {}, question)
 
         def added_by(annotations: Terms) -> list[Diagnostic]:
             files = self.annotated(annotations)
             texts = {path: each.text for path, each in files.items()}
-            return new_diagnostics(before, _moved(files, self._checker.check_with(run, texts)))
+            return new_diagnostics(
+                before, _moved(files, self._checker.check_with(run, texts, question))
+            )
 
         kept = settle(self.annotations, {}, self.original, added_by)
         self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
@@ -186,6 +194,7 @@ class Inference:
         A type that follows only from annotations that were found for other functions is not a
         candidate, because one that is wrong would spread.
         """
+        raise_if_cancelled()
         facts = self._facts()
         function = facts.project.files[path].functions[slot.number]
         known = facts.evidence.get(key_of(function, slot.name), [])
@@ -204,7 +213,7 @@ class Inference:
         }
         return [
             each
-            for each in rank(candidates, self._model)
+            for each in with_self(rank(candidates, self._model), known, function)
             if (path, slot, each.term) not in self._refused
             and (
                 slot.kind != RETURN
@@ -318,6 +327,7 @@ def collect(
     }
     asked = {}
     for path, file in index.files.items():
+        raise_if_cancelled()
         probes = find_probes(file, callees, bases)
         asked[path] = probes, Instrumented(file, probes)
     revealed = checker.check({path: copy.text for path, (_, copy) in asked.items()}).revealed
@@ -346,6 +356,22 @@ def overrides_agree(
         if any(not is_known(one) or not accepts_all(term, members_of(one), index) for one in found):
             return False
     return True
+
+
+def with_self(
+    ranked: Sequence[Ranked], evidence: Iterable[Evidence], function: Function
+) -> list[Ranked]:
+    """Give the probabilities of `Self` and of the class to the likelier one.
+
+    Where `self` is returned, both are right.
+    """
+    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+    both = [each for each in ranked if each.term in ("Self", owner)]
+    if not both or all(each.source != "self" for each in evidence):
+        return list(ranked)
+    first = Ranked(both[0].term, min(1.0, sum(each.probability for each in both)))
+    others = [each for each in ranked if each not in both]
+    return sorted([first, *others], key=lambda each: -each.probability)
 
 
 def _callees(index: ProjectIndex) -> set[str]:

@@ -2,24 +2,28 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Terms, independent_groups
-from remora.operations.types.checker.project_checker import find_checker
+from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
+from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
+from remora.text import count
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.text_lines import decode
+from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
 
 _KEPT = 2
@@ -43,6 +47,7 @@ class Session:
         self._declared = declared_checker(place)
         self._observed = place.observed
         self._python: ProjectPython | None = None
+        self._tree: Path | None = None
         self._checker = TypeChecker(texts, self._settings, minor=minor)
         self._inference = Inference(
             texts, self._checker, weights(), Settings(minor=minor, observed=place.observed)
@@ -52,7 +57,7 @@ class Session:
         self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
-        self.judges = f"ty {version('ty')}"
+        self.judges = _ty()
         """The type checkers that judged the annotations, in words."""
 
     def fits(self, place: ToolTree) -> bool:
@@ -60,14 +65,32 @@ class Session:
         is_same = not place.observed or place.observed == self._observed
         return is_same and (place.python is None or self._python in (None, place.python))
 
-    def use(self, python: ProjectPython | None) -> None:
-        """Read the packages of an interpreter. Planning works without them."""
+    def use(self, place: ToolTree) -> None:
+        """Read the packages of an interpreter, and keep answers. Planning works without both."""
+        self._tree = place.tree
+        if place.shared.answers is not None and self._checker.kept is None:
+            self._checker.kept = KeptAnswers(place.shared.answers)
+        python = place.python
         if python is None or self._python is not None:
             return
         with self._lock:
             if self._python is None:
                 self._python, self._checker.python = python, python.python
                 self._inference.forget()
+
+    def judges_with(self, python: ProjectPython | None) -> str:
+        """Return the type checkers that judge the annotations with an interpreter, in words."""
+        checker = self._other_checker(python)
+        if checker is not None:
+            return f"{_ty()} and {checker.label}"
+        if self._declared is not None and self._declared.name == "pyright":
+            return f"{_ty()}; the project's pyright is not installed in its environment"
+        return _ty()
+
+    def _other_checker(self, python: ProjectPython | None) -> ProjectChecker | None:
+        own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
+        folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
+        return find_checker(self._declared, self._settings, python, sorted(folders))
 
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
         """Return the slots with a likely candidate in those files that are worth annotating."""
@@ -119,25 +142,39 @@ class Session:
 
         Then remove those with which a module can no longer be imported.
         """
-        own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
-        folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
         changed = sorted({path for path, _ in self._inference.annotations})
         if not changed:
             return
-        checker = find_checker(self._declared, self._settings, self._python, sorted(folders))
+        judges = self.judges_with(self._python)
+        checker = self._other_checker(self._python)
         if checker is not None:
             try:
-                self._inference.settle_with(checker.check)
-                self.judges += f" and {checker.label}"
+                self._inference.settle_with(checker.check, checker.question)
             except HostError:  # it cannot check the project before, either
-                self.judges += f"; {checker.label} fails on the project"
-        elif self._declared is not None and self._declared.name == "pyright":
-            self.judges += "; the project's pyright is not installed in its environment"
-        imports = find_import_check(changed, self._python)
-        if imports is not None:
-            with suppress(HostError):
-                self._inference.settle_with(imports.check)
+                judges = f"{_ty()}; {checker.label} fails on the project"
+        judges += self._run_project(changed)
         self._inference.leave_out_scattered()
+        self.judges = judges
+
+    def _run_project(self, changed: Sequence[str]) -> str:
+        """Remove annotations with which modules cannot be imported or tests fail.
+
+        Returns an addition to the names of the judges.
+        """
+        imports = find_import_check(changed, self._python)
+        if imports is None or self._tree is None:
+            return ""
+        has_all = copy_data_files(self._tree, self._checker.folder)
+        with suppress(HostError):
+            self._inference.settle_with(imports.check)
+        tests = find_project_tests(changed, self._inference.original, self._python)
+        if tests is None or not has_all:
+            return ""
+        try:
+            self._inference.settle_with(tests.check)
+        except HostError:
+            return ""
+        return f", and {count(len(tests.paths), 'test file')}"
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
@@ -164,6 +201,10 @@ class Session:
             return self._inference.added_by_texts(texts)
 
 
+def _ty() -> str:
+    return f"ty {version('ty')}"
+
+
 def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
     """Return the session for the current files of a tree. The last ones are kept."""
     digest = sha256()
@@ -179,7 +220,7 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
         if len(_sessions) > _KEPT:
             _sessions.popitem(last=False)
         found = _sessions[key]
-    found.use(place.python)
+    found.use(place)
     return found
 
 

@@ -9,9 +9,10 @@ from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
-from remora.operations.base import Amount
+from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
@@ -25,6 +26,10 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     out with a reason, unless only such files are selected, and so are projects that support Python
     2, which has no annotations. Raises ConfigError if the type checker fails.
     """
+    python = None
+    if options.get("python"):
+        trusted = bool(options.get("trusted"))
+        python = ProjectPython(python=Path(options["python"]), root=tree, trusted=trusted)
     place = ToolTree(tree, observed=options.get("observed"))
     if supports_python_2(place):
         return _in_python_2
@@ -32,7 +37,8 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     paths = [module.path for module in modules]
     own = [path for path in paths if not _is_beside(path)] or paths
     try:
-        found = session_for(place, texts).select(own) if own else []
+        session = session_for(place, texts)
+        found = session.select(own) if own else []
     except HostError as error:
         raise ConfigError(error.message) from error
     likely: dict[str, Counter[int]] = {path: Counter() for path in own}
@@ -49,7 +55,7 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
         count = sum(n for line, n in lines[module.path].items() if line in inside)
         return count if module.path in likely or not count else _reason(module.path)
 
-    return amount
+    return JudgedAmount(amount=amount, judges=session.judges_with(python)) if found else amount
 
 
 def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:

@@ -84,7 +84,7 @@ def _dependencies(
         user_file=_user_file(run.project.root),
         python=run.python,
         observed=run.observed,
-        planned=run.planned_files(job.operation),
+        shared=run.shared_work(job.operation),
         redact=run.project.redact,
         findings_before=base_files.findings,
         findings_after=lambda path: lint_file(workspace.tree, path),

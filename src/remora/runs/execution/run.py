@@ -17,6 +17,7 @@ from remora.runs.project import Project
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff_process import lint_file
 from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.tree import SharedWork
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
@@ -77,9 +78,10 @@ class Run:
         concurrency = self.request.concurrency or self.project.config.model.max_concurrency
         return LocalEngine(concurrency)
 
-    def planned_files(self, operation: str) -> frozenset[str]:
-        """Return the files of all jobs of an operation, also of those that have ended."""
-        return frozenset(job.path for job in self.plan.jobs if job.operation == operation)
+    def shared_work(self, operation: str) -> SharedWork:
+        """Return what the jobs of an operation share, also with those that have ended."""
+        planned = frozenset(job.path for job in self.plan.jobs if job.operation == operation)
+        return SharedWork(planned, self.project.cache / "answers" / operation)
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
         """Return the model for an agent.

@@ -21,7 +21,7 @@ from remora.code.syntax.nodes import Module, Node, node_summary
 from remora.code.syntax.source import Unreadable
 from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
-from remora.operations.base import Amount, FindingCounts, Need
+from remora.operations.base import Amount, FindingCounts, JudgedAmount, Need
 from remora.runs.planning.need_scripts import NeedScripts
 from remora.text import REPORT, bug_report_line
 from remora.tools.tree import TEXT_LIMIT
@@ -55,7 +55,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `skipped` is the number of node-operation pairs without a job. `left_nodes` contains the nodes
     that need work for which no proposal can be made, by operation and reason. `findings` is the
     number of lint findings on the nodes of lint jobs. `findings_left` counts those that no job would
-    fix, by reason, and `rules` describes the rules if the project does not select any. `amounts` has
+    fix, by reason, and `rules` describes the rules if the project does not select any. `judges`
+    describes the programs that must accept the proposals, by operation. `amounts` has
     the amount of work of each job, by agent ID, in the unit of its need. `seconds` has the expected
     seconds of each job, or is None if they are unknown; their sum is the expected duration of the
     run.
@@ -69,6 +70,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     findings: int = 0
     findings_left: Mapping[str, int] = {}
     rules: str = ""
+    judges: Mapping[str, str] = {}
     amounts: Mapping[str, int] = {}
     seconds: Mapping[str, float] | None = None
     unreadable: tuple[dict[str, Any], ...] = ()
@@ -156,6 +158,11 @@ def make_plan(
         rules=next(
             (each.rules for each in amounts.values() if isinstance(each, FindingCounts)), ""
         ),
+        judges={
+            operation: each.judges
+            for operation, each in amounts.items()
+            if isinstance(each, JudgedAmount)
+        },
         findings=sum(
             each.amount
             for part in parts

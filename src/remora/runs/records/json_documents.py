@@ -44,6 +44,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
         "root": str(project.root),
         "model": model,
         "rules": plan.rules or None,
+        "judges": dict(plan.judges),
         "jobs": [job_document(job) for job in jobs],
         "totals": {
             "jobs": len(jobs),

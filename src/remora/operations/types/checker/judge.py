@@ -45,14 +45,14 @@ def settle(
 
 def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[str]]:
     """Divide files into groups in which no file imports another."""
-    words = {path: _imported_words(path, index) for path in sorted(paths)}
+    words = {path: imported_words(path, index) for path in sorted(paths)}
     groups: list[list[str]] = []
     for path, imported in words.items():
-        name = _module_word(path)
+        name = module_word(path)
         free = (
             group
             for group in groups
-            if not any(name in words[each] or _module_word(each) in imported for each in group)
+            if not any(name in words[each] or module_word(each) in imported for each in group)
         )
         chosen = next(free, None)
         if chosen is None:
@@ -62,7 +62,7 @@ def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[s
     return groups
 
 
-def _imported_words(path: str, index: ProjectIndex) -> set[str]:
+def imported_words(path: str, index: ProjectIndex) -> set[str]:
     """Return the words of the modules and names that a file imports anywhere."""
     words: set[str] = set()
     for node in ast.walk(index.files[path].source.tree):
@@ -73,7 +73,7 @@ def _imported_words(path: str, index: ProjectIndex) -> set[str]:
     return words
 
 
-def _module_word(path: str) -> str:
+def module_word(path: str) -> str:
     """Return the last word of a module's name."""
     *folders, name = path.removesuffix(".py").split("/")
     return folders[-1] if folders and name == "__init__" else name

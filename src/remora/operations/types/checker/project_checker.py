@@ -51,6 +51,11 @@ class ProjectChecker(NamedTuple):
     python: ProjectPython | None
     config: tuple[str, str] | None = None
 
+    @property
+    def question(self) -> str:
+        """What the checker is asked about the files, for answers that are kept."""
+        return "\0".join((*self.command, self.label, *(self.config or ())))
+
     def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
         """Return the errors in the project in `folder`.
 

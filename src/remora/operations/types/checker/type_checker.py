@@ -8,6 +8,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -20,8 +21,10 @@ from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.text_lines import split_lines
+from remora.tools.kept_answers import KeptAnswers
 
 SECONDS = 120.0
+_JSON = msgspec.json.Encoder()
 _OUTPUT_LIMIT = 256 * 1024 * 1024
 _REVEALED, _UNDEFINED = "revealed-type", "undefined-reveal"
 _OLDEST, _NEWEST = 7, 14
@@ -82,14 +85,17 @@ class TypeChecker:
     ) -> None:
         root = Path(tempfile.mkdtemp(prefix="remora-types-"))
         self.close = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
-        self._folder, self._no_packages = root / "project", root / "packages"
+        self.folder, self._no_packages = root / "project", root / "packages"
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         (self._no_packages / f"lib/python{version}/site-packages").mkdir(parents=True)
         (self._no_packages / "pyvenv.cfg").write_text(f"home = {sys.base_prefix}/bin\n")
-        self._folder.mkdir()
+        self.folder.mkdir()
         self._files = dict(files)
-        self._changed: set[str] = set()
+        self._changed: dict[str, str] = {}
+        self._settings = dict(settings)
         self.python = python
+        self.kept: KeptAnswers | None = None
+        """Where answers are kept, if they are."""
         self._minor = minor
         self.runs = 0
         """How often ty has run."""
@@ -98,7 +104,7 @@ class TypeChecker:
         for path, text in files.items():
             self._write(path, text)
         for path, content in settings.items():
-            target = self._folder / path
+            target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
 
@@ -122,26 +128,48 @@ class TypeChecker:
         return self._run()
 
     def check_with(
-        self, run: Callable[[Path, float], list[Diagnostic]], changed: Mapping[str, str]
+        self,
+        run: Callable[[Path, float], list[Diagnostic]],
+        changed: Mapping[str, str],
+        question: str = "",
     ) -> list[Diagnostic]:
-        """Check the project with another checker, which is given the folder and the seconds left."""
+        """Check the project with another checker, which is given the folder and the seconds left.
+
+        Its answers are kept if `question` says what it is asked.
+        """
         self._change(changed)
-        return run(self._folder, self.left())
+        if not question:
+            return run(self.folder, self.left())
+        answer = self._answer(question, lambda: _JSON.encode(run(self.folder, self.left())))
+        return msgspec.json.decode(answer, type=list[Diagnostic])
+
+    def _answer(self, question: str, ask: Callable[[], bytes]) -> bytes:
+        """Return the answer to a question about the current files, kept or new."""
+        if self.kept is None:
+            return ask()
+        files = {**self._files, **self._changed}
+        packages = [] if self.python is None else _site_packages(self.python)
+        state = [question, sorted(files.items()), sorted(self._settings.items()), packages]
+        return self.kept.answer(_JSON.encode(state), ask)
 
     def _change(self, changed: Mapping[str, str]) -> None:
-        for path in self._changed - set(changed):
+        for path in self._changed.keys() - changed.keys():
             self._write(path, self._files[path])
         for path, text in changed.items():
             self._write(path, text)
-        self._changed = set(changed)
+        self._changed = dict(changed)
 
     def _write(self, path: str, text: str) -> None:
-        target = self._folder / path
+        target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("w", encoding="utf-8", newline="") as file:
             file.write(text)
 
     def _run(self) -> Report:
+        question = f"ty {version('ty')} 3.{self._minor}"
+        return _report(self._answer(question, self._ask_ty))
+
+    def _ask_ty(self) -> bytes:
         self.runs += 1
         paths = (
             interpreter_paths(self.python, trusted=False) if self.python else [self._no_packages]
@@ -150,9 +178,9 @@ class TypeChecker:
         words += ["--project", ".", *self._environment()]
         command = Command(
             argv=(_binary(), *words),
-            folder=self._folder,
+            folder=self.folder,
             seconds=min(SECONDS, self.left()),
-            confinement=Confinement(read=(self._folder, Path(_binary()), *paths)),
+            confinement=Confinement(read=(self.folder, Path(_binary()), *paths)),
         )
         finished = run_command(command, output_limit=_OUTPUT_LIMIT)
         if finished.timed_out or finished.truncated:
@@ -160,7 +188,7 @@ class TypeChecker:
         if finished.returncode != 0:
             message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
             raise HostError(f"ty failed: {message or finished.returncode}")
-        return _report(finished.stdout)
+        return finished.stdout
 
     def _environment(self) -> list[str]:
         # without an environment, ty would read the packages that are installed beside it
@@ -195,6 +223,12 @@ def line_map(before: str, after: str) -> dict[int, int]:
         for offset in range(last - first):
             found[first + offset + 1] = min(start + offset + 1, max(end, start + 1))
     return found
+
+
+def _site_packages(python: Path) -> list[tuple[str, int]]:
+    """Return the folders of packages of an environment, and when packages were last installed."""
+    found = python.parent.parent.glob("lib*/python3*/site-packages")
+    return [(str(each), each.stat().st_mtime_ns) for each in sorted(found)]
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from remora.operations.types.source.terms import (
     is_known,
     union,
 )
+from remora.sandbox.cancellation import raise_if_cancelled
 
 _CONTAINERS = frozenset(("list", "dict", "tuple", "set", "frozenset", "deque", "defaultdict"))
 _WORD = re.compile(r"\w+")
@@ -99,6 +100,7 @@ class Collector:
                 abstract = [_ABSTRACT.get(each, each) for each in terms]
                 self.evidence[key].append(_summary(source, abstract))
         for function in self._index.every_function():
+            raise_if_cancelled()
             self._add_static(function)
         for key, seen in (observed or {}).items():
             terms = [from_checker(each) for each in seen]

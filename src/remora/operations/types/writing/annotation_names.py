@@ -15,6 +15,7 @@ from remora.operations.types.source.project_index import (
 from remora.operations.types.source.terms import arguments_of, head_of, members_of
 from remora.operations.types.writing.stdlib_names import OLD_ALIASES, STDLIB_MODULES, STDLIB_NAMES
 
+_BUILTIN_GENERIC = re.compile(rf"\b(?:{'|'.join(OLD_ALIASES)})\[")
 _GENERICS_SINCE, _UNION_SINCE, _SELF_SINCE, _LAZY_SINCE = 9, 10, 11, 14
 
 
@@ -75,6 +76,10 @@ class FileNames:
             for local, (module, name) in file.imports.items()
             if not is_builtin(name) or local in used
         }
+        self._uses_aliases = not _BUILTIN_GENERIC.search(text) and any(
+            file.imports.get(alias) == ("typing", alias) for alias in OLD_ALIASES.values()
+        )
+        """True if the file writes `List[int]` everywhere, whatever Python it needs."""
         can_join = self._lazy or project.minor >= _UNION_SINCE
         prefers_optional = "Optional[" in text and "| None" not in text
         self._joins = can_join and not prefers_optional
@@ -128,9 +133,9 @@ class FileNames:
         return None
 
     def _builtin(self, name: str) -> "_Local":
-        if name in OLD_ALIASES and self._project.minor < _GENERICS_SINCE and not self._lazy:
-            return _Local(name, None, False, OLD_ALIASES[name])
-        return _Local(name, None, False)
+        is_needed = self._project.minor < _GENERICS_SINCE and not self._lazy
+        uses_alias = is_needed or self._uses_aliases
+        return _Local(name, None, False, OLD_ALIASES.get(name, "") if uses_alias else "")
 
     def _of_module(self, name: str) -> "_Local | None":
         """Return a name of the only module of the standard library that the file imports for it."""

@@ -1,0 +1,98 @@
+"""The project's tests as the last judge of annotations, because code may read them when it runs."""
+
+import re
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.errors import HostError
+from remora.operations.types.checker.judge import imported_words, module_word
+from remora.operations.types.checker.type_checker import Diagnostic
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.interpreters import ProjectPython, interpreter_paths
+from remora.sandbox.isolation import SAFE_LEVEL, best_level
+from remora.sandbox.process import run_command
+from remora.sandbox.supervisor_client import PATH, Command
+
+_SECONDS = 20.0
+_MAX_BYTES = 64 * 1024 * 1024
+_OPTIONS = ("-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-o", "addopts=")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (([^\s:]+)\S*)(?: - (.*))?$", re.MULTILINE)
+_RAN = (0, 1)
+
+
+class ProjectTests(NamedTuple):
+    """Runs the test files that import some modules, if that takes less than 20 seconds."""
+
+    paths: tuple[str, ...]
+    python: ProjectPython
+
+    def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
+        """Return a diagnostic for each test in `folder` that fails.
+
+        The tests' changes of files are discarded. Raises HostError if they do not run to the end.
+        """
+        python = self.python
+        command = Command(
+            argv=(str(python.python), "-B", "-m", "pytest", *_OPTIONS, *self.paths),
+            folder=folder,
+            seconds=min(_SECONDS, seconds),
+            confinement=Confinement(
+                read=tuple(interpreter_paths(python.python, trusted=python.trusted)),
+                scratch=(folder,),
+            ),
+            environment={
+                "PATH": f"{python.python.parent}:{PATH}",
+                "PYTHONPATH": f"{folder}:{folder / 'src'}",
+                "PYTHONHASHSEED": "0",
+            },
+        )
+        finished = run_command(command)
+        if finished.timed_out or finished.returncode not in _RAN:
+            raise HostError("the project's tests do not run in time")
+        output = finished.stdout.decode("utf-8", "replace")
+        return [
+            Diagnostic(path, test, 1, 1, message or "failed")
+            for test, path, message in _FAILED.findall(output)
+        ]
+
+
+def find_project_tests(
+    changed: Collection[str], index: ProjectIndex, python: ProjectPython | None
+) -> ProjectTests | None:
+    """Return the tests of some files, or None if there are none or they may not be run.
+
+    Their changes of files must be discarded and the network out of their reach.
+    """
+    if python is None or best_level() < SAFE_LEVEL:
+        return None
+    words = {module_word(path) for path in changed}
+    tests = (path for path in sorted(index.files) if is_test_file(path))
+    paths = tuple(path for path in tests if words & imported_words(path, index))
+    return ProjectTests(paths, python) if paths else None
+
+
+def copy_data_files(tree: Path, folder: Path) -> bool:
+    """Copy the files of a tree that are not Python files into a folder that lacks them.
+
+    Hidden files are left out, because a `.gitignore` changes what type checkers read. Returns False, and copies nothing, if they are too large.
+    """
+    found = [
+        path
+        for path in tree.rglob("*")
+        if path.suffix not in (".py", ".pyi")
+        and not any(part.startswith(".") for part in path.relative_to(tree).parts)
+        and path.is_file()
+        and not path.is_symlink()
+    ]
+    if sum(path.stat().st_size for path in found) > _MAX_BYTES:
+        return False
+    for path in found:
+        target = folder / path.relative_to(tree)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+    return True

@@ -1,0 +1,44 @@
+"""Answers of slow programs, kept on disk so that a resumed run does not ask again."""
+
+import os
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+
+_DAYS = 2 * 86400.0
+_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
+
+
+class KeptAnswers:
+    """Answers in a private folder, each in a file named by the hash of its question.
+
+    Answers older than two days are removed. They are only a cache: if the folder cannot be used,
+    nothing is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with suppress(OSError):
+            folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            oldest = time.time() - _DAYS
+            for each in folder.iterdir():
+                if each.lstat().st_mtime < oldest:
+                    each.unlink()
+
+    def answer(self, question: bytes, ask: Callable[[], bytes]) -> bytes:
+        """Return the kept answer to a question, or else the result of `ask`, which is then kept."""
+        path = self._folder / sha256(question).hexdigest()
+        with suppress(OSError, zlib.error):
+            return zlib.decompress(path.read_bytes())
+        found = ask()
+        with suppress(OSError):
+            new = path.with_name(f"{path.name}-{token_hex(8)}")
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
+            with os.fdopen(handle, "wb") as file:
+                file.write(zlib.compress(found))
+            new.rename(path)
+        return found
