@@ -122,10 +122,11 @@ def _in_class(
 def _related_class(
     here: list[ast.ClassDef], owner: str, siblings: Collection[str]
 ) -> ast.ClassDef | None:
-    """Return the class with most tests named after `siblings`, or else with most tests of them.
+    """Return the class with most tests named after `siblings`.
 
-    A method's class is used by most tests of such a class. Tests with numbers as names are not
-    related to any function, and a class with a set-up is joined only for the names of its tests.
+    For a method, the name of its class in that of the test class is enough. Most tests must use
+    the class or the functions. A decorated class, which may pass arguments, one with a set-up but
+    without such names, and one whose tests have numbers as names are not related.
     """
     words = {name.strip("_") for name in siblings}
     wanted = {owner} if owner else {*siblings}
@@ -135,27 +136,24 @@ def _related_class(
         named = sum(test.name.removeprefix("test").strip("_") in words for test in tests)
         using = sum(bool(wanted & used_names(test)) for test in tests)
         numbered = sum(bool(_NUMBERED.match(test.name)) for test in tests)
-        if numbered * 2 > len(tests) or using * 2 <= len(tests):
+        fits = bool(owner) and _flat(owner) in _flat(one.name) and not _has_set_up(one, here)
+        if one.decorator_list or numbered * 2 > len(tests) or using * 2 <= len(tests):
             return 0, 0
-        return named, 0 if _has_set_up(one, here) else using
+        return named if owner or named > 1 else 0, using if fits else 0
 
     best = max(here, key=relation, default=None)
     return best if best is not None and any(relation(best)) else None
 
 
 def _has_set_up(one: ast.ClassDef, classes: Iterable[ast.ClassDef]) -> bool:
-    """Return True if a class, or a base class in the same file, prepares its tests or is marked."""
+    """Return True if a class, or a base class in the same file, prepares its tests."""
     bases = {ast.unparse(base) for base in one.bases}
     own = any(
         isinstance(part, ast.FunctionDef)
         and (part.name in _SET_UP or "autouse" in ast.unparse(part))
         for part in one.body
     )
-    return (
-        own
-        or bool(one.decorator_list)
-        or any(each.name in bases and _has_set_up(each, ()) for each in classes)
-    )
+    return own or any(each.name in bases and _has_set_up(each, ()) for each in classes)
 
 
 def _affixes(name: str) -> tuple[str, str]:
