@@ -43,7 +43,7 @@ def planned(
 def test_modules_without_a_usable_call_have_no_job(root: Path) -> None:
     notes: list[str] = []
     assert planned(root, "loads.py", notes) == {"load": plan_trials.SHOWS_NOTHING}
-    assert notes == ["trying calls of untested functions (at most 20 s)"]
+    assert notes == ["trying calls of untested functions (at most 40)"]
     assert planned(root, "loads.py", notes, may_run=False) == {"load": 1}
     assert len(notes) == 1
     assert planned(root, "doubles.py", notes) == {"double": 1, "load": 1}, "one trial is enough"
@@ -57,6 +57,13 @@ def test_a_test_file_that_pytest_cannot_collect(root: Path) -> None:
     assert set(planned(root, "doubles.py", []).values()) == {plan_trials.NOT_COLLECTED}
 
 
+def test_after_some_trials_the_others_are_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_trials, "_MOST_OF_MODULE", 1)
+    write(root, {"loads.py": NO_USE + NO_USE.replace("load", "other")})
+    expected = {"load": plan_trials.SHOWS_NOTHING, "other": plan_trials.LIKE_OTHERS}
+    assert planned(root, "loads.py", []) == expected
+
+
 def test_what_there_is_no_time_for_is_planned(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_trials, "_ALL_S", 0.0)
+    monkeypatch.setattr(plan_trials, "_MOST_TRIED", 0)
     assert planned(root, "loads.py", []) == {"load": 1}
