@@ -127,7 +127,8 @@ def _in_class(
     for subject in (name, *outer):
         if _flat(subject) in about:
             return ClassStyle(form, about[_flat(subject)].name, "", test)
-    of_module = about.get(_flat(stem)) if stem and not outer else None
+    by_function = not stem or any(_flat(each) in about for each in siblings)
+    of_module = None if by_function or outer else about.get(_flat(stem))
     if of_module is None or of_module.decorator_list or _prepares(of_module, here):
         of_module = _related_class(here, outer[0] if outer else "", siblings)
     if of_module is not None:
@@ -136,7 +137,6 @@ def _in_class(
     prefix, suffix = affixes.most_common(1)[0][0]
     if not prefix and not suffix:
         prefix = "Test"
-    by_function = not stem or any(_flat(each) in about for each in siblings)
     words = name if by_function else stem
     subject = outer[0] if outer else "".join(w[:1].upper() + w[1:] for w in words.split("_"))
     owner = f"{prefix}{subject}{suffix}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from remora.code.syntax.nodes import Node
 from remora.errors import HostError
 from remora.operations.test.host_probe import ProjectTexts, plan_missing
-from remora.operations.test.runner.collection_check import collection_problem
+from remora.operations.test.runner.collection_check import collection_problem, require_collection
 from remora.tools.tree import ToolTree
 
 NEEDS_VALUES = "whose calls need values that only a writer knows"
@@ -67,6 +67,7 @@ class PlanTrials:
             if home not in self._collected:
                 self._collected[home] = collection_problem(self._place, home)
             if self._collected[home]:
+                self._require_tests()
                 return NOT_COLLECTED
         plan = plan_missing(self._place, node.path, node.qualname, texts)
         if plan["state"] == "open":
@@ -75,3 +76,11 @@ class PlanTrials:
         if plan["reason"].startswith("import of "):
             return NOT_IMPORTED
         return NEEDS_VALUES if "needs a writer" in plan["reason"] else SHOWS_NOTHING
+
+    def _require_tests(self) -> None:
+        """Try nothing more if pytest collects none of the tests, since the run ends with its error."""
+        try:
+            require_collection(self._place)
+        except HostError:
+            self._seconds = _ALL_S
+            raise
