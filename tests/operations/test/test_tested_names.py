@@ -35,6 +35,10 @@ class Cart:
     def copy(self):
         return self
 
+class Till:
+    def restock(self):
+        return 1
+
 def sale(cart):
     return cart
 
@@ -63,7 +67,10 @@ def is_tested(root: Path, qualname: str, test: str, **files: str) -> bool:
         ("sale", "def test_it():\n    make().restock(1)\n", True),
         ("Cart.copy", "def test_it():\n    [1].copy()\n", False),
         ("Cart.copy", "from shop import Cart\n\ndef test_it():\n    Cart().copy()\n", True),
+        ("Till.restock", "def test_it():\n    Cart().restock(1)\n", False),
+        ("Till.restock", "def test_it(Cart, Till):\n    make(Cart, Till).restock(1)\n", True),
         ("double", "def test_it():\n    total()\n", False),
+        ("double", "def test_it(price):\n    price.double()\n", False),
     ],
 )
 def test_names_in_tests(tmp_path: Path, qualname: str, test: str, expected: bool) -> None:

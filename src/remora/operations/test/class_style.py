@@ -33,12 +33,17 @@ class ClassStyle(NamedTuple):
 
 
 def class_style(
-    texts: Iterable[str], own: str, qualname: str, siblings: Collection[str] = ()
+    texts: Iterable[str],
+    own: str,
+    qualname: str,
+    siblings: Collection[str] = (),
+    stem: str = "",
 ) -> ClassStyle:
     """Return the place of a new test among the tests in `texts`.
 
     `own` is the source of the file in which the test is inserted, which may be empty. `siblings`
-    contains the names of the other functions of the module, or of the methods of the class.
+    contains the names of the other functions of the module, or of the methods of the class, and
+    `stem` is the module's name.
     """
     trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
     classes = [one for tree in trees for one in _test_classes(tree)]
@@ -48,13 +53,17 @@ def class_style(
         return ClassStyle("function", "", "", function_name(qualname))
     form: Form = "unittest" if _uses_unittest(classes) else "class"
     inherits = form == "unittest" or sum(map(_is_test_case, classes)) * 2 > len(classes)
-    base, base_import = _unittest_base(trees, classes) if inherits else ("", None)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
+    base, base_import = "", None
+    if inherits and isinstance(tree, ast.Module):
+        base = _near_base(tree, here)
+    if inherits and not base:
+        base, base_import = _unittest_base(trees, classes)
     plain = isinstance(tree, ast.Module) and any(map(_is_test, tree.body))
     if plain and ("." not in qualname or form == "class"):
         return ClassStyle("function", "", "", function_name(qualname))
-    return _in_class(here, classes, qualname, form, siblings)._replace(
+    return _in_class(here, classes, qualname, form, siblings, stem)._replace(
         base=base, base_import=base_import
     )
 
@@ -72,6 +81,18 @@ def _uses_unittest(classes: list[ast.ClassDef]) -> bool:
 
 def _is_test_case(one: ast.ClassDef) -> bool:
     return any(ast.unparse(base).endswith("TestCase") for base in one.bases)
+
+
+def _near_base(tree: ast.Module, here: Iterable[ast.ClassDef]) -> str:
+    """Return the usual base class of the classes in a file that has it, or an empty string."""
+    own = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
+    bound = {*own, *(each.bound for each in imported_names(tree))}
+    bases = Counter(ast.unparse(one.bases[0]) for one in here if len(one.bases) == 1)
+    for base, _ in bases.most_common(1):
+        is_case = base.endswith("TestCase") or (base in own and _is_test_case(own[base]))
+        if is_case and base.partition(".")[0] in bound and not _prepares(own.get(base), ()):
+            return base
+    return ""
 
 
 def _unittest_base(
@@ -98,34 +119,40 @@ def _in_class(
     qualname: str,
     form: Form,
     siblings: Collection[str],
+    stem: str,
 ) -> ClassStyle:
     *outer, name = qualname.split(".")
-    about = {_flat(one.name): one.name for one in here}
-    for subject, test in ((name, f"test_{name}"), *((each, f"test_{name}") for each in outer)):
+    test = f"test_{name}"
+    about = {_flat(one.name): one for one in here}
+    for subject in (name, *outer):
         if _flat(subject) in about:
-            return ClassStyle(form, about[_flat(subject)], "", test)
-    related = _related_class(here, outer[0] if outer else "", siblings)
-    if related is not None:
-        return ClassStyle(form, related.name, "", f"test_{name}")
+            return ClassStyle(form, about[_flat(subject)].name, "", test)
+    by_function = not stem or any(_flat(each) in about for each in siblings)
+    of_module = None if by_function or outer else about.get(_flat(stem))
+    if of_module is None or of_module.decorator_list or _prepares(of_module, here):
+        of_module = _related_class(here, outer[0] if outer else "", siblings)
+    if of_module is not None:
+        return ClassStyle(form, of_module.name, "", test)
     affixes = Counter(_affixes(one.name) for one in others)
     prefix, suffix = affixes.most_common(1)[0][0]
     if not prefix and not suffix:
         prefix = "Test"
-    subject = (
-        outer[0] if outer else "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-    )
+    words = name if by_function else stem
+    subject = outer[0] if outer else "".join(w[:1].upper() + w[1:] for w in words.split("_"))
     owner = f"{prefix}{subject}{suffix}"
     taken = {one.name for one in here}
-    return ClassStyle(form, owner if owner not in taken else f"{owner}Values", "", f"test_{name}")
+    return ClassStyle(form, owner if owner not in taken else f"{owner}Values", "", test)
 
 
 def _related_class(
     here: list[ast.ClassDef], owner: str, siblings: Collection[str]
 ) -> ast.ClassDef | None:
-    """Return the class with most tests named after `siblings`, or else with most tests of them.
+    """Return the class with most tests named after `siblings`.
 
-    A method's class is used by most tests of such a class. Tests with numbers as names are not
-    related to any function, and a class with a set-up is joined only for the names of its tests.
+    For a method, the name of its class in that of the test class is enough, and for a function, that
+    it is the only class. Most tests must use the class or the functions. A decorated class, which
+    may pass arguments, one with a set-up but without such names, and one whose tests have numbers
+    as names are not related.
     """
     words = {name.strip("_") for name in siblings}
     wanted = {owner} if owner else {*siblings}
@@ -135,27 +162,26 @@ def _related_class(
         named = sum(test.name.removeprefix("test").strip("_") in words for test in tests)
         using = sum(bool(wanted & used_names(test)) for test in tests)
         numbered = sum(bool(_NUMBERED.match(test.name)) for test in tests)
-        if numbered * 2 > len(tests) or using * 2 <= len(tests):
+        fits = _flat(owner) in _flat(one.name) if owner else len(here) == 1
+        fits = fits and not _prepares(one, here)
+        if one.decorator_list or numbered * 2 > len(tests) or using * 2 <= len(tests):
             return 0, 0
-        return named, 0 if _has_set_up(one, here) else using
+        return named if owner or named > 1 else 0, using if fits else 0
 
     best = max(here, key=relation, default=None)
     return best if best is not None and any(relation(best)) else None
 
 
-def _has_set_up(one: ast.ClassDef, classes: Iterable[ast.ClassDef]) -> bool:
-    """Return True if a class, or a base class in the same file, prepares its tests or is marked."""
-    bases = {ast.unparse(base) for base in one.bases}
-    own = any(
-        isinstance(part, ast.FunctionDef)
-        and (part.name in _SET_UP or "autouse" in ast.unparse(part))
-        for part in one.body
-    )
-    return (
-        own
-        or bool(one.decorator_list)
-        or any(each.name in bases and _has_set_up(each, ()) for each in classes)
-    )
+def _prepares(one: ast.ClassDef | None, classes: Iterable[ast.ClassDef]) -> bool:
+    """Return True if a class, or its base class in the same file, does more than assign values."""
+    for part in one.body if one is not None else ():
+        if isinstance(part, ast.FunctionDef) and (
+            "autouse" in ast.unparse(part)
+            or (part.name in _SET_UP and not all(isinstance(o, ast.Assign) for o in part.body))
+        ):
+            return True
+    bases = {ast.unparse(base) for base in one.bases} if one is not None else set()
+    return any(each.name in bases and _prepares(each, ()) for each in classes)
 
 
 def _affixes(name: str) -> tuple[str, str]:

@@ -119,8 +119,8 @@ def _measurement_text(measurements: Mapping[str, int]) -> str:
 TEST = Operation(
     name="test",
     folder=Path(__file__).parent,
-    job_seconds=3.0,
-    unit_seconds=3.5,
+    job_seconds=5.0,
+    unit_seconds=3.0,
     decides_by_rules=True,
     load=_load,
     totals=Totals(

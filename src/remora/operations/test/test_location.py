@@ -73,7 +73,13 @@ def locate_test(
     around = {path: tests[path]} if path in tests else dict(tests)
     relative = _is_relative(path, tests)
     names = module_names(subject.source.tree)
-    style = class_style(around.values(), tests.get(path, ""), subject.qualname, _siblings(subject))
+    style = class_style(
+        around.values(),
+        tests.get(path, ""),
+        subject.qualname,
+        _siblings(subject),
+        _module_stem(subject),
+    )
     chosen = _import_text(subject, path, exists, relative=relative)
     alias = ""
     if not chosen.startswith("."):

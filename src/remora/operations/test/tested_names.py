@@ -5,6 +5,7 @@ import builtins
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
@@ -38,10 +39,11 @@ class TestedNames:
         """Return True if a test uses a function of that name, or its examples run as tests.
 
         A function also counts if such a function of its file, of which `tree` is the syntax tree,
-        uses it, directly or indirectly, or if a test is named after it. Methods of common names, such as `copy`, count only in test
-        files that mention their class.
+        uses it, directly or indirectly, or if a test is named after it. Methods of common names,
+        such as `copy`, count only in test files that mention their class, and so do methods that
+        another class of the file has, too, in test files that mention that one.
         """
-        if self._runs_examples(node, tree) or self._is_used(node.qualname):
+        if self._runs_examples(node, tree) or self._is_used(node.qualname, tree):
             return True
         if node.path not in self._reached:
             self._reached[node.path] = self._reached_in(tree)
@@ -54,21 +56,24 @@ class TestedNames:
         for qualname, body in _definitions(tree):
             name = qualname.rpartition(".")[2]
             uses.setdefault(name, set()).update(used_names(body) - COMMON_NAMES)
-            if isinstance(body, _FUNCTION) and self._is_used(qualname):
+            if isinstance(body, _FUNCTION) and self._is_used(qualname, tree):
                 started.add(name)
         return reached_names((used for name in started for used in uses[name]), uses)
 
-    def _is_used(self, qualname: str) -> bool:
+    def _is_used(self, qualname: str, tree: ast.Module) -> bool:
         owner, _, name = qualname.rpartition(".")
+        rivals = _classes_with(name, tree) - {owner} if owner else set()
         for path, text in self._texts.items():
             if name not in text:
                 continue
             if name in COMMON_NAMES and not re.search(rf"\b{re.escape(owner or name)}\b", text):
                 continue
-            loaded, called = self._used[path]
-            if name in called or (name in loaded and not owner):
+            used = self._used[path]
+            if rivals & used.names and owner not in used.names:
+                continue
+            if name in (used.called if owner else used.plain):
                 return True
-            if f"test_{name}" in loaded and owner in text:
+            if f"test_{name}" in used.names and owner in text:
                 return True
         return False
 
@@ -101,8 +106,7 @@ class TestedNames:
         return {p: text for p, text in found.items() if is_of_tests(p) or is_unittest_file(p)}
 
     @cached_property
-    def _used(self) -> Mapping[str, tuple[set[str], set[str]]]:
-        """The names that each file reads or that its tests have, and the names that it calls."""
+    def _used(self) -> Mapping[str, "_Names"]:
         return {path: _names(text) for path, text in self._texts.items()}
 
 
@@ -120,19 +124,53 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 yield name, one
 
 
-def _names(text: str) -> tuple[set[str], set[str]]:
+class _Names(NamedTuple):
+    """The names that a file reads or that its tests have.
+
+    `called` contains those that it calls, and `plain` those that are not attributes of variables.
+    """
+
+    names: set[str]
+    called: set[str]
+    plain: set[str]
+
+
+def _names(text: str) -> _Names:
+    found = _Names(set(), set(), set())
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(), set()
-    loaded: set[str] = set()
-    called: set[str] = set()
+        return found
+    variables = _variables(tree)
     for one in ast.walk(tree):
         match one:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                called.add(name)
+                found.called.add(name)
             case ast.FunctionDef(name=name) if name.startswith("test_"):
-                loaded.add(name)
-            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
-                loaded.add(name)
-    return loaded | called, called
+                found.plain.add(name)
+            case ast.Name(id=name, ctx=ast.Load()):
+                found.plain.add(name)
+            case ast.Attribute(value=receiver, attr=name, ctx=ast.Load()):
+                while isinstance(receiver, ast.Attribute):
+                    receiver = receiver.value
+                is_plain = isinstance(receiver, ast.Name) and receiver.id not in variables
+                (found.plain if is_plain else found.names).add(name)
+    return found._replace(names=found.names | found.plain | found.called)
+
+
+def _variables(tree: ast.Module) -> set[str]:
+    """Return the names of variables and parameters."""
+    stored = {
+        o.id for o in ast.walk(tree) if isinstance(o, ast.Name) and isinstance(o.ctx, ast.Store)
+    }
+    return stored | {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+
+
+def _classes_with(name: str, tree: ast.Module) -> set[str]:
+    """Return the classes of a file that define a method."""
+    return {
+        one.name
+        for one in tree.body
+        if isinstance(one, ast.ClassDef)
+        and any(isinstance(each, _FUNCTION) and each.name == name for each in one.body)
+    }

@@ -208,7 +208,7 @@ def test_names_are_as_around_them(text: str, qualname: str, expected: tuple[str,
 
 def test_a_method_goes_beside_tests_of_other_methods_of_its_class() -> None:
     numbered = "".join(f"    def test{n}(self):\n        Name('a')\n\n" for n in range(3))
-    bound = "    def setUp(self):\n        self.db = connect()\n\n    def test_db(self):\n        Name('b')\n"
+    bound = "    def setUp(self):\n        connect()\n\n    def test_db(self):\n        Name('b')\n"
     text = (
         f"from unittest import TestCase\n\n\nclass BruteForceTests(TestCase):\n{numbered}\n\n"
         f"class DatabaseTests(TestCase):\n{bound}\n\nclass PythonTests(TestCase):\n"
@@ -218,6 +218,16 @@ def test_a_method_goes_beside_tests_of_other_methods_of_its_class() -> None:
     assert (found.owner, found.test_name) == ("PythonTests", "test_next")
     other = text.replace("PythonTests", "MoreTests").replace("Name('a')), 1", "1), 1")
     assert class_style([other], other, "Name.next", ["next"]).owner == "NameTests"
+
+
+def test_functions_of_a_module_share_a_class_with_the_base_of_its_neighbours() -> None:
+    text = "from . import CalCase as CalTestCase\n\n\nclass MayanTests(CalTestCase):\n    def setUp(self):\n        self.x = 1\n\n    def test_it(self):\n        self.assertEqual(1, 1)\n"
+    found = class_style([text], text, "next_one", ["next_one"], "mayan")
+    assert found.owner == "MayanTests"
+    found = class_style([text], text, "to_civil", ["to_civil"], "hebrew")
+    assert (found.owner, found.base, found.base_import) == ("HebrewTests", "CalTestCase", None)
+    found = class_style([text], text, "to_civil", ["to_civil", "mayan"], "hebrew")
+    assert found.owner == "ToCivilTests", "this file has a class for each function"
 
 
 def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:
