@@ -221,10 +221,7 @@ def _items(source: str) -> Any:
     def plain(value: Any) -> Any:
         return [*map(plain, value)] if isinstance(value, list | tuple) else value
 
-    try:
-        value = ast.literal_eval(source)
-    except (ValueError, TypeError, SyntaxError):
-        return None
+    value = _value(source)
     return plain(value) if isinstance(value, list | tuple | dict) else None
 
 
@@ -286,13 +283,29 @@ def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
         _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}
     ):
         return False
-    if _group(case) == _INVENTED and _has_symbol_text(case.call):
+    if _group(case) == _INVENTED and (
+        _has_symbol_text(case.call) or not all(_is_like(case, cases[n]) for n in chosen)
+    ):
         return False
     same = [n for n in chosen if _key(cases[n]) == _key(case)]
     raising = sum(bool(cases[n].raises) for n in chosen)
     if _group(case) == _INVENTED and (case.raises or not _is_informative(case)):
         return not same and raising == 0
     return not same and not (case.raises and raising >= _MOST_RAISING)
+
+
+def _is_like(case: Case, other: Case) -> bool:
+    """Return False if an argument is of another type than in the other case, which is an example."""
+    if _group(other) == _INVENTED:
+        return True
+    pairs = zip(_arguments(case), _arguments(other), strict=False)
+    return all(_is_same_type(_value(one), _value(two)) for one, two in pairs)
+
+
+def _is_same_type(one: Any, other: Any) -> bool:
+    numbers = (bool, int, float)
+    both_numbers = isinstance(one, numbers) and isinstance(other, numbers)
+    return one is None or other is None or both_numbers or type(one) is type(other)
 
 
 def _key(case: Case) -> tuple[str, tuple[str, ...]]:
@@ -371,12 +384,20 @@ def _repeats_argument(case: Case, times: int = 1) -> bool:
 
 def _literal(text: str) -> Any:
     """Return the value of a literal that can be a member of a set, or None."""
+    value = _value(text)
     try:
-        value = ast.literal_eval(text)
         hash(value)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
+    except TypeError:
         return None
     return value
+
+
+def _value(text: str) -> Any:
+    """Return the value of a literal, or None."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return None
 
 
 def _has_symbol_text(call: str) -> bool:

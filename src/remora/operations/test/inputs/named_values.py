@@ -62,7 +62,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "words names": ("['pear', 'apple']", "['fig']", "[]"),
     "lines": ("['first', '  second', '']",),
     "items iterable seq sequence lst values numbers elements": (
-        "[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]",
+        "[3, 1, 2, 1]", "['b', 'a', 'c']", "[]",
     ),
     "mapping dct dictionary params": ("{'a': 1, 'b': 2}", "{}"),
     "func function fn callback": ("lambda x: x * 2",),

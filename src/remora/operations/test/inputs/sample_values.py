@@ -14,7 +14,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "str": ("'apple'", "'Hello, World'", "'one two  three'", "'12'", "'12x'", "''"),
     "bytes": ("b'hello'", "b'a b'", "b''"),
     "bool": ("True", "False"),
-    "list": ("[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]"),
+    "list": ("[3, 1, 2, 1]", "['b', 'a', 'c']", "[]"),
     "tuple": ("(3, 1, 2)", "('a', 1)", "()"),
     "set": ("{1, 2}", "set()"),
     "dict": ("{'a': 1, 'b': 2}", "{}"),
