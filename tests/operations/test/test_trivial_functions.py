@@ -24,6 +24,7 @@ def changes(text): return helper(text + "?")
 def name_of(code): return CODES[code].upper()
 def is_known(name): return name.lower() in _known
 def nap(times): return _sleep * times
+def parse(text): return json.loads(text)
 def strict(text): return json.loads(text, strict=False)
 
 class Counters:
@@ -54,6 +55,7 @@ def subject(name: str) -> TargetFunction:
     [
         ("minus_one", CONSTANT),
         ("passes_on", DELEGATES),
+        ("parse", DELEGATES),
         ("is_known", SHARED),
         ("nap", SHARED),
         ("Counters.get_seen", CONSTANT),
