@@ -28,7 +28,8 @@ _LONG = 120
 _LONG_CALL = 80
 """Lengths of expected values and of calls, in characters, beyond which a test is hard to read."""
 _GREETING = "Hello, World"
-"""Sample text that reads oddly as an example of an invalid value."""
+_VAGUE_TEXTS = (_GREETING, "one two  three")
+"""Sample texts that read oddly as examples of an invalid value."""
 _WORD = 5
 """Length of a text that a function has taken for a collection if it returns its letters."""
 _MOST_NONE = 0.4
@@ -63,7 +64,8 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
             n for n in range(len(cases)) if n not in {*chosen, *idle} and _fits(cases, n, chosen)
         ]
         useful = [n for n in left if killed[n] - covered]
-        if chosen and len(covered) >= _ENOUGH * faults:
+        is_shown = any(_group(cases[n]) < _INVENTED for n in chosen)
+        if is_shown and len(covered) >= _ENOUGH * faults:
             useful = [
                 n for n in useful if _group(cases[n]) < _INVENTED or _branches(cases[n]) - run
             ]
@@ -91,12 +93,19 @@ def _without_effect(cases: Sequence[Case]) -> set[int]:
         call = ast.parse(case.call, mode="eval").body
         if not isinstance(call, ast.Call) or case.source in _SHOWN:
             continue
-        for word in call.keywords:
-            fewer = ast.Call(call.func, call.args, [one for one in call.keywords if one != word])
+        for word in _options(case):
+            fewer = ast.Call(
+                call.func, call.args, [one for one in call.keywords if one.arg != word.arg]
+            )
             same = results.get((ast.unparse(fewer), case.setup))
             if same == (case.value, case.claims, case.raises):
                 found.add(number)
     return found
+
+
+def _options(case: Case) -> list[ast.keyword]:
+    call = ast.parse(case.call, mode="eval").body
+    return call.keywords if isinstance(call, ast.Call) else []
 
 
 def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
@@ -138,9 +147,6 @@ def is_echo(case: Case) -> bool:
         return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
     if any(_is_fingerprint(text, case) for text in case.values):
         return True
-    words = {*_arguments(case)}
-    if words and words <= _EMPTY_VALUES and {*case.values} <= {*_EMPTY_VALUES, "0"}:
-        return not case.raises
     guessed = case.source in _GUESSED and not case.raises
     if case.source not in _SHOWN and not case.raises and _keeps_items(case):
         return True
@@ -154,6 +160,12 @@ def is_echo(case: Case) -> bool:
         or _is_spelled_out(case)
         or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
     )
+
+
+def is_empty_input(case: Case) -> bool:
+    """Return True if all arguments are empty. Such a case says something beside others only."""
+    words = {*_arguments(case)}
+    return bool(words) and words <= _EMPTY_VALUES
 
 
 def is_hollow_call(call: CallInput) -> bool:
@@ -184,9 +196,9 @@ def is_hollow(case: Case) -> bool:
         return True
     if case.source in _SHOWN:
         return False
-    if not _arguments(case):
-        values = [_literal(text) for text in case.values]
-        return all(isinstance(value, bool | int | float) for value in values)
+    values = [_literal(text) for text in case.values]
+    if not _arguments(case) and all(isinstance(value, bool | int | float) for value in values):
+        return True
     parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
     plain = [p for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int | float)]
     return len(plain) > _MOST_NUMBERS
@@ -243,16 +255,20 @@ def _branches(case: Case) -> set[tuple[int, int]]:
 
 
 def _is_too_long(case: Case) -> bool:
-    if _group(case) == _INVENTED and sum(map(len, case.values)) > _TOO_LONG:
+    longest = max((len(str(_literal(text))) for text in case.values), default=0)
+    if _group(case) == _INVENTED and (longest > _WIDTH or sum(map(len, case.values)) > _TOO_LONG):
         return True
     setup = sum(_height(line) for each in case.setup for line in each.splitlines())
-    texts = (case.call, *case.values)
-    return setup > _MOST_SETUP_LINES or any(_height(text) > _MOST_LINES for text in texts)
+    lines = [_height(case.call), *(_height(text, len(case.call)) for text in case.values)]
+    return setup > _MOST_SETUP_LINES or max(lines) > _MOST_LINES
 
 
-def _height(source: str) -> int:
-    """Return the number of lines of an expression whose items a formatter writes line by line."""
-    if len(source) <= _WIDTH or expected_value(source) != source:
+def _height(source: str, before: int = 0) -> int:
+    """Return the number of lines of an expression whose items a formatter writes line by line.
+
+    `before` is the length of what is on the same line.
+    """
+    if len(source) + before <= _WIDTH or expected_value(source) != source:
         return 1
     match ast.parse(source).body:
         case [ast.Expr(value=ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts))]:
@@ -278,13 +294,15 @@ def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     case = cases[number]
     too_long = _is_too_long(case)
     if not chosen:
-        return _is_informative(case) and not case.raises and not too_long
+        tells = _is_informative(case) and not is_empty_input(case)
+        return tells and not case.raises and not too_long
     if too_long or (
         _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}
     ):
         return False
+    is_vague = bool(case.raises) and any(text in case.call for text in _VAGUE_TEXTS)
     if _group(case) == _INVENTED and (
-        _has_symbol_text(case.call) or not all(_is_like(case, cases[n]) for n in chosen)
+        is_vague or _has_symbol_text(case.call) or not all(_is_like(case, cases[n]) for n in chosen)
     ):
         return False
     same = [n for n in chosen if _key(cases[n]) == _key(case)]
@@ -318,9 +336,11 @@ def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, bool, float, bo
     hard_to_read |= len(case.call) > _LONG_CALL
     hard_to_read |= bool(case.raises) and _GREETING in case.call
     hard_to_read |= "''" in _arguments(case)
+    has_option = _group(case) == _INVENTED and bool(_options(case))
     lines = sum(len(each.splitlines()) for each in case.setup)
     few_kills = lines / 2 - len(kills)
-    return _group(case), hard_to_read, _is_thin(case), few_kills, not _differs_from_input(case)
+    thin = _is_thin(case) or has_option
+    return _group(case), hard_to_read, thin, few_kills, not _differs_from_input(case)
 
 
 def _is_thin(case: Case) -> bool:
