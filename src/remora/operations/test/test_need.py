@@ -17,7 +17,7 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.cases.best_cases import is_hollow_call
+from remora.operations.test.cases.hollow_cases import is_hollow_call
 from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls

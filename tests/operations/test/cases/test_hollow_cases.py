@@ -2,8 +2,8 @@
 
 import pytest
 
-from remora.operations.test.cases.best_cases import is_hollow, is_hollow_call
 from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.hollow_cases import is_hollow, is_hollow_call
 
 HOLLOW_CALLS = [
     ("decode(b'hello')", (), "27756"),
