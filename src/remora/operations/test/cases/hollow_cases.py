@@ -43,6 +43,7 @@ def is_echo(case: Case) -> bool:
         len(hollow) > 1
         or repeats_argument(case, 2)
         or _is_spelled_out(case)
+        or any(text.startswith(("'<", '"<')) for left, text in case.claims if left != "{}")
         or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
     )
 
@@ -60,6 +61,9 @@ def is_hollow_call(call: CallInput) -> bool:
     was made without arguments. A call that a person wrote as an example or a test is not hollow.
     """
     given = _call_arguments(call.call)
+    imported = {one.split()[-1] for one in call.imports}
+    if call.source == "call" and not imported.isdisjoint(given):
+        return True  # a reader does not see what the constant contains
     made_with = [word for line in call.setup for word in _call_arguments(line)]
     if call.source in SHOWN:
         is_default = ast.unparse(ast.parse(call.call)).rpartition(".")[2].startswith("get_")
@@ -123,16 +127,23 @@ def _items(source: str) -> Any:
 
 
 def _is_spelled_out(case: Case) -> bool:
-    """Return True if the items of the result are the letters of a text among the arguments."""
+    """Return True if the result has the letters of a text as items, or joins items to a text."""
     given = [literal_of(text) for text in arguments_of(case)]
     texts = [text for text in given if isinstance(text, str) and len(text) >= _WORD]
     parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
+    joined = ["".join(one) for one in map(value_of, arguments_of(case)) if _is_texts(one)]
     letters = "".join(
         part.value
         for part in parts
         if isinstance(part, ast.Constant) and isinstance(part.value, str)
     )
+    if letters and letters in joined:
+        return True
     return len(parts) > _WORD and any(text in letters for text in texts)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
 
 
 def repeats_argument(case: Case, times: int = 1) -> bool:

@@ -68,7 +68,7 @@ def values_of(
         return []
     likely = [kind_of(default)] if default is not None else list(used.kinds)
     kinds = {_kind(text) for text in typed} or {*likely, *map(_kind, used.compared)}
-    sure = not kinds and shows_type(arg.arg)
+    sure = kinds <= {"list"} and not typed and shows_type(arg.arg)  # a text is iterable, too
     fitting = [text for text in named if sure or _kind(text) in kinds]
     compared = [text for text in used.compared if not typed or _kind(text) in kinds]
     letters = [text for text in used.compared if _is_letter(text)]
