@@ -9,8 +9,9 @@ from msgspec import structs
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.best_cases import best_cases, further_cases, is_echo, is_hollow
+from remora.operations.test.cases.best_cases import best_cases, further_cases
 from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.hollow_cases import is_echo, is_empty_input, is_hollow
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import names_hypothesis, target_at, test_files
 from remora.operations.test.has_tests import NodesWithTests
@@ -218,7 +219,7 @@ def _is_assertable(subject: TargetFunction, case: Case) -> bool:
 
     None needs a docstring or an annotation that mentions it.
     """
-    if is_echo(case) or is_hollow(case):
+    if is_echo(case) or (is_hollow(case) and not is_empty_input(case)):
         return False
     if case.value and not case.listed and contradicts_return(subject, case.value):
         return False

@@ -17,12 +17,12 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.cases.best_cases import is_hollow_call
+from remora.operations.test.cases.hollow_cases import is_hollow_call
 from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.host_probe import ProjectTexts
 from remora.operations.test.inputs.arguments import candidate_calls
-from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.call_input import WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.missing_packages import InstalledPackages
@@ -35,10 +35,12 @@ from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.tested_names import COMMON_NAMES, TestedNames
+from remora.operations.test.trivial_functions import why_trivial
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
+TRIVIAL = "that contain nothing to test"
 WITH_EFFECTS = "with effects outside the process"
 NOT_INSTALLED = "of modules that import packages that are not installed"
 OPTIONAL = "that import a package only when they are called"
@@ -154,11 +156,7 @@ class TestNeed:
         Where no example shows arguments, more must be known about the function.
         """
         function = subject.function
-        calls = [*recorded_calls(subject, self._place.observed)]
-        calls += candidate_calls(subject, self._examples)
-        calls = [each for each in calls if _is_possible(each, subject)]
-        if not self._strengthen:
-            calls = [each for each in calls if not is_hollow_call(each)]
+        calls = self._calls(subject)
         is_shown = any(each.source not in ("value", "fixture") for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
@@ -167,10 +165,21 @@ class TestNeed:
         if not is_shown and _only_tells_state(function):
             return WITHOUT_RESULT
         if not calls or (not is_shown and is_wrapped(function)):
-            return WITHOUT_ARGUMENTS
+            return TRIVIAL if why_trivial(subject) else WITHOUT_ARGUMENTS
         if not is_shown and not has_comparable_result(function, file.functions):
             return WITHOUT_RESULT
         return ""
+
+    def _calls(self, subject: TargetFunction) -> list[CallInput]:
+        """Return the known calls that may be of use."""
+        calls = [*recorded_calls(subject, self._place.observed)]
+        calls += candidate_calls(subject, self._examples)
+        calls = [each for each in calls if _is_possible(each, subject)]
+        if self._strengthen:
+            return calls
+        if why_trivial(subject):
+            calls = [each for each in calls if each.source in WRITTEN]
+        return [each for each in calls if not is_hollow_call(each)]
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:

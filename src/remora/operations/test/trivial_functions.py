@@ -72,7 +72,9 @@ def _kind_of_value(value: ast.expr, own: set[str]) -> str:
         case ast.Call(func=called, args=args, keywords=words):
             given = [*args, *(word.value for word in words)]
             root = ast.unparse(called).partition(".")[0].partition("(")[0]
-            return DELEGATES if root in own and all(map(_is_held, given)) else ""
+            has_constant = any(isinstance(each, ast.Constant) for each in given)
+            passes = root in own or (f"import {root}" in own and not has_constant)
+            return DELEGATES if passes and all(map(_is_held, given)) else ""
     return ""
 
 
@@ -98,7 +100,10 @@ def _parameters(function: FunctionNode) -> set[str]:
 
 
 def _own_names(tree: ast.Module) -> set[str]:
-    """Return the names of a module's functions and classes, and of what its package provides."""
+    """Return the names of a module's functions and classes, and of what its package provides.
+
+    Names of other packages have the form `import NAME`.
+    """
     found: set[str] = set()
     for one in tree.body:
         match one:
@@ -106,6 +111,8 @@ def _own_names(tree: ast.Module) -> set[str]:
                 found.add(name)
             case ast.ImportFrom(level=level, names=names) if level:
                 found |= {each.asname or each.name for each in names}
+            case ast.ImportFrom(names=names) | ast.Import(names=names):
+                found |= {f"import {each.asname or each.name}" for each in names}
     return found
 
 

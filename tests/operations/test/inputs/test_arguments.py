@@ -143,7 +143,7 @@ def test_by_type_and_name(signature: str, expected: list[str]) -> None:
         ("return UNITS[a]", "f('km')"),
         ("return a in UNITS", "f('km')"),
         ("return a.startswith('#')", "f('#text')"),
-        ("return [x for x in a]", "f([3, 1, 2])"),
+        ("return [x for x in a]", "f([3, 1, 2, 1])"),
         ("return re.sub(r'[-_]+', ' ', a)", "f('left-right')"),
         ("return re.fullmatch(r'(\\w+)@(?P<host>.+)', a)", "f('apple@example.com')"),
         ("return [x.lower() for x in a]", "f(['pear', 'apple'])"),

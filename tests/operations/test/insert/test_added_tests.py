@@ -369,6 +369,30 @@ def test_two_show_what_the_difference_makes() -> None:
     assert len(chosen(examples("'one'", "'two'"), {1}, set())) == 2
 
 
+def case(call: str, value: str, *branches: int, source: Source = "value") -> Case:
+    return Case(call=call, value=value, source=source, branches=tuple((0, n) for n in branches))
+
+
+def test_further_cases_take_new_branches_or_detect_new_faults() -> None:
+    cases = [case("f('a')", "'b'", 1), case("f('c')", "'d'", 1), case("f('')", "''", 2)]
+    assert chosen(cases, {1, 2}, {1}, set()) == ["f('a')", "f('')"]
+
+
+def test_options_without_effect_are_left_out() -> None:
+    cases = [case("f(7)", "5", 1), case("f(7, digits=6)", "5", 2), case("f(7, digits=3)", "4", 3)]
+    assert chosen(cases, {1}, {2}, {3}) == ["f(7)", "f(7, digits=3)"]
+
+
+def test_arguments_are_like_those_of_an_example() -> None:
+    shown = case("f(['a'], ['b'])", "['c']", 1, source="docstring")
+    assert chosen([shown, case("f('ab', 'b')", "'a'", 2)], {1}, {2}) == ["f(['a'], ['b'])"]
+
+
+def test_results_of_many_lines_are_left_out() -> None:
+    rows = ", ".join(f"({n}, 'row number {n}')" for n in range(8))
+    assert chosen([case("f(8)", f"[{rows}]", 1, source="docstring")], {1}) == []
+
+
 class TestRemoved:
     ONE = b"import pytest\n\nfrom pkg.mod import f\n\n\ndef test_f():\n    with pytest.raises(TypeError):\n        f(1)\n"
     TWO = b"from pkg.mod import g\n\n\ndef test_g():\n    assert g() == 0\n"

@@ -50,6 +50,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "color colour": ("'#ff8800'", "'red'"),
     "version": ("'1.10.2'", "'2.0.0'"),
     "ip ip_address address": ("'192.0.2.1'", "'2001:db8::1'"),
+    "docstring docstr": ("'First line.\\n\\n    Second line.\\n    '",),
     "html markup": ("'<p>Hello <b>World</b></p>'", "'<a href=\"/docs\">A &amp; B</a>'"),
     "json_text json_string": ("'{\"a\": 1}'",),
     "query query_string qs": ("'page=2&sort=name'",),
@@ -62,7 +63,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "words names": ("['pear', 'apple']", "['fig']", "[]"),
     "lines": ("['first', '  second', '']",),
     "items iterable seq sequence lst values numbers elements": (
-        "[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]",
+        "[3, 1, 2, 1]", "['b', 'a', 'c']", "[]",
     ),
     "mapping dct dictionary params": ("{'a': 1, 'b': 2}", "{}"),
     "func function fn callback": ("lambda x: x * 2",),
@@ -90,7 +91,7 @@ _NOT_ENDINGS = frozenset(
 """Names that say too little at the end of a longer name."""
 _SURE = frozenset(
     {
-        "email", "mail", "url", "uri", "hostname", "domain", "title", "text", "string", "sentence",
+        "email", "mail", "url", "uri", "hostname", "domain", "title", "docstring", "text", "string", "sentence",
         "word", "html", "markup", "filename", "username", "first_name", "encoding", "charset", "year",
         "month", "hour", "minute", "content_type", "mimetype", "password",
     }

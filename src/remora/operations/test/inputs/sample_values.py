@@ -14,7 +14,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "str": ("'apple'", "'Hello, World'", "'one two  three'", "'12'", "'12x'", "''"),
     "bytes": ("b'hello'", "b'a b'", "b''"),
     "bool": ("True", "False"),
-    "list": ("[3, 1, 2]", "['b', 'a', 'c']", "[1, 1, 2]", "[]"),
+    "list": ("[3, 1, 2, 1]", "['b', 'a', 'c']", "[]"),
     "tuple": ("(3, 1, 2)", "('a', 1)", "()"),
     "set": ("{1, 2}", "set()"),
     "dict": ("{'a': 1, 'b': 2}", "{}"),
@@ -68,7 +68,7 @@ def values_of(
         return []
     likely = [kind_of(default)] if default is not None else list(used.kinds)
     kinds = {_kind(text) for text in typed} or {*likely, *map(_kind, used.compared)}
-    sure = not kinds and shows_type(arg.arg)
+    sure = kinds <= {"list"} and not typed and shows_type(arg.arg)  # a text is iterable, too
     fitting = [text for text in named if sure or _kind(text) in kinds]
     compared = [text for text in used.compared if not typed or _kind(text) in kinds]
     letters = [text for text in used.compared if _is_letter(text)]

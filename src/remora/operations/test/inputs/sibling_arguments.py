@@ -24,8 +24,10 @@ def sibling_calls(subject: TargetFunction, examples: ProjectExamples) -> list[Ca
     """Return calls of the function with arguments that the project passes to its siblings.
 
     Siblings are the functions of the module, or the methods of the class. The list is empty if a
-    required parameter has no namesake.
+    required parameter has no namesake, or if the function takes any number of arguments.
     """
+    if subject.parameters.vararg is not None:
+        return []
     found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
     for sibling in _siblings(subject)[:_MOST_SIBLINGS]:
         if not _is_related(subject, sibling):

@@ -18,6 +18,8 @@ _PROTOCOL_NAMES = frozenset(
 )
 """Names that allow more types than their entry in ALIASES."""
 _DEEPEST = 4
+_AMOUNT = re.compile(r"(\w*_)?(count|len|length|size|width|height|weekday|age)")
+"""Names of functions whose results are not below zero."""
 _PREDICATE = re.compile(r"(is|has|can|should)_")
 
 
@@ -44,12 +46,14 @@ def contradicts(subject: TargetFunction, call: str) -> bool:
 def contradicts_return(subject: TargetFunction, value: str) -> bool:
     """Return True if a result contradicts the return annotation or the function's name.
 
-    The result of `is_valid`, for example, must be a bool.
+    The result of `is_valid`, for example, must be a bool, and that of `weekday` is not below zero.
     """
     try:
         result = ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError):
         return False
+    if isinstance(result, int | float) and result < 0 and _AMOUNT.fullmatch(subject.function.name):
+        return True
     returns = subject.function.returns
     if returns is None:
         name = subject.function.name

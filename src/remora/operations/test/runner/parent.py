@@ -78,6 +78,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     tests: dict[str, _TestResult] = {}
     failed: list[str] = []
     lines: list[int] = []
+    branches: list[tuple[int, int]] = []
     seen: dict[str, _TracedTest] = {}
     effects: list[str] = []
     reaching: list[str] = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import signal
 import traceback
 import warnings
-from typing import Any, Dict, Iterable, List
+from typing import Any, Dict, Iterable, Iterator, List
 
 from .code_swap import functions_at, mutated_code, swap
 from .described import (
@@ -152,17 +153,13 @@ def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
     """Return the result of a call, and the lines of the order's file that it executed."""
     lines = Lines(order["path"], asked["root"], tuple(order["header"]))
     watched = Effects(asked["root"], asked["scratch"])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = result_of(asked, module, call, lines, watched)
+    found = result_of(asked, module, call, lines, watched)
     found["lines"] = sorted(lines.seen)
     found["branches"] = sorted(lines.branches)
     if not lines.direct:
         return {"how": "indirect", "lines": found["lines"]}
     if watched.seen:
         return {"how": "effect", "effect": watched.seen[0], "lines": found["lines"]}
-    if any(issubclass(each.category, _DEPRECATED) for each in caught):
-        return {"how": "deprecated", "lines": found["lines"]}
     if sum(len(text) for _, text in found.get("claims", [])) > _TEXT:
         return {"how": "long", "lines": found["lines"]}
     return found
@@ -173,23 +170,37 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
     names = dict(vars(module))
     names["__name__"] = "snippet"  # not `__main__`, and not the module itself
     code = compile(call["call"], "<call>", "eval")
+    deprecated: List[str] = []
     try:
-        for statement in (*call["imports"], *call["setup"]):
-            exec(compile(statement, "<setup>", "exec"), names)
+        with recorded(deprecated):
+            for statement in (*call["imports"], *call["setup"]):
+                exec(compile(statement, "<setup>", "exec"), names)
     except Exception as error:
         return {"how": "unready", "type": type(error).__name__}
     known = {name: names[name] for name in call["objects"] if name in names}
     before = {name: state_of(value) for name, value in known.items()}
     items: List[Taken] = []
     try:
-        value = evaluated(code, names, items, asked["root"], *around)
+        with recorded(deprecated):
+            value = evaluated(code, names, items, asked["root"], *around)
     except Exception as error:
         return {**raised(error), "listed": bool(items)}
+    if deprecated:
+        return {"how": "deprecated", "type": deprecated[0]}
     found = asserted(asked, value, known, before)
     text = repr(found["claims"])
     if any(each in text for each in environment_texts(names.get("__package__") or "")):
         return {"how": "environment"}
     return {"how": "value", **found}
+
+
+@contextlib.contextmanager
+def recorded(found: List[str]) -> Iterator[None]:
+    """Add the texts of warnings about deprecated code in the block to `found`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    found += [str(each.message) for each in caught if issubclass(each.category, _DEPRECATED)]
 
 
 def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], root: str, *around: Any) -> Any:

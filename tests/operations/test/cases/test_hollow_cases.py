@@ -2,13 +2,22 @@
 
 import pytest
 
-from remora.operations.test.cases.best_cases import is_hollow, is_hollow_call
 from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.hollow_cases import is_echo, is_hollow, is_hollow_call
 
 HOLLOW_CALLS = [
     ("decode(b'hello')", (), "27756"),
     ("timeout()", (), "0.001"),
     ("stack.is_empty()", ("stack = Stack()",), "True"),
+]
+ECHOES = [
+    ("teecsv([['a', 1], ['b', 2]])", "[('a', 1), ('b', 2)]"),
+    ("merge(['b', 'a'], ['b', 'a'])", "['b', 'b', 'a', 'a']"),
+    (
+        "rows('report.txt')",
+        "[('r',), ('e',), ('p',), ('o',), ('r',), ('t',), ('.',), ('t',), ('x',), ('t',)]",
+    ),
+    ("convert([['a', None], ['b', 3]])", "[None, None, 'a']"),
 ]
 HOLLOW_RESULTS = [
     ("error.is_error()", ("error = Error('Hello')",), "True"),
@@ -41,3 +50,14 @@ def test_hollow_results(call: str, setup: tuple[str, ...], value: str) -> None:
 @pytest.mark.parametrize(("call", "setup", "value"), TELLING)
 def test_telling_calls(call: str, setup: tuple[str, ...], value: str) -> None:
     assert not is_hollow(case(call, setup, value))
+
+
+@pytest.mark.parametrize(("call", "value"), ECHOES)
+def test_results_that_repeat_arguments_or_explain_errors(call: str, value: str) -> None:
+    assert is_echo(case(call, (), value, "sibling"))
+    assert not is_echo(case(call, (), value, "documentation"))
+
+
+def test_defaults_are_hollow_even_in_documentation() -> None:
+    assert is_hollow(case("get_alphabet()", (), "'abc'", "documentation"))
+    assert not is_hollow(case("get_course(1, 2)", (), "'N'", "documentation"))

@@ -1,0 +1,187 @@
+"""Cases that say nothing to a reader, such as echoes of arguments and sample bytes."""
+
+import ast
+from typing import Any
+
+from remora.operations.test.cases.case import Case
+from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
+
+_LARGE = 10**12
+"""Size of an integer beyond which it says nothing to a reader."""
+EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
+_GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
+SHOWN = WRITTEN | {"test"}
+"""Sources in which a person wrote the call to show or to check something."""
+_WORD = 5
+"""Length of a text that a function has taken for a collection if it returns its letters."""
+_MOST_NONE = 0.4
+"""Share of None in the result, where it is among the arguments, beyond which errors explain it."""
+_MOST_NUMBERS = 8
+"""Number of numbers and truth values in the result of invented arguments that a reader can check."""
+
+
+def is_echo(case: Case) -> bool:
+    """Return True if the result says only what was passed.
+
+    So do attributes that keep arguments or are empty, a None among the items that no example shows,
+    and what becomes of several objects without arguments.
+    """
+    if case.claims and all(left.startswith("{}.") for left, _ in case.claims):
+        given = {*arguments_of(case), *EMPTY_VALUES, "True", "False", "0"}
+        is_guessed = case.source in _GUESSED
+        return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
+    if any(_is_fingerprint(text, case) for text in case.values):
+        return True
+    guessed = case.source in _GUESSED and not case.raises
+    if case.source not in SHOWN and not case.raises and _keeps_items(case):
+        return True
+    if not guessed:
+        return False
+    shown = (case.call, *case.setup)
+    hollow = [text for text in arguments_of(case) if text.endswith("()")]
+    return (
+        len(hollow) > 1
+        or repeats_argument(case, 2)
+        or _is_spelled_out(case)
+        or any(text.startswith(("'<", '"<')) for left, text in case.claims if left != "{}")
+        or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
+    )
+
+
+def is_empty_input(case: Case) -> bool:
+    """Return True if all arguments are empty. Such a case says something beside others only."""
+    words = {*arguments_of(case)}
+    return bool(words) and words <= EMPTY_VALUES
+
+
+def is_hollow_call(call: CallInput) -> bool:
+    """Return True for a call that does not show what the function is for.
+
+    Such a call passes sample bytes, or no arguments to a function or to a method of an object that
+    was made without arguments. A call that a person wrote as an example or a test is not hollow.
+    """
+    given = _call_arguments(call.call)
+    imported = {one.split()[-1] for one in call.imports}
+    if call.source == "call" and not imported.isdisjoint(given):
+        return True  # a reader does not see what the constant contains
+    made_with = [word for line in call.setup for word in _call_arguments(line)]
+    if call.source in SHOWN:
+        is_default = ast.unparse(ast.parse(call.call)).rpartition(".")[2].startswith("get_")
+        return is_default and not (given or made_with or call.fixtures)
+    if call.source in INVENTED and any(isinstance(literal_of(text), bytes) for text in given):
+        return True
+    return not call.fixtures and all(text in EMPTY_VALUES for text in (*given, *made_with))
+
+
+def is_hollow(case: Case) -> bool:
+    """Return True for a case that does not show what the function is for.
+
+    Its call is hollow, its result contains many numbers or truth values, or the result of a call
+    without arguments is a single number or truth value.
+    """
+    if case.raises:
+        return False
+    if is_hollow_call(case):
+        return True
+    if case.source in SHOWN:
+        return False
+    values = [literal_of(text) for text in case.values]
+    if not arguments_of(case) and all(isinstance(value, bool | int | float) for value in values):
+        return True
+    parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
+    plain = [p for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int | float)]
+    return len(plain) > _MOST_NUMBERS
+
+
+def _is_fingerprint(text: str, case: Case) -> bool:
+    """Return True for a number such as a hash, which a reader cannot check."""
+    value = literal_of(text)
+    given = {literal_of(each) for each in arguments_of(case)}
+    return isinstance(value, int) and abs(value) >= _LARGE and value not in given
+
+
+def _share_of_none(case: Case) -> float:
+    """Return the share of None among the plain values of a result that is not None itself."""
+    texts = [text for text in case.values if text != "None"]
+    parts = [part for text in texts for part in ast.walk(ast.parse(text))]
+    plain = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return plain.count(None) / max(len(plain), 1)
+
+
+def _keeps_items(case: Case) -> bool:
+    """Return True if a collection comes back with the same items, or an argument is there twice."""
+    given = [_items(text) for text in arguments_of(case)]
+    given = [items for items in given if items]
+    twice = any(items in given[:number] for number, items in enumerate(given))
+    return twice or any(_items(text) in given for text in case.values)
+
+
+def _items(source: str) -> Any:
+    """Return a collection as a list, with lists in place of tuples, or None for other values."""
+
+    def plain(value: Any) -> Any:
+        return [*map(plain, value)] if isinstance(value, list | tuple) else value
+
+    value = value_of(source)
+    return plain(value) if isinstance(value, list | tuple | dict) else None
+
+
+def _is_spelled_out(case: Case) -> bool:
+    """Return True if the result has the letters of a text as items, or joins items to a text."""
+    given = [literal_of(text) for text in arguments_of(case)]
+    texts = [text for text in given if isinstance(text, str) and len(text) >= _WORD]
+    parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
+    joined = ["".join(one) for one in map(value_of, arguments_of(case)) if _is_texts(one)]
+    letters = "".join(
+        part.value
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    )
+    if letters and letters in joined:
+        return True
+    return len(parts) > _WORD and any(text in letters for text in texts)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def repeats_argument(case: Case, times: int = 1) -> bool:
+    """Return True if a text among the arguments is so often in a collection that is the result."""
+    given = {literal_of(text) for text in arguments_of(case) if isinstance(literal_of(text), str)}
+    parts = [
+        part.value
+        for text in case.values
+        if not isinstance(literal_of(text), str)
+        for part in ast.walk(ast.parse(text))
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    return any(parts.count(each) >= times for each in given)
+
+
+def literal_of(text: str) -> Any:
+    """Return the value of a literal that can be a member of a set, or None."""
+    value = value_of(text)
+    try:
+        hash(value)
+    except TypeError:
+        return None
+    return value
+
+
+def value_of(text: str) -> Any:
+    """Return the value of a literal, or None."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return None
+
+
+def arguments_of(case: Case) -> list[str]:
+    return _call_arguments(case.call)
+
+
+def _call_arguments(source: str) -> list[str]:
+    parts = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Call)]
+    words = [word for one in parts for word in (*one.args, *(each.value for each in one.keywords))]
+    return [ast.unparse(word) for word in words]
