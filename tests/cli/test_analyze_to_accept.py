@@ -27,7 +27,7 @@ HEAD = {"count", "hash"}
 def test_analyze_touches_nothing_and_shows_every_job(ran: Ran) -> None:
     assert ran.analyzed.code == 0, ran.analyzed.err
     document = ran.analyzed.document
-    assert set(document) == {"run_id", "root", "model", "jobs", "totals"}
+    assert set(document) == {"run_id", "root", "model", "rules", "jobs", "totals"}
     assert document["root"] == str(ran.root)
     assert set(document["totals"]) >= TOTALS
     assert document["totals"]["jobs"] == document["totals"]["submitted"] == 2
