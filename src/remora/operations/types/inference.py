@@ -36,6 +36,8 @@ SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""
 COMPLETING = 0.6
 """The least probability of an annotation that completes a signature."""
+MOSTLY_ANNOTATED = 0.5
+"""The part of annotations that are written above which a project counts as annotated."""
 _INDEPENDENT = frozenset(("call", "forward", "attribute"))
 """Sources that say more of a parameter when more annotations are known."""
 _OTHERS = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
@@ -211,9 +213,12 @@ class Inference:
             for each in known
             if (each.source not in _OTHERS if slot.kind == RETURN else each.source in _INDEPENDENT)
         }
+        ranked = rank(candidates, self._model)
+        if self._density <= MOSTLY_ANNOTATED:  # otherwise the project's own annotations say which
+            ranked = with_self(ranked, known, function)
         return [
             each
-            for each in with_self(rank(candidates, self._model), known, function)
+            for each in ranked
             if (path, slot, each.term) not in self._refused
             and (
                 slot.kind != RETURN

@@ -19,13 +19,19 @@ from remora.sandbox.supervisor_client import PATH, Command
 
 _SECONDS = 20.0
 _MAX_BYTES = 64 * 1024 * 1024
-_OPTIONS = ("-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-o", "addopts=")
+_OPTIONS = (
+    *("-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-o", "addopts="),
+    "--continue-on-collection-errors",
+)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (([^\s:]+)\S*)(?: - (.*))?$", re.MULTILINE)
 _RAN = (0, 1)
 
 
 class ProjectTests(NamedTuple):
-    """Runs the test files that import some modules, if that takes less than 20 seconds."""
+    """Runs the test files that import some modules, if that takes less than 20 seconds.
+
+    These are the files that name a module, or else those that name a package around it.
+    """
 
     paths: tuple[str, ...]
     python: ProjectPython
@@ -69,10 +75,14 @@ def find_project_tests(
     """
     if python is None or best_level() < SAFE_LEVEL:
         return None
-    words = {module_word(path) for path in changed}
-    tests = (path for path in sorted(index.files) if is_test_file(path))
-    paths = tuple(path for path in tests if words & imported_words(path, index))
-    return ProjectTests(paths, python) if paths else None
+    modules = {module_word(path) for path in changed}
+    packages = {part for path in changed for part in path.split("/")[:-1]} - {"src"}
+    tests = {path: imported_words(path, index) for path in index.files if is_test_file(path)}
+    for words in (modules, packages):
+        paths = tuple(path for path, imported in sorted(tests.items()) if words & imported)
+        if paths:
+            return ProjectTests(paths, python)
+    return None
 
 
 def copy_data_files(tree: Path, folder: Path) -> bool:
