@@ -58,6 +58,13 @@ def test_results_that_repeat_arguments_or_explain_errors(call: str, value: str) 
     assert not is_echo(case(call, (), value, "documentation"))
 
 
+def test_flags_and_texts_without_letters_say_nothing() -> None:
+    flags = Case(call="table.add(3)", claims=(("table.dividers", "[False]"),), source="call")
+    assert is_echo(flags)
+    assert not is_echo(Case(call="table.add(3)", claims=(("table.total", "3"),), source="call"))
+    assert is_echo(case("table.get_csv()", ("table = Table(width=3)",), "'\\r\\n'", "call"))
+
+
 def test_defaults_are_hollow_even_in_documentation() -> None:
     assert is_hollow(case("get_alphabet()", (), "'abc'", "documentation"))
     assert not is_hollow(case("get_course(1, 2)", (), "'N'", "documentation"))

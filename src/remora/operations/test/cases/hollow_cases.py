@@ -32,6 +32,8 @@ def is_echo(case: Case) -> bool:
         return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
     if any(_is_fingerprint(text, case) for text in case.values):
         return True
+    if case.source not in SHOWN and not case.raises and _is_of_nothing(case):
+        return True
     guessed = case.source in _GUESSED and not case.raises
     if case.source not in SHOWN and not case.raises and _keeps_items(case):
         return True
@@ -91,6 +93,17 @@ def is_hollow(case: Case) -> bool:
     parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
     plain = [p for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int | float)]
     return len(plain) > _MOST_NUMBERS
+
+
+def _is_of_nothing(case: Case) -> bool:
+    """Return True if all values are flags or empty, or a call without arguments gives only marks."""
+    parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
+    plain = [part.value for part in parts if isinstance(part, ast.Constant)]
+    if case.claims:
+        return all(value is True or not value for value in plain)
+    text = value_of(case.value)
+    is_mark = isinstance(text, str) and not any(map(str.isalnum, text))
+    return is_mark and not _call_arguments(case.call)
 
 
 def _is_fingerprint(text: str, case: Case) -> bool:
