@@ -96,14 +96,16 @@ def test_no_blank_lines_are_left_over_where_a_line_was_removed(tmp_path: Path) -
         pass
 
 
-    class B:  x = 1
+    class B:
+        pass
     '''
     expected = '''
     class A:
         """An error."""
 
 
-    class B:  x = 1
+    class B:
+        pass
     '''
     assert fixed(tmp_path, source, "PIE790") == lines(expected)
 
@@ -223,6 +225,16 @@ from six import u  # pylint: disable=unused-import
     (tmp_path / "compat.py").write_text(source)
     fix_findings(ToolTree(tmp_path), "compat.py", [])
     assert (tmp_path / "compat.py").read_text() == source.replace("from six import iteritems\n", "")
+
+
+def test_imports_of_modules_that_run_code_stay(tmp_path: Path) -> None:
+    (tmp_path / "demos").mkdir()
+    (tmp_path / "demos" / "fixpath.py").write_text("import sys\n\nsys.path.insert(0, '..')\n")
+    (tmp_path / "demos" / "names.py").write_text("NAMES = ()\n")
+    demo = tmp_path / "demos" / "demo.py"
+    demo.write_text("import fixpath\nimport names\n")
+    fix_findings(ToolTree(tmp_path), "demos/demo.py", [])
+    assert demo.read_text() == "import fixpath\n"
 
 
 @pytest.mark.parametrize(

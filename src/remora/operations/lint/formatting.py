@@ -1,6 +1,7 @@
 """Formats fixed files as the project formats its code."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -109,11 +110,11 @@ def without_extra_blank_lines(before: str, after: str) -> str:
         return after
     old, new = split_lines(before, keepends=True), split_lines(after, keepends=True)
     extra: set[int] = set()
-    left = set(new)
+    removed = Counter(old) - Counter(new)
     changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for kind, start, end, _, stop in changes:
         above, below = _blank(reversed(new[:stop])), _blank(iter(new[stop:]))
-        if kind == "delete" and above and below and not left.issuperset(old[start:end]):
+        if kind == "delete" and above and below and any(line in removed for line in old[start:end]):
             extra.update(range(stop, stop + min(above, below)))
     return "".join(line for number, line in enumerate(new) if number not in extra)
 

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.lint.used_imports import imported_names, is_used_elsewhere
+from remora.operations.lint.used_imports import imported_names, is_used_elsewhere, runs_code
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
@@ -102,6 +102,7 @@ class LeftAlone:
         self._lacks_extensions = not re.search(
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
         )
+        self._place = place
         self._path = path
         self._is_configured = is_configured(place, path)
         self._selected = SelectedRules(place)
@@ -124,9 +125,10 @@ class LeftAlone:
         return self._is_configured or self._selected.contain(self._path, finding["code"])
 
     def _is_needed(self, finding: Finding, body: str) -> bool:
-        """Return True for an import that another file uses, or that another linter is told to keep."""
+        """Return True for an import that another file uses, that runs code, or that pylint keeps."""
         return finding["code"] == _UNUSED_IMPORT and (
             is_used_elsewhere(self._path, finding["message"], self._imported)
+            or runs_code(self._place, self._path, finding["message"])
             or _KEPT_IMPORT.search(_line(finding, body)) is not None
         )
 

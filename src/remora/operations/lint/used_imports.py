@@ -1,8 +1,10 @@
-"""Names that files of a project use from its modules."""
+"""Imports that a project needs although their names are not used in the file."""
 
+import ast
 import re
 from contextlib import suppress
 
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
@@ -43,3 +45,23 @@ def is_used_elsewhere(path: str, message: str, names: ImportedNames) -> bool:
     imported, _, alias = unused[1].partition(" as ")
     bound = {alias} if alias else {imported.split(".")[0], imported.rpartition(".")[2]}
     return any((module, each) in names for each in (*bound, _ALL))
+
+
+def runs_code(place: ToolTree, path: str, message: str) -> bool:
+    """Return True if an unused import is of a module of the project that calls something on import.
+
+    An example is a module that changes `sys.path`.
+    """
+    unused = _UNUSED.search(message)
+    module = unused[1].partition(" as ")[0].replace(".", "/") if unused is not None else ""
+    beside = path.rpartition("/")[0]
+    for folder in dict.fromkeys((beside, "", "src")):
+        found = f"{folder}/{module}.py".lstrip("/")
+        if module and place.files.exists(found):
+            tree = parse_text(place.text_or_empty(found))
+            return isinstance(tree, ast.Module) and any(map(_is_call, tree.body))
+    return False
+
+
+def _is_call(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)

@@ -56,12 +56,25 @@ def test_rules_that_the_pinned_ruff_does_not_have_are_left_out(tmp_path: Path) -
 
 
 def test_other_projects_get_the_defaults_of_ruff_without_taste(tmp_path: Path) -> None:
-    assert _codes(tmp_path, {"requirements-dev.txt": "ruff>=0.3\n"}) == {"C404", "F401"}
+    assert _codes(tmp_path, {"requirements-dev.txt": "flake8\n"}) == {"C404", "F401"}
     place = ToolTree(tmp_path)
     assert rule_choice(place, "").text.endswith("--select default adds them")
     with selected_rules(["default"]):
         assert _codes(tmp_path, {}) == {"C404", "F401", "I001"}
-    assert "I001" in _codes(tmp_path, {"ruff.toml": 'extend-select = ["I"]\n'})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ruff.toml", "line-length = 100\n"),
+        ("requirements-dev.txt", "ruff>=0.3\n"),
+        ("tox.ini", "[testenv:lint]\ncommands = ruff check\n"),
+    ],
+)
+def test_projects_that_use_ruff_get_all_of_its_defaults(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    assert _codes(tmp_path, {name: text}) == {"C404", "F401", "I001"}
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,13 @@ _REQUIRED = re.compile(
     r"(?<![\w./-])ruff['\"]?\s*(===?|~=|=\s*['\"][\^~]?)\s*v?(\d[\d.]*)"
     r"|(?<![\w./-])ruff\b[^\n'\"]*?(<)=?\s*(\d[\d.]*)"
 )
+_NAME = re.compile(r"(?<![\w./-])ruff(?![\w/-])")
 _REQUIRED_VERSION = re.compile(r"required-version\s*=\s*['\"]\s*(?:==|~=|)\s*(\d[\d.]*)")
 _NAMES = ("pyproject.toml", "tox.ini", "setup.cfg", "setup.py", "noxfile.py", "Pipfile")
-_PATTERNS = ("*requirements*.txt", "requirements/*.txt", ".github/workflows/*.y*ml")
+_PATTERNS = (
+    "*requirements*.txt", "requirements/*.txt", ".github/workflows/*.y*ml", ".pre-commit-config.yaml",
+    "Makefile", "justfile",
+)  # fmt: skip
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
 
 
@@ -62,13 +66,22 @@ def _versions(place: ToolTree) -> Iterator[RuffVersion]:
         pinned += _LOCKED.findall(place.text_or_empty(name, _LIMIT))
     for name in SETTINGS:
         pinned += _REQUIRED_VERSION.findall(place.text_or_empty(name))
-    paths = [*_NAMES]
-    for pattern in _PATTERNS:
-        paths += place.files.glob(pattern, look=place.left)
-    for path in paths:
-        for _, number, is_limit, limit in _REQUIRED.findall(place.text_or_empty(path)):
+    for text in _texts(place):
+        for _, number, is_limit, limit in _REQUIRED.findall(text):
             if is_limit:
                 yield RuffVersion(version_of(limit), is_limit=True)
             else:
                 pinned.append(number)
     yield from (RuffVersion(version_of(each)) for each in pinned)
+
+
+def runs_ruff(place: ToolTree) -> bool:
+    """Return True if the project's settings, requirements or commands name ruff."""
+    return any(_NAME.search(text) for text in _texts(place))
+
+
+def _texts(place: ToolTree) -> Iterator[str]:
+    paths = [*_NAMES]
+    for pattern in _PATTERNS:
+        paths += place.files.glob(pattern, look=place.left)
+    yield from map(place.text_or_empty, paths)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.import_sorters import sorts_as_ruff
-from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_version
+from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_version, runs_ruff
 from remora.tools.host.ruff.rule_codes import all_rules
 from remora.tools.host.ruff.rule_selectors import expand, unknown_selectors
 from remora.tools.tree import ToolTree
@@ -22,7 +22,7 @@ _TASTE = (
     "ISC004", "PLR2044", "PLW0120", "RET501",  # layout
     "B009", "B010", "C408", "C417", "FLY", "FURB", "PIE8", "PLC0208", "PLR0402", "PLR1716", "PLR1730",
     "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
-    "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9",  # another spelling
+    "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9", "UP009",  # another spelling
 )  # fmt: skip
 """Default rules of ruff that only sort, lay out or rephrase code that is right.
 
@@ -74,7 +74,7 @@ def rule_choice(place: ToolTree, path: str) -> RuleChoice:
 
     A selection of the user comes first. A project that pins an older ruff gets only rules that this
     version has, and its default rules if it does not select others. A project that does not select
-    rules gets the defaults of ruff, without those of taste unless it pins a ruff that has them.
+    rules gets the defaults of ruff, without those of taste unless it uses ruff.
     """
     selected = _SELECTED.get()
     if not selected:
@@ -99,10 +99,12 @@ def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
     if defaults is None:
         text = f"the defaults of ruff {version('ruff')}"
         newer = _newer_codes(settings, used)
-        if has_taste or used is not None:
+        if has_taste or used is not None or _uses_ruff(place, path):
             return RuleChoice(_ignoring(newer), f"{text}, because the project does not select any")
-        left_out = _codes_of_taste(place, _values(settings, "extend-select"))
-        text += " without rules of taste (the project selects none); --select default adds them"
+        left_out = _codes_of_taste(place)
+        text += (
+            " without rules of taste (the project does not use ruff); --select default adds them"
+        )
         return RuleChoice(_ignoring(left_out), text)
     selectors = [*defaults, *_values(settings, "extend-select")]
     left_out = [*_values(settings, "ignore"), *_values(settings, "extend-ignore")]
@@ -112,13 +114,17 @@ def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
     return RuleChoice(options, f"{_shown(selectors)}, because the project uses ruff {used}")
 
 
+def _uses_ruff(place: ToolTree, path: str) -> bool:
+    return settings_for(place, path) is not None or runs_ruff(place)
+
+
 def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
     return ("--ignore", ",".join(codes)) if codes else ()
 
 
-def _codes_of_taste(place: ToolTree, added: Sequence[str]) -> list[str]:
-    """Return the rules of taste that neither the project's settings nor its isort ask for."""
-    asked = [*added, *([_IMPORT_ORDER] if sorts_as_ruff(place) else [])]
+def _codes_of_taste(place: ToolTree) -> list[str]:
+    """Return the rules of taste that the project's isort does not ask for."""
+    asked = [_IMPORT_ORDER] if sorts_as_ruff(place) else []
     codes = sorted(each.code for each in all_rules() if each.code)
     return expand(_TASTE, asked, codes)
 
