@@ -142,7 +142,7 @@ def test_comments_that_another_ruff_may_need_stay(tmp_path: Path, pinned: str) -
 def test_a_line_that_a_fix_makes_too_long_is_divided(tmp_path: Path) -> None:
     source = """
     def f(name, size):
-        return "the file {} is too large, it has {} bytes more than is allowed".format(
+        return "the file {} is too large, it has {} bytes more than asked".format(
             name.strip(), size.total()
         )
     """
@@ -151,8 +151,8 @@ def test_a_line_that_a_fix_makes_too_long_is_divided(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == lines("""
     def f(name, size):
         return (
-            f"the file {name.strip()} is too large, it has {size.total()} bytes more than "
-            "is allowed"
+            f"the file {name.strip()} is too large, it has {size.total()} bytes "
+            "more than asked"
         )
     """)
 
@@ -199,6 +199,16 @@ except ImportError:
     print()
     # done
     return None
+""",
+    "a pass beside a docstring": 'class A:\n    """An error."""\n\n    pass\n',
+    "upgrades beside code for Python 2": """try:
+    text = unicode
+except NameError:
+    unicode = str
+
+
+class A(object):
+    pass
 """,
     "nothing but a placeholder": "x = '{}'.format(1 + 2)\n",
     "an import with a reason": "import tasks  # registers the tasks\n",

@@ -10,7 +10,12 @@ from itertools import takewhile
 from remora.errors import HostError
 from remora.tools.host.ruff.ruff_process import format_text, is_formatted
 from remora.tools.host.ruff.ruff_session import RuffStoppedError
-from remora.tools.host.style_config import black_options, width_of
+from remora.tools.host.style_config import (
+    DEFAULT_WIDTH,
+    black_options,
+    configured_width,
+    habitual_width,
+)
 from remora.tools.host.text_lines import Text, split_lines
 from remora.tools.tree import ToolTree
 
@@ -35,7 +40,8 @@ class FileFormat:
 
     @cached_property
     def width(self) -> int:
-        return width_of(self._place, self._path)
+        width = configured_width(self._place, self._path)
+        return width or min(habitual_width(self._text.body), DEFAULT_WIDTH)
 
     @property
     def is_known(self) -> bool:

@@ -31,7 +31,8 @@ _UNUSED_IMPORT = "F401"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
 """A comment of two or more words that is not for a tool."""
 _KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
-_REMOVED = {"PIE790", "PLR1711"}
+_NO_EFFECT = "PIE790"
+_REMOVED = {_NO_EFFECT, "PLR1711"}
 _F_STRING = "UP032"
 _PLACEHOLDER = re.compile(r"f([\"'])\{[^{}]*\}\1")
 _PYTHON_3 = (
@@ -45,7 +46,9 @@ _FALLBACK = re.compile(
     r"^\s*except\b.*\b(?:ImportError|ModuleNotFoundError)\b|^\s*except:", re.MULTILINE
 )
 _PYTHON_2_CODE = re.compile(
-    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b"
+    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|"
+    r"^\s+(?:xrange|unicode|basestring|raw_input|unichr)\s*=",
+    re.MULTILINE,
 )
 _EXTENSIONS = "typing_extensions"
 _OWN_LINES = re.compile(
@@ -144,6 +147,7 @@ def _is_better_left(finding: Finding, body: str) -> bool:
         or _is_in_fallback(finding, body)
         or _is_only_a_placeholder(finding)
         or _has_comment_above(finding, body)
+        or _is_only_statement(finding, body)
     )
 
 
@@ -160,6 +164,16 @@ def _has_comment_above(finding: Finding, body: str) -> bool:
     if finding["code"] not in _REMOVED or finding["line"] == 1:
         return False
     return split_lines(body)[int(finding["line"]) - 2].lstrip().startswith("#")
+
+
+def _is_only_statement(finding: Finding, body: str) -> bool:
+    """Return True for a `pass` that has only a docstring beside it, where many authors write one."""
+    tree = parse_text(body) if finding["code"] == _NO_EFFECT else ""
+    return not isinstance(tree, str) and any(
+        len(block) == 2 and block[1].lineno == finding["line"]
+        for block in (getattr(node, "body", None) for node in ast.walk(tree))
+        if isinstance(block, list)
+    )
 
 
 def _is_test_data(place: ToolTree, path: str) -> bool:

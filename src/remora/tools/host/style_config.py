@@ -10,10 +10,13 @@ import yaml
 
 from remora.errors import HostError
 from remora.tools.host.command_options import command_width, option_width
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
-_DEFAULT_WIDTH = 88
+DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
+_HABITUAL = (79, 120)
+_SAMPLE = 3
 _HOOKS = ".pre-commit-config.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C is ten times as fast
 _CONVENTIONS = ("google", "numpy")
@@ -37,7 +40,7 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
 
     Ruff's limit for docstrings is considered only if `prose` is True.
     """
-    return configured_width(place, path, prose=prose) or _DEFAULT_WIDTH
+    return configured_width(place, path, prose=prose) or DEFAULT_WIDTH
 
 
 def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
@@ -57,13 +60,21 @@ def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
             return min(max(min(widths), _LEAST), _MOST)
         is_configured = is_configured or bool(black) or bool(ruff)
     if is_configured:
-        return _DEFAULT_WIDTH
+        return DEFAULT_WIDTH
     words = _hook_arguments(place, "black")
     if words is None:
         width = command_width(place, "black") or _flake8_width(place)
     else:
-        width = option_width(" ".join(words)) or _DEFAULT_WIDTH
+        width = option_width(" ".join(words)) or DEFAULT_WIDTH
     return None if width is None else min(max(width, _LEAST), _MOST)
+
+
+def habitual_width(text: str) -> int:
+    """Return the length that several lines of a file reach, from 79 to 120."""
+    least, most = _HABITUAL
+    lengths = sorted(map(len, split_lines(text)), reverse=True)
+    usual = lengths[min(_SAMPLE, len(lengths)) - 1] if lengths else least
+    return min(max(usual, least), most)
 
 
 def black_options(place: ToolTree, path: str) -> list[str] | None:

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 from remora.errors import HostError
 from remora.operations.types.source.slots import Slot, SourceText
-from remora.operations.types.writing.wrapped_signatures import habitual_width, wrap_signatures
+from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.ruff_process import check_text, format_text, with_sorted_imports
-from remora.tools.host.style_config import configured_width
+from remora.tools.host.style_config import configured_width, habitual_width
 from remora.tools.tree import ToolTree
 
 _TRIES = 4

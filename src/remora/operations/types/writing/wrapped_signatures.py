@@ -5,18 +5,8 @@ import tokenize
 from collections.abc import Iterator
 
 from remora.operations.types.source.slots import Edit, FunctionNode, SourceText, apply_edits
-from remora.tools.host.text_lines import split_lines
 
-_LEAST, _MOST = 79, 120
-_SAMPLE = 3
 _INDENT = 4
-
-
-def habitual_width(text: str) -> int:
-    """Return the length that several lines of a file reach, from 79 to 120."""
-    lengths = sorted((len(line) for line in split_lines(text)), reverse=True)
-    usual = lengths[min(_SAMPLE, len(lengths)) - 1] if lengths else _LEAST
-    return min(max(usual, _LEAST), _MOST)
 
 
 def wrap_signatures(before: str, after: str, width: int) -> str:
