@@ -37,6 +37,10 @@ class Counters:
         '''Set.'''
         self.seen = seen
         return self
+    def set_size(self, size):
+        if isinstance(size, int): self.size = size
+        else: raise TypeError(size)
+        return self
     def is_open(self): return self.seen is not None
     def total(self): return sum(self.data.values())
     def value(self, key): return self.table[key] * 2
@@ -60,6 +64,7 @@ def subject(name: str) -> TargetFunction:
         ("nap", SHARED),
         ("Counters.get_seen", CONSTANT),
         ("Counters.set_seen", CONSTANT),
+        ("Counters.set_size", CONSTANT),
         ("Counters.is_open", CONSTANT),
         ("Counters.total", SHARED),
         ("Counters.add", DELEGATES),

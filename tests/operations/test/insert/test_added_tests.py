@@ -21,7 +21,7 @@ from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.operations.test.test_blocks import with_block
 from remora.operations.test.test_imports import Imported, with_import
-from remora.operations.test.test_location import InsertLocation, locate_test
+from remora.operations.test.test_location import InsertLocation, import_form, locate_test
 
 NEIGHBOUR = (
     "import pytest\n\nfrom pkg.mod import g\n\n\ndef test_g() -> None:\n    assert g() == 1\n"
@@ -87,6 +87,10 @@ class TestPlace:
     def test_tests_within_the_package_import_as_their_neighbours_do(self) -> None:
         tests = {"pkg/tests/test_a.py": "import x\nfrom .. import other\n"}
         assert home("pkg/tests/test_mod.py", tests).imports_from == "..mod"
+
+    def test_the_module_under_the_name_by_which_the_file_imports_it(self) -> None:
+        assert import_form(["pkg", "pkg.mod"], ["from pkg import mod\n"]) == ("pkg.mod", "mod")
+        assert import_form(["pkg", "pkg.mod"], ["from pkg import mod, f\n"]) == ("pkg", "")
 
 
 MODULES = {"f": "mod", "Lost": "errors"}
