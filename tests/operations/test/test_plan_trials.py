@@ -33,7 +33,7 @@ def planned(
     root: Path, path: str, notes: list[str], *, may_run: bool = True
 ) -> dict[str, int | str]:
     python = ProjectPython(python=Path(sys.executable).absolute(), root=root.parent / "none")
-    amounts = TestNeed(root, {"runner": python if may_run else None, "notify": notes.append})
+    amounts = TestNeed(root, {"python": python, "may_run": may_run, "notify": notes.append})
     module = parse_module(path, (root / path).read_bytes())
     assert isinstance(module, Module)
     functions = [node for node in module.nodes if node.node_type == "function"]

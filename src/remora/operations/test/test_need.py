@@ -36,6 +36,7 @@ from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.trivial_functions import why_trivial
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
@@ -88,17 +89,18 @@ class TestNeed:
     __test__ = False
 
     def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
+        python: ProjectPython | None = options.get("python")
         self._place = ToolTree(tree, observed=options.get("observed"))
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._names = TestedNames(self._place)
-        self._installed = InstalledPackages(options.get("python"), tree)
+        self._installed = InstalledPackages(python, tree)
         self._files: dict[str, _File | None] = {}
         self._subjects: dict[str, TargetFunction] = {}
         self._homes: dict[str, str] = {}
         """The file whose functions get tests in a test file, by the path of the test file."""
-        runner = options.get("runner") if not self._strengthen else None
-        tried = ToolTree(tree, runner, observed=options.get("observed"))
+        may_try = bool(options.get("may_run")) and not self._strengthen
+        tried = ToolTree(tree, python if may_try else None, observed=options.get("observed"))
         self._trials = PlanTrials(tried, self._texts, options.get("notify") or _ignore)
 
     def amount(self, module: Module, node: Node) -> int | str:
