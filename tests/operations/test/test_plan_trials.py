@@ -53,7 +53,10 @@ def test_modules_without_a_usable_call_have_no_job(root: Path) -> None:
 def test_a_test_file_that_pytest_cannot_collect(root: Path) -> None:
     write(root, {"tests/test_other.py": "def test_it(): ...\n"})
     write(
-        root, {"tests/test_doubles.py": "import doubles\nfrom os import nowhere\n\n\ndef test_it(): ...\n"}
+        root,
+        {
+            "tests/test_doubles.py": "import doubles\nfrom os import nowhere\n\n\ndef test_it(): ...\n"
+        },
     )
     assert set(planned(root, "doubles.py", []).values()) == {plan_trials.NOT_COLLECTED}
 

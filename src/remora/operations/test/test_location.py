@@ -11,9 +11,9 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
+from remora.operations.import_edits import Imported
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
-from remora.operations.test.test_imports import Imported
 
 _MIN_DOCSTRING_SHARE = 0.9
 _GENERIC = frozenset(

@@ -17,6 +17,7 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
+from remora.operations.import_edits import imported_names
 from remora.operations.test.cases.hollow_cases import is_hollow_call
 from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
@@ -31,7 +32,6 @@ from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_blocks import used_names
-from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.tested_names import COMMON_NAMES, TestedNames

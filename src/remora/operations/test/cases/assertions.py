@@ -11,9 +11,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from remora.code.syntax.source import parse_text
+from remora.operations.import_edits import Imported
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
-from remora.operations.test.test_imports import Imported
 from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6

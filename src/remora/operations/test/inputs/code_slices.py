@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from remora.operations.import_edits import Imported
 from remora.operations.test.inputs.call_input import (
     CallInput,
     Source,
@@ -17,7 +18,6 @@ from remora.operations.test.inputs.call_input import (
     importable_names,
 )
 from remora.operations.test.inputs.test_context import Fixture
-from remora.operations.test.test_imports import Imported
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
