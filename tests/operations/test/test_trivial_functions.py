@@ -32,6 +32,9 @@ class Counters:
     table = {"a": 1}
 
     def __init__(self): self.seen = []
+    def item(self, name):
+        if name in self.seen: return self.seen[name]
+        else: raise KeyError(name)
     def get_seen(self): return self.seen
     def set_seen(self, seen):
         '''Set.'''
@@ -63,6 +66,7 @@ def subject(name: str) -> TargetFunction:
         ("is_known", SHARED),
         ("nap", SHARED),
         ("Counters.get_seen", CONSTANT),
+        ("Counters.item", CONSTANT),
         ("Counters.set_seen", CONSTANT),
         ("Counters.set_size", CONSTANT),
         ("Counters.is_open", CONSTANT),

@@ -74,6 +74,10 @@ def _kind_of(one: ast.stmt, own: set[str]) -> str:
             return _kind_of_value(value, own)
         case ast.Return(value=ast.expr() as value) | ast.Expr(value=value):
             return _kind_of_value(value, own)
+        case ast.If(test=ast.Compare(ops=[ast.In() | ast.NotIn()]), body=[first], orelse=rest):
+            parts = [each for each in (first, *rest) if not isinstance(each, ast.Raise)]
+            kinds = {_kind_of(each, own) for each in parts}
+            return CONSTANT if len(parts) <= len(rest) and kinds <= {CONSTANT} else ""
     return ""
 
 
