@@ -146,9 +146,10 @@ def _is_too_long(case: Case) -> bool:
 
 
 def _height(source: str, before: int = 0) -> int:
-    """Return the number of lines of an expression whose items a formatter writes line by line.
+    """Return the number of lines of an expression that a formatter splits.
 
-    `before` is the length of what is on the same line.
+    Its items are on one line if they fit, and otherwise on a line each. `before` is the length of
+    what is on the same line.
     """
     if len(source) + before <= _WIDTH or expected_value(source) != source:
         return 1
@@ -161,11 +162,13 @@ def _height(source: str, before: int = 0) -> int:
             items = [ast.unparse(part) for part in (*args, *(word.value for word in words))]
         case _:
             return -(-len(source) // _WIDTH)
-    return 2 + sum(map(_height, items))
+    return 2 + (1 if len(", ".join(items)) <= _WIDTH - 8 else sum(map(_height, items)))
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
+    if {case.value for case in cases} == {"True"} and not any(c.source in SHOWN for c in cases):
+        return False  # a predicate that is always true would pass
     if any(case.source in WRITTEN or _differs_from_input(case) for case in shown):
         return True
     return any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)
