@@ -79,6 +79,12 @@ def test_exact_floats_in_collections_and_vague_exceptions_are_left_out() -> None
     assert is_hollow(replace(case("f('')", (), ""), raises="Exception"))
 
 
+def test_an_object_that_gives_back_what_it_was_made_with_says_nothing() -> None:
+    setup = ("grammar = Grammar([3, 1, 2, 1])",)
+    assert is_echo(case("grammar.unused()", setup, "[3, 1, 2]"))
+    assert not is_echo(case("grammar.unused()", setup, "[1, 2]"))
+
+
 def test_floats_are_compared_approximately() -> None:
     assert expected_value("(0.5, 0.3333333333333333)") == "pytest.approx((0.5, 0.3333333333333333))"
     assert expected_value("(0.5, 'a')") == "(0.5, 'a')"

@@ -46,6 +46,7 @@ def is_echo(case: Case) -> bool:
         len(hollow) > 1
         or repeats_argument(case, 2)
         or _is_spelled_out(case)
+        or _gives_back(case)
         or any(text.startswith(("'<", '"<')) for left, text in case.claims if left != "{}")
         or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
     )
@@ -141,6 +142,13 @@ def _keeps_items(case: Case) -> bool:
     given = [items for items in given if items]
     twice = any(items in given[:number] for number, items in enumerate(given))
     return twice or any(_items(text) in given for text in case.values)
+
+
+def _gives_back(case: Case) -> bool:
+    """Return True if an object gives back the items that it was made with, perhaps each once."""
+    made = [_items(text) for line in case.setup for text in _call_arguments(line)]
+    once = [[one for n, one in enumerate(each) if one not in each[:n]] for each in made if each]
+    return any(_items(text) in (*made, *once) for text in case.values if _items(text))
 
 
 def _items(source: str) -> Any:
