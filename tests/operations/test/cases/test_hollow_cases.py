@@ -83,6 +83,9 @@ def test_an_object_that_gives_back_what_it_was_made_with_says_nothing() -> None:
     setup = ("grammar = Grammar([3, 1, 2, 1])",)
     assert is_echo(case("grammar.unused()", setup, "[3, 1, 2]"))
     assert not is_echo(case("grammar.unused()", setup, "[1, 2]"))
+    kept = replace(case("path.add('x')", (), ""), claims=(("path.last", "'x'"),))
+    assert is_echo(kept)
+    assert not is_echo(replace(kept, claims=(("path.all", "['y', 'x']"),)))
 
 
 def test_floats_are_compared_approximately() -> None:

@@ -41,9 +41,12 @@ def is_echo(case: Case) -> bool:
     if not guessed:
         return False
     shown = (case.call, *case.setup)
+    given = {*arguments_of(case), *EMPTY_VALUES}
+    keeps = bool(case.claims) and all(text in given for _, text in case.claims)
     hollow = [text for text in arguments_of(case) if text.endswith("()")]
     return (
         len(hollow) > 1
+        or keeps
         or repeats_argument(case, 2)
         or _is_spelled_out(case)
         or _gives_back(case)
