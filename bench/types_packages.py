@@ -9,11 +9,10 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from remora.operations.parsed_text import Edit, apply_edits
 from remora.operations.types.source.slots import (
     RETURN,
-    Edit,
     SourceText,
-    apply_edits,
     functions_of,
     is_overload,
     parameters_of,

@@ -15,7 +15,7 @@ from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.hub.reached_nodes import nodes_reached_by_tests
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import python_for_some, python_for_trials
+from remora.bootstrap.project_interpreter import may_run_at_planning, python_for_some
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
@@ -87,10 +87,9 @@ def prepare(
             "open": provider == "openai",
             "reached_by_tests": nodes_reached_by_tests(invocation, project),
             "observed": observed,
-            "python": str(python.python) if python is not None else None,
-            "runner": python_for_trials(invocation, project, agents),
+            "python": python,
+            "may_run": may_run_at_planning(invocation, project, agents),
             "notify": notify,
-            "trusted": python is not None and python.trusted,
         }
         work = [
             AgentWithOptions(

@@ -56,17 +56,16 @@ def python_for_some(
         return None, frozenset(needing)
 
 
-def python_for_trials(
-    invocation: Invocation, project: Project, agents: Iterable[Agent]
-) -> ProjectPython | None:
-    """Return the interpreter that may run the project's code at planning, or None."""
+def may_run_at_planning(invocation: Invocation, project: Project, agents: Iterable[Agent]) -> bool:
+    """Return True if the project's code may run before the jobs of the agents that run it."""
     checks = project.operations.checks_run_code
     if not any(_runs_code(agent, checks) for agent in agents):
-        return None
+        return False
     try:
-        return interpreter_for(invocation, project.root, project.config)
+        interpreter_for(invocation, project.root, project.config)
     except RemoraError:
-        return None
+        return False
+    return True
 
 
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:

@@ -73,11 +73,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """A value of `needs` in `agent.yaml`.
 
     `prepare` receives the tree, the planned files and the agent's options, such as `unsafe_fixes`.
-    The option `open` is True if a model can write texts, `python` is the path of the project's
-    interpreter or None, `trusted` is True if it may run without isolation, and `observed` contains
-    the run-time types and values of the project's functions, by node key. `runner` is the
-    interpreter that may run the project's code at planning, or None, and `notify` prints a line
-    about that. `prepare` reads the files once, and returns
+    The option `open` is True if a model can write texts, `python` is the project's interpreter or
+    None, and `observed` contains the run-time types and values of the project's functions, by node
+    key. `may_run` is True if the interpreter may run the project's code at planning, and `notify`
+    prints a line about that. `prepare` reads the files once, and returns
     a function that computes the amount of work for a node. If `counts_findings` is true, the
     amounts are numbers of lint findings, and plans show their sum.
     """

@@ -140,3 +140,27 @@ class TestChecks:
         assert said("test_kills_mutant", "test_mod.py", ADDED, blind) == (
             "the test detects none of 1 faults in f"
         )
+
+    @pytest.mark.parametrize(
+        ("tests", "problem"),
+        [
+            ("def test_f(): assert f(g)", ""),
+            (
+                "def test_f(): assert f()\ndef test_g(): assert g()",
+                "the test detects none of 1 faults in g",
+            ),
+        ],
+    )
+    def test_a_function_that_the_tests_of_another_one_use_is_left_out(
+        self, tests: str, problem: str
+    ) -> None:
+        blind, good = Proof(survived=("1 became 2",)), Proof(killed=("it returns None",))
+        submission = Submission(
+            **{**of_job(a_job("f", "test")), "nodes": ("node:mod.py:f", "node:mod.py:g")},
+            files={"test_mod.py": (None, f"from mod import f, g\n{tests}\n".encode())},
+            findings_before=lambda _: [],
+            findings_after=lambda _: [],
+            in_tree=cast(Any, lambda _work: {"f": good, "g": blind}),
+        )
+        (check,) = verify(["test_kills_mutant"], submission, BUILT_IN.checks)
+        assert check.detail == problem

@@ -18,7 +18,7 @@ USABLE = "def double(text: str) -> str:\n    return text * 2\n\n\n" + NO_USE
 FILES = {
     "loads.py": NO_USE,
     "doubles.py": USABLE,
-    "lost.py": "import nowhere.at_all\n\n\n" + USABLE,
+    "lost.py": "from os import nowhere_at_all\n\n\n" + USABLE,
 }
 
 
@@ -33,7 +33,7 @@ def planned(
     root: Path, path: str, notes: list[str], *, may_run: bool = True
 ) -> dict[str, int | str]:
     python = ProjectPython(python=Path(sys.executable).absolute(), root=root.parent / "none")
-    amounts = TestNeed(root, {"runner": python if may_run else None, "notify": notes.append})
+    amounts = TestNeed(root, {"python": python, "may_run": may_run, "notify": notes.append})
     module = parse_module(path, (root / path).read_bytes())
     assert isinstance(module, Module)
     functions = [node for node in module.nodes if node.node_type == "function"]
@@ -53,7 +53,10 @@ def test_modules_without_a_usable_call_have_no_job(root: Path) -> None:
 def test_a_test_file_that_pytest_cannot_collect(root: Path) -> None:
     write(root, {"tests/test_other.py": "def test_it(): ...\n"})
     write(
-        root, {"tests/test_doubles.py": "import doubles\nimport nowhere\n\n\ndef test_it(): ...\n"}
+        root,
+        {
+            "tests/test_doubles.py": "import doubles\nfrom os import nowhere\n\n\ndef test_it(): ...\n"
+        },
     )
     assert set(planned(root, "doubles.py", []).values()) == {plan_trials.NOT_COLLECTED}
 

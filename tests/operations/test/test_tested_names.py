@@ -10,6 +10,7 @@ from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_text
 from remora.operations.test.missing_packages import InstalledPackages
 from remora.operations.test.tested_names import TestedNames
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
@@ -88,7 +89,8 @@ def test_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
     editable = "MAPPING: dict[str, str] = {'shop': '/src/shop'}\n"
     write(packages, {"numpy/__init__.py": "", "__editable___shop_finder.py": editable})
     write(tmp_path, {".venv/pyvenv.cfg": "include-system-site-packages = false\n", "own.py": ""})
-    installed = InstalledPackages(str(tmp_path / ".venv/bin/python"), tmp_path)
+    python = ProjectPython(python=tmp_path / ".venv/bin/python", root=tmp_path)
+    installed = InstalledPackages(python, tmp_path)
     found = "import ast\nimport shop.cart\nfrom numpy import linalg\nfrom own import x\nfrom . import y\n"
     assert not installed.lacks(ast.parse(found))
     assert not installed.lacks(ast.parse("try:\n    import django\nexcept ImportError: ...\n"))

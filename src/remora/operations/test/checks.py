@@ -62,14 +62,18 @@ def test_passes(submission: Submission) -> str:
 
 
 def test_kills_mutant(submission: Submission) -> str:
-    """Check that the new tests fail for at least one fault in each function that they test."""
-    proofs = _proofs(submission)
-    if isinstance(proofs, str):
-        return proofs
+    """Check that the new tests fail for a fault in a function that they mention.
+
+    A function of which they detect no fault is left out, if they detect faults in another one.
+    """
+    proofs, groups = _proofs(submission), _groups(submission)
+    if isinstance(proofs, str) or isinstance(groups, str):
+        return str(proofs)
+    detecting = {one for name, proof in proofs.items() if proof.killed for one in groups[name]}
     for name, proof in proofs.items():
         if proof.problem:
             return proof.problem
-        if not proof.killed:
+        if not detecting.issuperset(groups[name]):
             return f"the test detects none of {proof.tried} faults in {name}"
     return ""
 

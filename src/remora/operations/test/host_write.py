@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
@@ -22,7 +23,6 @@ from remora.operations.test.known_imports import with_known_imports
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_blocks import tests_of
-from remora.operations.test.test_imports import Imported, imported_names
 from remora.operations.test.test_location import InsertLocation
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, with_sorted_imports

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from remora.sandbox.interpreters import ProjectPython
+
 _MAPPING = re.compile(r"(?m)^MAPPING(?:: [^=]+)? = (\{.*\})$")
 """The packages of an editable installation, in the module that finds them."""
 
@@ -15,11 +17,11 @@ class InstalledPackages:
     """The top-level packages of an environment, as far as its files show.
 
     No interpreter is started. Without an environment whose packages are all known, every package
-    counts as installed. `python` is the path of the interpreter, and `tree` the project's folder.
+    counts as installed. `python` is the interpreter, and `tree` the project's folder.
     """
 
-    def __init__(self, python: str | None, tree: Path) -> None:
-        self._python = Path(python) if python is not None else None
+    def __init__(self, python: ProjectPython | None, tree: Path) -> None:
+        self._python = python.python if python is not None else None
         self._tree = tree
 
     def lacks(self, tree: ast.Module) -> bool:

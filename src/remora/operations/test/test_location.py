@@ -11,9 +11,9 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
+from remora.operations.import_edits import Imported
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
-from remora.operations.test.test_imports import Imported
 
 _MIN_DOCSTRING_SHARE = 0.9
 _GENERIC = frozenset(
@@ -149,9 +149,11 @@ def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str]
     found = Counter[tuple[str, str]]()
     for module in modules:
         name = re.escape(module)
+        parent, _, last = module.rpartition(".")
+        inside = [each.rpartition(".")[2] for each in modules if each.rpartition(".")[0] == module]
+        others = "".join(rf"(?!{re.escape(each)}\b(?! *,))" for each in inside)
         for text in texts:
-            found[module, ""] += len(re.findall(rf"(?m)^from {name} import ", text))
-            parent, _, last = module.rpartition(".")
+            found[module, ""] += len(re.findall(rf"(?m)^from {name} import {others}", text))
             inner = rf"(?m)^from {re.escape(parent)} import (?:.*[ ,])?{re.escape(last)}(?: as (\w+))?(?:,|$)"
             for alias in re.findall(inner, text) if parent else ():
                 found[module, alias or last] += 1

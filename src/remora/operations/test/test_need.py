@@ -17,6 +17,7 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
+from remora.operations.import_edits import imported_names
 from remora.operations.test.cases.hollow_cases import is_hollow_call
 from remora.operations.test.function_context import test_files
 from remora.operations.test.has_tests import NodesWithTests
@@ -31,11 +32,11 @@ from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_blocks import used_names
-from remora.operations.test.test_imports import imported_names
 from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.trivial_functions import why_trivial
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
@@ -88,17 +89,18 @@ class TestNeed:
     __test__ = False
 
     def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
+        python: ProjectPython | None = options.get("python")
         self._place = ToolTree(tree, observed=options.get("observed"))
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._names = TestedNames(self._place)
-        self._installed = InstalledPackages(options.get("python"), tree)
+        self._installed = InstalledPackages(python, tree)
         self._files: dict[str, _File | None] = {}
         self._subjects: dict[str, TargetFunction] = {}
         self._homes: dict[str, str] = {}
         """The file whose functions get tests in a test file, by the path of the test file."""
-        runner = options.get("runner") if not self._strengthen else None
-        tried = ToolTree(tree, runner, observed=options.get("observed"))
+        may_try = bool(options.get("may_run")) and not self._strengthen
+        tried = ToolTree(tree, python if may_try else None, observed=options.get("observed"))
         self._trials = PlanTrials(tried, self._texts, options.get("notify") or _ignore)
 
     def amount(self, module: Module, node: Node) -> int | str:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
@@ -26,10 +28,8 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     out with a reason, unless only such files are selected, and so are projects that support Python
     2, which has no annotations. Raises ConfigError if the type checker fails.
     """
-    python = None
-    if options.get("python"):
-        trusted = bool(options.get("trusted"))
-        python = ProjectPython(python=Path(options["python"]), root=tree, trusted=trusted)
+    python: ProjectPython | None = options.get("python")
+    python = structs.replace(python, root=tree) if python is not None else None
     place = ToolTree(tree, observed=options.get("observed"))
     if supports_python_2(place):
         return _in_python_2

@@ -1,7 +1,9 @@
 """Calls that say nothing to a reader."""
 
 import pytest
+from msgspec.structs import replace
 
+from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import is_echo, is_hollow, is_hollow_call
 
@@ -68,3 +70,24 @@ def test_flags_and_texts_without_letters_say_nothing() -> None:
 def test_defaults_are_hollow_even_in_documentation() -> None:
     assert is_hollow(case("get_alphabet()", (), "'abc'", "documentation"))
     assert not is_hollow(case("get_course(1, 2)", (), "'N'", "documentation"))
+
+
+def test_exact_floats_in_collections_and_vague_exceptions_are_left_out() -> None:
+    assert is_hollow(case("scale([1, 3])", (), "[[0.3333333333333333]]", "test"))
+    assert not is_hollow(case("scale([1, 3])", (), "[0.3333333333333333]", "test"))
+    assert is_hollow(case("distance(paris, paris)", (), "0.0", "test"))
+    assert is_hollow(replace(case("f('')", (), ""), raises="Exception"))
+
+
+def test_an_object_that_gives_back_what_it_was_made_with_says_nothing() -> None:
+    setup = ("grammar = Grammar([3, 1, 2, 1])",)
+    assert is_echo(case("grammar.unused()", setup, "[3, 1, 2]"))
+    assert not is_echo(case("grammar.unused()", setup, "[1, 2]"))
+    kept = replace(case("path.add('x')", (), ""), claims=(("path.last", "'x'"),))
+    assert is_echo(kept)
+    assert not is_echo(replace(kept, claims=(("path.all", "['y', 'x']"),)))
+
+
+def test_floats_are_compared_approximately() -> None:
+    assert expected_value("(0.5, 0.3333333333333333)") == "pytest.approx((0.5, 0.3333333333333333))"
+    assert expected_value("(0.5, 'a')") == "(0.5, 'a')"

@@ -107,6 +107,12 @@ def test_each_call_brings_what_it_needs(tmp_path: Path) -> None:
     assert calls == ["cart.total(RATE)"] * 2  # with `add` before it and without; not of `unknown`
 
 
+def test_a_comprehension_over_literals_shows_its_calls(tmp_path: Path) -> None:
+    source = 'def nth(n):\n    """\n    >>> [nth(x) for x in [2, 11]]\n    """\n    return n % 10\n'
+    found = candidate_calls(subject(source, "nth"), ProjectExamples(ToolTree(tmp_path)))
+    assert [each.call for each in found[:2]] == ["nth(2)", "nth(11)"]
+
+
 def invented(source: str, node: str = "f") -> list[str]:
     found = invented_calls(subject(source, node), ProjectExamples(ToolTree(Path("/nonexistent"))))
     return [each.call for each in found]

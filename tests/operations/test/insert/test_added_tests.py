@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from remora.operations.import_edits import Imported
 from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.best_cases import best_cases, further_cases
@@ -20,8 +21,7 @@ from remora.operations.test.insert.added_tests import (
 from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.operations.test.test_blocks import with_block
-from remora.operations.test.test_imports import Imported, with_import
-from remora.operations.test.test_location import InsertLocation, locate_test
+from remora.operations.test.test_location import InsertLocation, import_form, locate_test
 
 NEIGHBOUR = (
     "import pytest\n\nfrom pkg.mod import g\n\n\ndef test_g() -> None:\n    assert g() == 1\n"
@@ -88,6 +88,10 @@ class TestPlace:
         tests = {"pkg/tests/test_a.py": "import x\nfrom .. import other\n"}
         assert home("pkg/tests/test_mod.py", tests).imports_from == "..mod"
 
+    def test_the_module_under_the_name_by_which_the_file_imports_it(self) -> None:
+        assert import_form(["pkg", "pkg.mod"], ["from pkg import mod\n"]) == ("pkg.mod", "mod")
+        assert import_form(["pkg", "pkg.mod"], ["from pkg import mod, f\n"]) == ("pkg", "")
+
 
 MODULES = {"f": "mod", "Lost": "errors"}
 
@@ -117,24 +121,6 @@ def test_at_the_end_of_one_that_is_there() -> None:
         NEIGHBOUR.replace("import g", "import f, g")
         + '\n\ndef test_f() -> None:\n    assert f("a") == {"k": 1.5}\n'
     )
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("from pkg.mod import (a, g)", "from pkg.mod import (a, f, g)"),
-        (
-            "from pkg.mod import (\n    a,\n    g,\n)",
-            "from pkg.mod import (\n    a,\n    f,\n    g,\n)",
-        ),
-        ("from pkg.mod import g, \\\n    a", "from pkg.mod import g, \\\n    a, f"),
-        ("from pkg.mod import g, a", "from pkg.mod import g, a, f"),
-        ("import os\nfrom pkg import mod", "import os\nfrom pkg import mod\nfrom pkg.mod import f"),
-    ],
-)
-def test_a_name_joins_the_import_of_its_module(old: str, new: str) -> None:
-    there = with_import(f"{old}\n\n\ndef test_g(): ...\n", Imported("pkg.mod", "f", "f"), 88)
-    assert there == f"{new}\n\n\ndef test_g(): ...\n"
 
 
 def test_after_the_last_test_of_the_module() -> None:

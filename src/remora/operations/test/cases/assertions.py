@@ -11,9 +11,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from remora.code.syntax.source import parse_text
+from remora.operations.import_edits import Imported
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
-from remora.operations.test.test_imports import Imported
 from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6
@@ -107,7 +107,8 @@ def _equality(call: str, value: str, expected: str, style: Style) -> str:
         if short:
             return f"self.assert{short}({call})"
         if expected.startswith("pytest.approx"):
-            return f"self.assertAlmostEqual({call}, {value})"
+            equal = "Equal" if value[0] in "([" else "AlmostEqual"
+            return f"self.assert{equal}({call}, {value})"
         return f"self.assertEqual({call}, {expected})"
     if value in ("True", "False", "None"):
         return f"assert {call} is {value}"
@@ -117,8 +118,8 @@ def _equality(call: str, value: str, expected: str, style: Style) -> str:
 def expected_value(value: str) -> str:
     """Return the expected value as a person writes it.
 
-    A float with many decimal places becomes `pytest.approx(...)`, and a list of ASCII codes becomes
-    `list(b"...")`.
+    Floats with many decimal places become `pytest.approx(...)`, also as items, and a list of ASCII
+    codes becomes `list(b"...")`.
     """
     try:
         number = ast.literal_eval(value)
@@ -126,13 +127,15 @@ def expected_value(value: str) -> str:
         return value
     if isinstance(number, list) and len(number) >= _TEXT and all(map(_is_letter_code, number)):
         return f"list({bytes(number)!r})"
-    if (
-        isinstance(number, float)
-        and math.isfinite(number)
-        and len(value.partition(".")[2]) > _DIGITS
-    ):
-        return f"pytest.approx({value})"
-    return value
+    items = number if isinstance(number, list | tuple) else [number]
+    is_flat = all(isinstance(each, int | float) for each in items)
+    return f"pytest.approx({value})" if is_flat and any(map(is_rounded, items)) else value
+
+
+def is_rounded(number: object) -> bool:
+    """Return True for a float whose last digits can differ between machines."""
+    is_float = isinstance(number, float) and math.isfinite(number)
+    return is_float and len(repr(number).partition(".")[2]) > _DIGITS
 
 
 def _is_letter_code(item: object) -> bool:

@@ -1,7 +1,7 @@
 """Selection of the most informative calls."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from remora.code.syntax.source import parse_text
@@ -66,7 +66,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
             useful = [
                 n for n in useful if _group(cases[n]) < _INVENTED or _branches(cases[n]) - run
             ]
-        best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
+        best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered, run), default=None)
         if best is None:
             more = [n for n in left if _branches(cases[n]) - run]
             best = max(more, key=lambda n: len(_branches(cases[n]) - run), default=None)
@@ -146,9 +146,10 @@ def _is_too_long(case: Case) -> bool:
 
 
 def _height(source: str, before: int = 0) -> int:
-    """Return the number of lines of an expression whose items a formatter writes line by line.
+    """Return the number of lines of an expression that a formatter splits.
 
-    `before` is the length of what is on the same line.
+    Its items are on one line if they fit, and otherwise on a line each. `before` is the length of
+    what is on the same line.
     """
     if len(source) + before <= _WIDTH or expected_value(source) != source:
         return 1
@@ -161,11 +162,13 @@ def _height(source: str, before: int = 0) -> int:
             items = [ast.unparse(part) for part in (*args, *(word.value for word in words))]
         case _:
             return -(-len(source) // _WIDTH)
-    return 2 + sum(map(_height, items))
+    return 2 + (1 if len(", ".join(items)) <= _WIDTH - 8 else sum(map(_height, items)))
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
+    if {case.value for case in cases} == {"True"} and not any(c.source in SHOWN for c in cases):
+        return False  # a predicate that is always true would pass
     if any(case.source in WRITTEN or _differs_from_input(case) for case in shown):
         return True
     return any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)
@@ -212,8 +215,13 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
     return case.call, case.setup
 
 
-def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, bool, float, bool]:
-    """Return a sort key: where the case is from, how it reads, and what it detects."""
+def _rank(
+    case: Case, kills: frozenset[int], run: Collection[tuple[int, int]] = ()
+) -> tuple[int, bool, bool, bool, float, bool]:
+    """Return a sort key: where the case is from, how it reads, and what it shows and detects.
+
+    `run` contains the branches that other cases take.
+    """
     hard_to_read = _has_symbol_text(case.call) or sum(map(len, case.values)) > _LONG
     hard_to_read |= len(case.call) > _LONG_CALL
     hard_to_read |= bool(case.raises) and _GREETING in case.call
@@ -222,7 +230,8 @@ def _rank(case: Case, kills: frozenset[int]) -> tuple[int, bool, bool, float, bo
     lines = sum(len(each.splitlines()) for each in case.setup)
     few_kills = lines / 2 - len(kills)
     thin = _is_thin(case) or has_option
-    return _group(case), hard_to_read, thin, few_kills, not _differs_from_input(case)
+    is_known = _branches(case).issubset(run)
+    return _group(case), hard_to_read, is_known, thin, few_kills, not _differs_from_input(case)
 
 
 def _is_thin(case: Case) -> bool:

@@ -3,6 +3,7 @@
 import ast
 from typing import Any
 
+from remora.operations.test.cases.assertions import expected_value, is_rounded
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
 
@@ -40,11 +41,15 @@ def is_echo(case: Case) -> bool:
     if not guessed:
         return False
     shown = (case.call, *case.setup)
+    given = {*arguments_of(case), *EMPTY_VALUES}
+    keeps = bool(case.claims) and all(text in given for _, text in case.claims)
     hollow = [text for text in arguments_of(case) if text.endswith("()")]
     return (
         len(hollow) > 1
+        or keeps
         or repeats_argument(case, 2)
         or _is_spelled_out(case)
+        or _gives_back(case)
         or any(text.startswith(("'<", '"<')) for left, text in case.claims if left != "{}")
         or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
     )
@@ -79,10 +84,16 @@ def is_hollow(case: Case) -> bool:
     """Return True for a case that does not show what the function is for.
 
     Its call is hollow, its result contains many numbers or truth values, or the result of a call
-    without arguments is a single number or truth value.
+    without arguments is a single number or truth value. So does an exception of no specific class,
+    a zero for equal arguments, and floats within nested collections, which cannot be compared
+    approximately.
     """
     if case.raises:
-        return False
+        return case.raises in ("Exception", "BaseException")
+    given = arguments_of(case)
+    is_same = len(given) > 1 and len({*given}) == 1
+    if (is_same and case.value in ("0", "0.0")) or any(map(_has_nested_floats, case.values)):
+        return True
     if is_hollow_call(case):
         return True
     if case.source in SHOWN:
@@ -93,6 +104,13 @@ def is_hollow(case: Case) -> bool:
     parts = [part for text in case.values for part in ast.walk(ast.parse(text))]
     plain = [p for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int | float)]
     return len(plain) > _MOST_NUMBERS
+
+
+def _has_nested_floats(text: str) -> bool:
+    if expected_value(text).startswith("pytest.approx"):
+        return False
+    parts = [one.value for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Constant)]
+    return any(map(is_rounded, parts))
 
 
 def _is_of_nothing(case: Case) -> bool:
@@ -127,6 +145,13 @@ def _keeps_items(case: Case) -> bool:
     given = [items for items in given if items]
     twice = any(items in given[:number] for number, items in enumerate(given))
     return twice or any(_items(text) in given for text in case.values)
+
+
+def _gives_back(case: Case) -> bool:
+    """Return True if an object gives back the items that it was made with, perhaps each once."""
+    made = [_items(text) for line in case.setup for text in _call_arguments(line)]
+    once = [[one for n, one in enumerate(each) if one not in each[:n]] for each in made if each]
+    return any(_items(text) in (*made, *once) for text in case.values if _items(text))
 
 
 def _items(source: str) -> Any:

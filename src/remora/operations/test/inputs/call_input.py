@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.operations.test.test_imports import Imported, imported_names
+from remora.operations.import_edits import Imported, imported_names
 
 Source = Literal[
     "docstring", "documentation", "call", "observed", "test", "sibling", "fixture", "variation",

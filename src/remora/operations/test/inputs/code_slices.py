@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from remora.operations.import_edits import Imported
 from remora.operations.test.inputs.call_input import (
     CallInput,
     Source,
@@ -17,7 +18,6 @@ from remora.operations.test.inputs.call_input import (
     importable_names,
 )
 from remora.operations.test.inputs.test_context import Fixture
-from remora.operations.test.test_imports import Imported
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
@@ -82,13 +82,33 @@ def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop(0)
-        if isinstance(node, ast.Lambda | ast.comprehension | ast.ListComp | ast.GeneratorExp):
+        if isinstance(node, ast.ListComp):
+            waiting += _unrolled(node)
+            continue
+        if isinstance(node, ast.Lambda | ast.comprehension | ast.GeneratorExp):
             continue
         if isinstance(node, ast.Call):
             function = node.func.func if isinstance(node.func, ast.Call) else node.func
             if _is_named(function, wanted):  # `f(x)`, or `f(x)(y)` if it returns a function
                 yield node
         waiting.extend(ast.iter_child_nodes(node))
+
+
+def _unrolled(listed: ast.ListComp) -> list[ast.Call]:
+    """Return the calls that `[f(x) for x in (1, 2)]` makes, if the items are literals."""
+    match listed:
+        case ast.ListComp(
+            elt=ast.Call() as call,
+            generators=[
+                ast.comprehension(
+                    target=ast.Name(id=name),
+                    iter=ast.List(elts=items) | ast.Tuple(elts=items),
+                    ifs=[],
+                )
+            ],
+        ) if all(isinstance(each, ast.Constant) for each in items):
+            return [_Inline({name: each}).visit(copy.deepcopy(call)) for each in items]
+    return []
 
 
 def _is_named(function: ast.expr, wanted: Wanted) -> bool:

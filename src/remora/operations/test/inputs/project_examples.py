@@ -9,6 +9,7 @@ from typing import NamedTuple
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
+from remora.operations.import_edits import Imported
 from remora.operations.test.inputs.call_input import (
     SOURCES,
     CallInput,
@@ -25,7 +26,6 @@ from remora.operations.test.inputs.test_context import (
 )
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.operations.test.test_blocks import reached_names, tests_of
-from remora.operations.test.test_imports import Imported
 from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from remora.code.syntax.source import parse_text
+from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
+from remora.operations.parsed_text import ParsedText, apply_edits
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.test_source import Draft
 from remora.operations.test.test_blocks import (
@@ -16,16 +18,12 @@ from remora.operations.test.test_blocks import (
     with_block,
     without_tests,
 )
-from remora.operations.test.test_imports import (
-    Imported,
-    imported_names,
-    top_level_names,
-    with_import,
-)
 from remora.operations.test.test_location import InsertLocation
 from remora.tools.host.text_lines import split_lines
 
 HYPOTHESIS = "hypothesis"
+_WIDEST = 120
+"""Longest line of imports, also in projects that do not limit the length of lines."""
 
 
 class UpdatedTestFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +47,8 @@ def with_tests(
     tree = parse_text(before)
     if not isinstance(tree, ast.Module):
         return f"{home.path} does not parse"
-    text, bound, names = before, top_level_names(tree), []
+    bound, names = top_level_names(tree), []
+    wanted: list[Imported] = []
     new_class = home.owner not in {one.name for one in tree.body if isinstance(one, ast.ClassDef)}
     base = home.base_import if home.owner and new_class else None
     for one in _needed_imports(drafts, known, base):
@@ -57,7 +56,8 @@ def with_tests(
             continue
         if one.bound.partition(".")[0] in bound:
             return f"{home.path} uses the name {one.bound} for something else"
-        text = with_import(text, one, width)
+        wanted.append(one)
+    text = _with_imports(before, wanted, home.imports_from, width)
     taken = set(tests_of(tree)) | bound
     for draft in drafts:
         name = _free_name(_qualified(home, draft.name), taken)
@@ -66,6 +66,24 @@ def with_tests(
         block = _text_of(draft, name, home)
         text = with_block(text, home.owner, home.base, block, home.related)
     return UpdatedTestFile(text=text, names=names)
+
+
+def _with_imports(text: str, needed: Sequence[Imported], module: str, width: int) -> str:
+    """Return the text with imports, of which those of the package of `module` come last."""
+    known = {module.partition(".")[0]} if module else set[str]()
+    style = ImportStyle(min(width, _WIDEST), frozenset(known))
+    source = ParsedText(text)
+    return apply_edits(text, import_edits(source, needed, style)) if needed else text
+
+
+def top_level_names(tree: ast.Module) -> set[str]:
+    found = {one.bound.partition(".")[0] for one in imported_names(tree)}
+    for one in tree.body:
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(one.name)
+        elif isinstance(one, ast.Assign | ast.AnnAssign):
+            found |= {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
+    return found
 
 
 def _qualified(home: InsertLocation, name: str) -> str:
@@ -177,13 +195,11 @@ def merge_added_tests(
         and isinstance(mine, ast.Module)
     ):
         return None
-    known = set(imported_names(mine))
-    for one in [
-        each for each in imported_names(tree) if each not in set(imported_names(base)) | known
-    ]:
-        if one.bound in top_level_names(mine):
-            return None
-        text = with_import(text, one, width)
+    known = {*imported_names(mine), *imported_names(base)}
+    needed = [each for each in imported_names(tree) if each not in known]
+    if any(each.bound in top_level_names(mine) for each in needed):
+        return None
+    text = _with_imports(text, needed, "", width)
     if set(names) & (top_level_names(mine) | set(tests_of(mine))):
         return None
     lines = split_lines(theirs)

@@ -5,10 +5,10 @@ from codecs import BOM_UTF8
 from collections.abc import Sequence
 
 from remora.code.syntax.source import parse_text
+from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.test_blocks import first_line, tests_of, without_tests
-from remora.operations.test.test_imports import Imported, imported_names
 
 
 def remove_added_tests(

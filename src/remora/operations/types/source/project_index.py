@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from remora.operations.import_edits import is_type_checking
 from remora.operations.types.source.slots import (
     RETURN,
     FunctionNode,
@@ -260,14 +261,6 @@ def _file(path: str, source: SourceText) -> File:
         lazy_modules=frozenset(module for module, name in lazy.values() if name),
         bindings=frozenset(_bindings(body)),
     )
-
-
-def is_type_checking(test: ast.expr) -> bool:
-    """Return True for the condition `TYPE_CHECKING`."""
-    match test:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name == "TYPE_CHECKING"
-    return False
 
 
 def _expansions(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:

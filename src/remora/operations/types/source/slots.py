@@ -3,15 +3,13 @@
 import ast
 import re
 import tokenize
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
-from remora.code.syntax.source import parse_text
-from remora.tools.host.text_lines import split_lines
+from remora.operations.parsed_text import Edit, ParsedText
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Kind = Literal["parameter", "args", "kwargs", "return"]
@@ -36,53 +34,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
 
 
-class Edit(NamedTuple):
-    """Replaces the text between two character offsets of a file."""
-
-    start: int
-    end: int
-    text: str
-
-
-class SourceText:
-    """The text of a file with its syntax tree, and offsets for the tree's positions.
-
-    Raises SyntaxError if the text does not parse.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        tree = parse_text(text)
-        if isinstance(tree, str):
-            raise SyntaxError(tree)  # noqa: TRY004 - what ast.parse raises
-        self.tree = tree
-        self.lines = split_lines(text, keepends=True)
-        self._starts = [0]
-        for line in self.lines:
-            self._starts.append(self._starts[-1] + len(line))
-
-    def offset(self, line: int, column: int) -> int:
-        """Return the character offset of a position in the tree, whose column counts bytes."""
-        text = self.lines[line - 1] if line <= len(self.lines) else ""
-        if not text.isascii():
-            column = len(text.encode()[:column].decode())
-        return self._starts[line - 1] + column
-
-    def place(self, offset: int) -> tuple[int, int]:
-        """Return the line and the column, both from 1, of a character offset."""
-        line = bisect_left(self._starts, offset + 1)
-        return line, offset - self._starts[line - 1] + 1
-
-    def start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
-        return self.offset(node.lineno, node.col_offset)
-
-    def end(self, node: ast.expr | ast.stmt | ast.arg) -> int:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return self.offset(node.end_lineno, node.end_col_offset)
-
-    def start_of_line(self, line: int) -> int:
-        return self._starts[line - 1]
+class SourceText(ParsedText):
+    """The text of a file with its functions, and the places for annotations."""
 
     @cached_property
     def functions(self) -> list[tuple[str, FunctionNode, ast.ClassDef | None]]:
@@ -213,15 +166,6 @@ class AnnotationEdits:
         if after is None:
             return None
         return Edit(end, after, f": {text} = ")
-
-
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with edits that do not overlap. Edits at one offset keep their order."""
-    parts, last = [], 0
-    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
-        parts += [text[last : edit.start], edit.text]
-        last = edit.end
-    return "".join([*parts, text[last:]])
 
 
 def _starts_of_defaults(source: SourceText) -> dict[int, int]:

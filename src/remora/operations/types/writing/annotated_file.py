@@ -1,11 +1,13 @@
 """A file with annotations written into it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from remora.operations.import_edits import Imported, ImportStyle, import_edits
+from remora.operations.parsed_text import Edit, apply_edits
 from remora.operations.types.source.project_index import File
-from remora.operations.types.source.slots import AnnotationEdits, Slot, apply_edits
+from remora.operations.types.source.slots import AnnotationEdits, Slot
 from remora.operations.types.writing.annotation_names import FileNames, Import
-from remora.operations.types.writing.import_edits import import_edits
+from remora.operations.types.writing.wrapped_signatures import habitual_width
 from remora.tools.host.text_lines import newline_of, with_newline
 
 
@@ -24,7 +26,7 @@ class AnnotatedFile:
             if annotation is not None:
                 self.written[slot] = annotation.text
                 imports |= annotation.imports
-        edits = AnnotationEdits(file.source).edits(self.written) + import_edits(file, imports)
+        edits = AnnotationEdits(file.source).edits(self.written) + _import_edits(file, imports)
         newline = newline_of(file.source.text)
         edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
         self.text = apply_edits(file.source.text, edits)
@@ -44,3 +46,15 @@ class AnnotatedFile:
             else:
                 break
         return line - shift
+
+
+def _import_edits(file: File, needed: Iterable[Import]) -> list[Edit]:
+    wanted = [each for each in needed if each.name not in file.imports]
+    found = {
+        is_lazy: [
+            Imported(each.module, each.name, each.name) for each in wanted if each.lazy == is_lazy
+        ]
+        for is_lazy in (False, True)
+    }
+    style = ImportStyle(width=habitual_width(file.source.text))
+    return import_edits(file.source, found[False], style, found[True])

@@ -4,7 +4,8 @@ import ast
 import tokenize
 from collections.abc import Iterator
 
-from remora.operations.types.source.slots import Edit, FunctionNode, SourceText, apply_edits
+from remora.operations.parsed_text import Edit, apply_edits
+from remora.operations.types.source.slots import FunctionNode, SourceText
 
 _INDENT = 4
 

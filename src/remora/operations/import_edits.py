@@ -1,0 +1,303 @@
+"""Imports of a file, and edits that add imports in the way in which the file imports already."""
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from remora.operations.parsed_text import Edit, ParsedText
+
+CHECKING = "TYPE_CHECKING"
+_FUTURE, _STANDARD, _OTHER, _OWN = range(4)
+"""Groups of imports, in their order."""
+
+
+class Imported(NamedTuple):
+    """An imported name, as in `from module import name as bound`.
+
+    If `name` is empty, the whole module is imported.
+    """
+
+    module: str
+    name: str
+    bound: str
+
+    def alias(self) -> str:
+        what = self.name or self.module
+        return what if what == self.bound else f"{what} as {self.bound}"
+
+    def statement(self) -> str:
+        return (
+            f"from {self.module} import {self.alias()}" if self.name else f"import {self.alias()}"
+        )
+
+
+class ImportStyle(NamedTuple):
+    """The length of the longest line, and the packages whose imports come after those of others."""
+
+    width: int = 88
+    own: frozenset[str] = frozenset()
+
+    def group(self, module: str) -> int:
+        package = module.partition(".")[0]
+        if package == "__future__":
+            return _FUTURE
+        if package in sys.stdlib_module_names:
+            return _STANDARD
+        return _OWN if self.own and (package in self.own or not package) else _OTHER
+
+
+def imported_names(tree: ast.Module) -> Iterator[Imported]:
+    for one in tree.body:
+        if isinstance(one, ast.ImportFrom):
+            for alias in one.names:
+                yield Imported(_module(one), alias.name, alias.asname or alias.name)
+        elif isinstance(one, ast.Import):
+            for alias in one.names:
+                yield Imported(alias.name, "", alias.asname or alias.name)
+
+
+def import_edits(
+    source: ParsedText,
+    needed: Iterable[Imported],
+    style: ImportStyle,
+    lazy: Iterable[Imported] = (),
+) -> list[Edit]:
+    """Return the edits that add imports to a file, `lazy` ones in a `TYPE_CHECKING` block.
+
+    A name is added to the import of its module, if there is one.
+    """
+    top = [each for each in _head(source.tree.body) if _is_import(each)]
+    block, lazy = _checking_block(source.tree), list(lazy)
+    bound = {each.bound for each in imported_names(source.tree)}
+    if lazy and block is None and CHECKING not in bound:
+        needed = [*needed, Imported("typing", CHECKING, CHECKING)]
+    edits, rest = _into_statements(source, top, needed, style)
+    edits += _new_lines(source, top, rest, style)
+    inside = [each for each in block.body if _is_import(each)] if block else []
+    lazy_edits, lazy_rest = _into_statements(source, inside, lazy, style)
+    return [*edits, *lazy_edits, *_lazy_lines(source, top, block, lazy_rest, style)]
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    """Return True for the condition `TYPE_CHECKING`."""
+    match test:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name == CHECKING
+    return False
+
+
+def _head(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements before the first function or class."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return
+        yield node
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _checking_block(tree: ast.Module) -> ast.If | None:
+    blocks = (
+        each
+        for each in tree.body
+        if isinstance(each, ast.If)
+        and is_type_checking(each.test)
+        and each.body[0].lineno > each.lineno
+    )
+    return next(blocks, None)
+
+
+def _into_statements(
+    source: ParsedText,
+    statements: Sequence[ast.stmt],
+    wanted: Iterable[Imported],
+    style: ImportStyle,
+) -> tuple[list[Edit], list[Imported]]:
+    """Add names to `from` imports of the same module. Return the edits and the other imports."""
+    by_module: dict[str, ast.ImportFrom] = {}
+    for each in statements:
+        if isinstance(each, ast.ImportFrom) and each.names[0].name != "*":
+            by_module.setdefault(_module(each), each)
+    rest: list[Imported] = []
+    grouped: dict[ast.ImportFrom, list[str]] = defaultdict(list)
+    for needed in sorted(wanted):
+        node = by_module.get(needed.module) if needed.name else None
+        if node is None:
+            rest.append(needed)
+        else:
+            grouped[node].append(needed.alias())
+    edits = [
+        edit for node, names in grouped.items() for edit in _added_names(source, node, names, style)
+    ]
+    return edits, rest
+
+
+def _added_names(
+    source: ParsedText, node: ast.ImportFrom, names: list[str], style: ImportStyle
+) -> Iterator[Edit]:
+    line = source.lines[node.lineno - 1]
+    known = [ast.unparse(alias) for alias in node.names]
+    if node.lineno == node.end_lineno and "#" not in line and ";" not in line:
+        start, end = source.start(node), source.end(node)
+        text = source.text[start:end]
+        wanted = _ordered(known, names)
+        opening = "(" if "(" in text else ""
+        made = _from_import(_module(node), wanted, style, _margin(source, node.lineno), opening)
+        yield Edit(start, end, made)
+        return
+    is_split = len({alias.lineno for alias in node.names}) > 1
+    indent = _margin(source, node.names[-1].lineno)
+    for name in sorted(names, key=_sort_key):
+        before = [n for n, each in enumerate(known) if _sort_key(each) < _sort_key(name)]
+        if line.rstrip().endswith("\\"):
+            before, is_split = [len(known) - 1], False
+        near = node.names[before[-1] if before else 0]
+        length = len(source.lines[near.lineno - 1].rstrip()) + len(name) + 2
+        separator = f",\n{indent}" if is_split or length > style.width else ", "
+        end = source.offset(near.end_lineno or 0, near.end_col_offset or 0)
+        start = source.offset(near.lineno, near.col_offset)
+        yield Edit(end, end, separator + name) if before else Edit(start, start, name + separator)
+
+
+def _ordered(known: list[str], names: list[str]) -> list[str]:
+    """Return all names, in the order in which the known ones are."""
+    for key in (_sort_key, str.lower, None):
+        if known == sorted(known, key=key):
+            return sorted({*known, *names}, key=key)
+    return [*known, *names]
+
+
+def _from_import(
+    module: str, names: list[str], style: ImportStyle, indent: str = "", opening: str = ""
+) -> str:
+    """Return an import, with one name per line if it does not fit on one line."""
+    closing = ")" if opening else ""
+    line = f"from {module} import {opening}{', '.join(names)}{closing}"
+    if len(indent) + len(line) <= style.width:
+        return line
+    lines = "".join(f"{indent}    {name},\n" for name in names)
+    return f"from {module} import (\n{lines}{indent})"
+
+
+def _margin(source: ParsedText, line: int) -> str:
+    """Return the white space at the start of a line."""
+    text = source.lines[line - 1]
+    return text[: len(text) - len(text.lstrip(" \t"))]
+
+
+def _sort_key(name: str) -> tuple[int, str]:
+    """Return a sort key that matches isort: constants first, then classes, then other names."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, name
+
+
+def _statements(wanted: Iterable[Imported], style: ImportStyle, indent: str = "") -> list[str]:
+    """Return lines that import names of one module or of several."""
+    by_module: dict[str, list[str]] = defaultdict(list)
+    for each in wanted:
+        by_module[each.module if each.name else ""].append(each.alias())
+    plain = [f"{indent}import {name}\n" for name in sorted(by_module.pop("", []))]
+    return plain + [
+        f"{indent}{_from_import(module, sorted(names, key=_sort_key), style, indent)}\n"
+        for module, names in sorted(by_module.items())
+    ]
+
+
+def _new_lines(
+    source: ParsedText, top: Sequence[ast.stmt], wanted: Sequence[Imported], style: ImportStyle
+) -> Iterator[Edit]:
+    """Add import lines in the block of their group, or as a block between the others."""
+    alone = []
+    for group in range(_OWN + 1):
+        new = [each for each in wanted if style.group(each.module) == group]
+        same = [each for each in top if style.group(_module(each)) == group]
+        if new and same:
+            keys = sorted({(each.module, bool(each.name)) for each in new})
+            for key in keys:
+                names = [each for each in new if (each.module, bool(each.name)) == key]
+                yield _beside(source, same, names[0], "".join(_statements(names, style)))
+        elif new and top:
+            yield _apart(source, top, "".join(_statements(new, style)), group, style)
+        elif new:
+            alone.append("".join(_statements(new, style)))
+    if alone:
+        yield _after_docstring(source, "\n".join(alone))
+
+
+def _beside(source: ParsedText, same: Sequence[ast.stmt], new: Imported, text: str) -> Edit:
+    """Add a line to the imports of the same group, in their order."""
+    alike = [each for each in same if _is_from(each) == bool(new.name)]
+    among = same if _is_mixed(same) else alike
+    before = [each for each in among if _module(each).lower() < new.module.lower()]
+    if before or (new.name and not among):
+        return _after(source, before[-1] if before else same[-1], text)
+    return _at(source, (among or same)[0].lineno, text)
+
+
+def _is_mixed(same: Sequence[ast.stmt]) -> bool:
+    """Return True if imports are sorted by module, whether they are `from` imports or not."""
+    modules = [_module(each).lower() for each in same]
+    forms = [_is_from(each) for each in same]
+    return modules == sorted(modules) and forms != sorted(forms)
+
+
+def _apart(
+    source: ParsedText, top: Sequence[ast.stmt], text: str, group: int, style: ImportStyle
+) -> Edit:
+    """Add lines as the first ones of their group."""
+    later = [each for each in top if style.group(_module(each)) > group]
+    if later and len(later) == len([each for each in top if each.lineno >= later[0].lineno]):
+        return _at(source, later[0].lineno, f"{text}\n")
+    return _after(source, top[-1], f"\n{text}")
+
+
+def _after_docstring(source: ParsedText, text: str) -> Edit:
+    body = source.tree.body
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        return _after(source, body[0], f"\n{text}")
+    if not body:
+        return _at(source, 1, text)
+    lines = [each.lineno for each in (body[0], *getattr(body[0], "decorator_list", []))]
+    return _at(source, min(lines), f"{text}\n\n")
+
+
+def _lazy_lines(
+    source: ParsedText,
+    top: Sequence[ast.stmt],
+    block: ast.If | None,
+    wanted: Sequence[Imported],
+    style: ImportStyle,
+) -> Iterator[Edit]:
+    if not wanted:
+        return
+    if block is not None:
+        indent = _margin(source, block.body[0].lineno)
+        yield _after(source, block.body[-1], "".join(_statements(wanted, style, indent)))
+        return
+    text = f"\nif {CHECKING}:\n{''.join(_statements(wanted, style, '    '))}"
+    yield _after(source, top[-1], text) if top else _after_docstring(source, text)
+
+
+def _after(source: ParsedText, node: ast.stmt, text: str) -> Edit:
+    assert node.end_lineno is not None
+    return _at(source, node.end_lineno + 1, text)
+
+
+def _at(source: ParsedText, line: int, text: str) -> Edit:
+    offset = source.start_of_line(line)
+    newline = "" if offset == 0 or source.text[offset - 1] in "\r\n" else "\n"
+    return Edit(offset, offset, newline + text)
+
+
+def _module(node: ast.stmt) -> str:
+    if isinstance(node, ast.ImportFrom):
+        return "." * node.level + (node.module or "")
+    return node.names[0].name if isinstance(node, ast.Import) else ""
+
+
+def _is_from(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom)

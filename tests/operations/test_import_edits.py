@@ -1,0 +1,75 @@
+"""Imports that are added to a file."""
+
+import pytest
+
+from remora.operations.import_edits import Imported, ImportStyle, import_edits
+from remora.operations.parsed_text import ParsedText, apply_edits
+
+PYTEST = Imported("pytest", "", "pytest")
+GIVEN = Imported("hypothesis", "given", "given")
+
+
+def with_imports(text: str, *needed: Imported, width: int = 88) -> str:
+    style = ImportStyle(width, frozenset({"pkg"}))
+    return apply_edits(text, import_edits(ParsedText(text), needed, style))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from pkg.mod import (a, g)", "from pkg.mod import (a, f, g)"),
+        (
+            "from pkg.mod import (\n    a,\n    g,\n)",
+            "from pkg.mod import (\n    a,\n    f,\n    g,\n)",
+        ),
+        ("from pkg.mod import g, \\\n    a", "from pkg.mod import g, \\\n    a, f"),
+        ("from pkg.mod import g, a", "from pkg.mod import g, a, f"),
+        ("import os\nfrom pkg import mod", "import os\nfrom pkg import mod\nfrom pkg.mod import f"),
+    ],
+)
+def test_a_name_joins_the_import_of_its_module(old: str, new: str) -> None:
+    rest = "\n\n\ndef test_g(): ...\n"
+    assert with_imports(old + rest, Imported("pkg.mod", "f", "f")) == new + rest
+
+
+@pytest.mark.parametrize(
+    ("old", "needed", "new"),
+    [
+        ("", [PYTEST], "import pytest\n"),
+        ("x = 1\n", [PYTEST], "import pytest\n\n\nx = 1\n"),
+        (
+            '"""Doc."""\n',
+            [Imported("pkg", "f", "f"), PYTEST],
+            '"""Doc."""\n\nimport pytest\n\nfrom pkg import f\n',
+        ),
+        ("import os\n\nimport pkg\n", [PYTEST], "import os\n\nimport pytest\n\nimport pkg\n"),
+        (
+            "from pkg import f\n",
+            [PYTEST, GIVEN],
+            "import pytest\nfrom hypothesis import given\n\nfrom pkg import f\n",
+        ),
+        (
+            "import pytest\n\nimport pkg\n",
+            [GIVEN, Imported("os", "", "os")],
+            "import os\n\nimport pytest\nfrom hypothesis import given\n\nimport pkg\n",
+        ),
+        (
+            "import pytest\nimport pkg as p\n",
+            [Imported("pkg.a", "b", "c")],
+            "import pytest\nimport pkg as p\nfrom pkg.a import b as c\n",
+        ),
+    ],
+)
+def test_a_new_line_is_in_the_block_of_its_group(
+    old: str, needed: list[Imported], new: str
+) -> None:
+    assert with_imports(old, *needed) == new
+
+
+def test_a_line_that_is_too_long_is_wrapped() -> None:
+    names = [Imported("pkg", name, name) for name in ("first", "second")]
+    wrapped = "from pkg import (\n    f,\n    first,\n    second,\n)\n"
+    assert with_imports("from pkg import f\n", *names, width=30) == wrapped
+    assert with_imports("import os\n", *names[:1], width=20) == (
+        "import os\n\nfrom pkg import (\n    first,\n)\n"
+    )
