@@ -117,3 +117,13 @@ def test_an_empty_method_returns_none_if_overrides_do() -> None:
     green = index.files["leaf.py"].functions[0]
     assert evidence[key_of(green, RETURN)][0].source == "nothing"
     assert hook_result(green, RETURN, index, evidence) == "", "it is not empty"
+
+
+def test_hooks_with_similar_names_are_annotated_together() -> None:
+    hooks = ("pre_open", "post_open", "pre_close", "post_close")
+    text = "class Node:\n" + "".join(f"    def {name}(self):\n        pass\n\n" for name in hooks)
+    found = [(f"Node.{name}", "return", "None") for name in hooks]
+    assert _kept(text, *found) == {f"Node.{name}.return" for name in hooks}
+    assert _kept(text, *found[1:]) == set(), "pre_open"
+    used = text.replace("pre_open(self)", "pre_open(self, node)")
+    assert _kept(used, *found[1:]) == {f"Node.{name}.return" for name in hooks[1:]}
