@@ -91,3 +91,6 @@ def test_refused_types_of_a_result_and_of_keys() -> None:
     usual = [Evidence("prior", "str", 1, 0.9)]
     assert not Refusals(usual, index, "parameter", "name").refuses("str")
     assert Refusals(usual, index, "parameter", "name", "__setitem__").refuses("str")
+    named = [Evidence("docstring", "One")]
+    assert not Refusals(named, index, "parameter", "name").refuses("One")
+    assert Refusals(named, index, "parameter", "name_cls").refuses("One"), "a class"

@@ -1,10 +1,12 @@
 """Annotations are not scattered over code that has none."""
 
-from remora.operations.types.facts.evidence import Evidence
+from remora.operations.types.facts.evidence import Collector, Evidence, key_of
 from remora.operations.types.inference import with_self
 from remora.operations.types.ranking.linear_model import Ranked
+from remora.operations.types.ranking.overrides import hook_result
 from remora.operations.types.ranking.signature_choice import Signatures
 from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import RETURN
 
 BARE = """\
 def area(width, height):
@@ -96,3 +98,32 @@ def test_a_method_that_returns_self_returns_its_class_or_self() -> None:
     returned = [Evidence("self", "Self"), Evidence("self", "Box")]
     assert with_self(ranked, returned, function) == [Ranked("Box", 0.75), Ranked("str", 0.6)]
     assert with_self(ranked, [Evidence("returned", "Box")], function) == ranked
+
+
+def test_an_empty_method_returns_none_if_overrides_do() -> None:
+    base = "class Node:\n" + "".join(
+        f"    def {name}(self, parent):\n        pass\n\n" for name in ("opened", "value", "closed")
+    )
+    below = "class Leaf(Node):\n    pass\n\n\nclass Green(Leaf):\n"
+    below += "    def opened(self, parent):\n        print(parent)\n\n"
+    below += "    def value(self, parent):\n        return parent.value\n"
+    index = ProjectIndex({"node.py": base, "leaf.py": below})
+    evidence = Collector(index).finish()
+    found = {
+        each.short: hook_result(each, RETURN, index, evidence)
+        for each in index.files["node.py"].functions
+    }
+    assert found == {"opened": "None", "value": "", "closed": ""}
+    green = index.files["leaf.py"].functions[0]
+    assert evidence[key_of(green, RETURN)][0].source == "nothing"
+    assert hook_result(green, RETURN, index, evidence) == "", "it is not empty"
+
+
+def test_hooks_with_similar_names_are_annotated_together() -> None:
+    hooks = ("pre_open", "post_open", "pre_close", "post_close")
+    text = "class Node:\n" + "".join(f"    def {name}(self):\n        pass\n\n" for name in hooks)
+    found = [(f"Node.{name}", "return", "None") for name in hooks]
+    assert _kept(text, *found) == {f"Node.{name}.return" for name in hooks}
+    assert _kept(text, *found[1:]) == set(), "pre_open"
+    used = text.replace("pre_open(self)", "pre_open(self, node)")
+    assert _kept(used, *found[1:]) == {f"Node.{name}.return" for name in hooks[1:]}

@@ -98,6 +98,19 @@ def test_annotation_is_the_only_change(before: str, terms: dict[str, str], after
             "if TYPE_CHECKING:\n    from .other import Other\n    from .models import Order\n\n"
             "def f(a: Order): ...\n",
         ),
+        # or named in its module, if the file imports that
+        (
+            "from . import models as m\n\ndef f(a): ...\n",
+            "Order",
+            14,
+            "from . import models as m\n\ndef f(a: m.Order): ...\n",
+        ),
+        (
+            "from shop import models\n\ndef f(a): ...\n",
+            "list[Order]",
+            12,
+            'from shop import models\n\ndef f(a: "list[models.Order]"): ...\n',
+        ),
         # another name for a built-in type is used if other annotations do
         (
             "from builtins import str as text\ndef f(a): ...\n",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from remora.ids import MODULE
 from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.word_forms import stem
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -27,9 +28,9 @@ def only_repeats_name(summary: str, found: DocumentedNode) -> bool:
 
     The names are those of the definition, its class, its parameters and its annotations.
     """
-    known = {_stem(word) for name in _names(found) for word in _words(name)}
-    said = {_stem(word) for word in _words(summary) if word not in _SAY_NOTHING}
-    return said - {_stem(word) for word in _SAY_NOTHING} <= known
+    known = {stem(word, derived=True) for name in _names(found) for word in _words(name)}
+    said = {stem(word, derived=True) for word in _words(summary) if word not in _SAY_NOTHING}
+    return said - {stem(word, derived=True) for word in _SAY_NOTHING} <= known
 
 
 def _names(found: DocumentedNode) -> Iterator[str]:
@@ -47,24 +48,3 @@ def _names(found: DocumentedNode) -> Iterator[str]:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(_CAMEL.sub(" ", text).lower())
-
-
-def _stem(word: str) -> str:
-    """Return a word without its ending, so that "decodes" and "decoding" are the same word."""
-    for ending in (
-        "ations",
-        "ation",
-        "ings",
-        "ing",
-        "ers",
-        "ors",
-        "er",
-        "or",
-        "ed",
-        "es",
-        "s",
-        "e",
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word

@@ -15,11 +15,11 @@ from remora.operations.types.checker.type_checker import (
     line_map,
     new_diagnostics,
 )
-from remora.operations.types.facts.acceptance import accepts_all
 from remora.operations.types.facts.evidence import Collector, Evidence, SlotKey, key_of
 from remora.operations.types.facts.observed import observed_types
 from remora.operations.types.facts.probes import Instrumented, find_probes
 from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
+from remora.operations.types.ranking.overrides import hook_result, overrides_agree
 from remora.operations.types.ranking.siblings import Siblings
 from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
 from remora.operations.types.ranking.special_methods import special_parameter
@@ -27,7 +27,7 @@ from remora.operations.types.ranking.type_candidates import candidates_for
 from remora.operations.types.source.habits import Habits
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
-from remora.operations.types.source.terms import is_known, members_of, same, without_none
+from remora.operations.types.source.terms import members_of, same, without_none
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.sandbox.cancellation import raise_if_cancelled
@@ -202,6 +202,7 @@ class Inference:
         known = facts.evidence.get(key_of(function, slot.name), [])
         special = special_parameter(function, slot.name, facts.project)
         special = special or self._type_of_getter(function, slot.name, facts.project)
+        special = special or hook_result(function, slot.name, facts.project, facts.evidence)
         if special:
             is_refused = (path, slot, special) in self._refused
             return [] if is_refused else [Ranked(special, SPECIAL)]
@@ -340,27 +341,6 @@ def collect(
     for probes, copy in asked.values():
         collector.add_probes(probes, copy, revealed)
     return collector.finish(observed_types(index, observed or {}))
-
-
-def overrides_agree(
-    function: Function,
-    term: str,
-    index: ProjectIndex,
-    evidence: Mapping[SlotKey, Sequence[Evidence]],
-) -> bool:
-    """Return True if the methods that override a function are known to return the same type."""
-    owner = function.owner
-    below = index.subclasses.get(owner.name.rpartition(".")[2], ()) if owner else ()
-    for each in below:
-        method = each.methods.get(function.short)
-        if method is None or method is function or function.short.startswith("__"):
-            continue
-        known = evidence.get(key_of(method, RETURN), ())
-        found = [one.term for one in known if one.source in ("returned", "yield")]
-        found = [method.returns] if method.returns else found
-        if any(not is_known(one) or not accepts_all(term, members_of(one), index) for one in found):
-            return False
-    return True
 
 
 def with_self(

@@ -3,11 +3,11 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from remora.code.syntax.effects import is_stub, own_nodes
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
+from remora.operations.word_forms import stem
 
 _CLAIM = re.compile(
     r"(?:^|\b(?:Returns?:?|returns?|value is|bool:)\s+)[`*:\"]*([Tt]rue|TRUE|[Ff]alse|FALSE)[`*\"]*\s*"
@@ -74,7 +74,7 @@ def truth_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
             continue
         shared = claim.words & tested.words
         if tested.is_subject:
-            shared &= {_stem(word) for word in _PREDICATE.findall(claim.text)}
+            shared &= {stem(word) for word in _PREDICATE.findall(claim.text)}
         if shared and claim.is_negative != tested.is_negative and _is_close(claim.text, shared):
             message = "the docstring says the opposite of the returned value"
             yield DriftFinding(code="inverted-result", line=number, message=message)
@@ -115,7 +115,7 @@ def _is_close(text: str, shared: frozenset[str]) -> bool:
     """Return True if there is no negation, or it belongs to one of the shared words."""
     found = _NEGATION.search(text)
     following = _WORD.findall(text[found.end() :])[:3] if found else []
-    return found is None or not shared.isdisjoint(map(_stem, following))
+    return found is None or not shared.isdisjoint(map(stem, following))
 
 
 def _tested(body: Sequence[ast.stmt]) -> _Condition | None:
@@ -227,15 +227,5 @@ def _named(node: ast.expr) -> _Condition | None:
 
 def _property_words(words: Iterable[str]) -> frozenset[str]:
     """Return the stems of words, without those that name no property."""
-    known = {_stem(word) for word in words if len(word) > _LETTER}
-    return frozenset(known) - frozenset(map(_stem, _NO_PROPERTIES))
-
-
-@cache
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            stem = word[: -len(ending)]
-            is_doubled = ending in ("ing", "ed") and stem[-1] == stem[-2] and stem[-1] not in "ls"
-            return stem[:-1] if is_doubled else stem
-    return word
+    known = {stem(word) for word in words if len(word) > _LETTER}
+    return frozenset(known) - frozenset(map(stem, _NO_PROPERTIES))

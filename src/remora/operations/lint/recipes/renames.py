@@ -12,6 +12,7 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     changed_statements,
 )
+from remora.operations.word_forms import singular
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
@@ -132,15 +133,13 @@ def _singular(iterated: ast.expr) -> str | None:
         case ast.Call(func=ast.Attribute(attr=plural)) if _LINES.search(plural):
             return "line"
         case ast.Name(id=plural) | ast.Attribute(attr=plural):
-            return _singular_word(plural.lower().rpartition("_")[2])
+            return _item_name(plural.lower().rpartition("_")[2])
     return None
 
 
-def _singular_word(word: str) -> str | None:
-    if not re.fullmatch(r"[a-z]{3,}[^s]s", word) or word.endswith(("us", "is", "ies", "ves")):
-        return None
-    one = word[:-2] if re.search(r"(?:x|ch|sh|ss)es$", word) else word[:-1]
-    return None if keyword.iskeyword(one) or hasattr(builtins, one) else one
+def _item_name(word: str) -> str | None:
+    one = singular(word)
+    return None if one is None or keyword.iskeyword(one) or hasattr(builtins, one) else one
 
 
 def _function(around: Sequence[ast.AST]) -> _Function | None:

@@ -34,6 +34,7 @@ _PASSED = ("call", "test_call", "name", "observed")
 _USUAL = 0.5
 _ITEMS = frozenset(("__getitem__", "__setitem__", "__delitem__", "__contains__"))
 """Methods whose parameters have names that say nothing about their types."""
+_NAME_OF_CLASS = re.compile(r"(?:^|_)(?:cls|klass|class)$")
 _ONE_PATH = frozenset(("Path", "PurePath", "str"))
 
 
@@ -51,6 +52,7 @@ class Refusals:
         name: str = "",
         function: str = "",
     ) -> None:
+        self._name = name
         self._is_generic = name in GENERIC or function in _ITEMS
         self._evidence = evidence
         self._index = index
@@ -75,6 +77,7 @@ class Refusals:
             (agreeing and agreeing <= _RUN)
             or (agreeing <= _RUN | {"prior"} and self._is_rare(term))
             or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES)
+            or (_NAME_OF_CLASS.search(self._name) and self._is_instance(term))
             or self._is_guess(term, agreeing)
             or self._is_one_subclass(term, agreeing)
             or self._is_one_path(term, agreeing)
@@ -115,6 +118,10 @@ class Refusals:
             each.places > 1 for each in self._evidence if each.source == "same_project"
         )
         return agreeing <= {"prior"} or is_named_once
+
+    def _is_instance(self, term: str) -> bool:
+        """Return True if a type is a class of the project instead of `type[...]`."""
+        return any(head_of(each) in self._index.classes for each in members_of(term))
 
     def _is_one_subclass(self, term: str, agreeing: set[str]) -> bool:
         """Return True if callers pass one of several subclasses, and nothing else suggests it."""

@@ -163,7 +163,7 @@ class FileNames:
             return None
         if own:
             source = module_of(own[0], self._file)
-            return None if source is None else _Local(name, Import(source, name, True), True)
+            return None if source is None else self._own(name, source)
         if module == "collections.abc" and self._project.minor < _GENERICS_SINCE and not self._lazy:
             module = "typing"
         if self._file.imports.get(name, (name, name))[1] != name:
@@ -171,6 +171,14 @@ class FileNames:
         is_standard = module.partition(".")[0] in sys.stdlib_module_names
         is_lazy = module in self._file.lazy_modules or not is_standard
         return _Local(name, Import(module, name, is_lazy), is_lazy)
+
+    def _own(self, name: str, source: str) -> "_Local":
+        """Return a class of the project as a name of its module if the file imports the module."""
+        for local, (module, original) in self._file.imports.items():
+            dot = "." if original and not module.endswith(".") else ""
+            if f"{module}{dot}{original}" == source:
+                return _Local(f"{local}.{name}", None, True)
+        return _Local(name, Import(source, name, True), True)
 
     def _self(self) -> "_Local | None":
         if self._project.minor >= _SELF_SINCE:

@@ -1,0 +1,84 @@
+"""Results of methods that subclasses override."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from remora.operations.types.facts.acceptance import accepts_all
+from remora.operations.types.facts.body_facts import FunctionBody
+from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
+from remora.operations.types.source.project_index import Function, ProjectIndex
+from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.terms import is_known, members_of
+
+EvidenceOf = Mapping[SlotKey, Sequence[Evidence]]
+
+
+def overrides_agree(
+    function: Function, term: str, index: ProjectIndex, evidence: EvidenceOf
+) -> bool:
+    """Return True if the methods that override a function are known to return the same type."""
+    for method in _overrides(function, index):
+        known = evidence.get(key_of(method, RETURN), ())
+        found = [one.term for one in known if one.source in ("returned", "yield")]
+        found = [method.returns] if method.returns else found
+        if any(not is_known(one) or not accepts_all(term, members_of(one), index) for one in found):
+            return False
+    return True
+
+
+def hook_result(function: Function, name: str, index: ProjectIndex, evidence: EvidenceOf) -> str:
+    """Return "None" for the result of an empty method if no override returns anything.
+
+    Overrides of equal methods of other classes count, too. Returns an empty string otherwise: its
+    name then says whether a result is expected.
+    """
+    sources = {each.source for each in evidence.get(key_of(function, name), ())}
+    if name != RETURN or sources != {"stub"} or function.owner is None:
+        return ""
+    overrides = [
+        override
+        for each in index.functions[function.short]
+        if each.owner is not None and names_of(each) == names_of(function)
+        for override in _overrides(each, index)
+    ]
+    return "None" if overrides and all(_is_none(each, evidence) for each in overrides) else ""
+
+
+def names_of(function: Function) -> list[str]:
+    return [each.name for each in function.parameters]
+
+
+def similar_hooks(function: Function) -> Iterator[Function]:
+    """Yield the other empty methods of a class with names that differ in a word, for an empty one."""
+    if function.owner is None or not FunctionBody(function).is_stub:
+        return
+    words = function.short.split("_")
+    for each in function.owner.methods.values():
+        others = each.short.split("_")
+        if (
+            len(others) == len(words) > 1
+            and sum(one != other for one, other in zip(words, others, strict=True)) == 1
+            and names_of(each) == names_of(function)
+            and FunctionBody(each).is_stub
+        ):
+            yield each
+
+
+def _is_none(method: Function, evidence: EvidenceOf) -> bool:
+    if method.returns:
+        return method.returns == "None"
+    return any(each.source == "nothing" for each in evidence.get(key_of(method, RETURN), ()))
+
+
+def _overrides(function: Function, index: ProjectIndex) -> Iterator[Function]:
+    """Yield the methods of all subclasses that override a method, without special methods."""
+    if function.owner is None or function.short.startswith("__"):
+        return
+    names = [function.owner.name.rpartition(".")[2]]
+    for base in names:
+        for each in index.subclasses.get(base, ()):
+            name = each.name.rpartition(".")[2]
+            if name not in names:
+                names.append(name)
+            method = each.methods.get(function.short)
+            if method is not None and method is not function:
+                yield method
