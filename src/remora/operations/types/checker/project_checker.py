@@ -12,17 +12,14 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.types.checker.declared_checker import (
-    DeclaredChecker,
-    mypy_settings,
-    tool_settings,
-)
+from remora.operations.types.checker.declared_checker import DeclaredChecker
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import best_level
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
+from remora.tools.host.mypy_settings import mypy_settings, tool_settings
 
 _INI_FILES = ("mypy.ini", ".mypy.ini", "setup.cfg")
 _PLUGINS = re.compile(r"(?m)^\s*plugins\s*=\s*(?:\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)$")
