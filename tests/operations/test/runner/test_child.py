@@ -7,7 +7,7 @@ import pytest
 
 from remora.operations.test.runner.parent import CHILD
 
-NEWER = {"removeprefix", "removesuffix", "is_relative_to", "unparse", "pairwise", "lcm", "with_stem"}
+NEWER = {"removeprefix", "removesuffix", "is_relative_to", "unparse", "pairwise", "with_stem"}
 """Methods and functions that Python 3.8 does not have."""
 
 
