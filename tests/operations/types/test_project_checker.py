@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from remora.operations.types.checker.declared_checker import (
@@ -61,6 +62,23 @@ def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> 
     (error,) = checker.check(tmp_path, 60)
     assert error[:3] == ("shop.py", "return-value", 2)
     assert find_checker(DeclaredChecker("pyright"), {}, None, ["."]) is None
+
+
+def test_a_checker_of_the_project_needs_safe_isolation_or_consent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its plug-ins are code of the project. Remora's mypy runs without them."""
+    monkeypatch.setattr("remora.sandbox.isolation.best_level", lambda: 1)
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path)
+    settings = {"mypy.ini": b"[mypy]\nplugins = hostile\nstrict = True\n"}
+    found = find_checker(DeclaredChecker("mypy"), settings, python, [])
+    assert found is not None
+    assert "--no-site-packages" in found.command
+    assert found.config == ("remora-mypy.ini", "[mypy]\n\nstrict = True\n")
+    trusted = msgspec.structs.replace(python, trusted=True)
+    allowed = find_checker(DeclaredChecker("mypy"), settings, trusted, [])
+    assert allowed is not None
+    assert allowed.label.startswith("the project's mypy")
 
 
 @pytest.mark.slow

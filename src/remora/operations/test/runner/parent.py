@@ -17,7 +17,7 @@ from remora.errors import HostError
 from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
-from remora.sandbox.isolation import SAFE_LEVEL, best_level
+from remora.sandbox.isolation import SAFE_LEVEL, may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import PATH, Command
 from remora.tools.tree import ToolTree
@@ -198,7 +198,7 @@ def require_permission(python: ProjectPython | None) -> ProjectPython:
     """Return the interpreter. Raises HostError if running the project's code is not allowed."""
     if python is None:
         raise HostError("running the project's code is not permitted")
-    if best_level() < SAFE_LEVEL and not python.trusted:
+    if not may_run_code(python):
         raise HostError(f"running the project's code needs isolation level {SAFE_LEVEL} or consent")
     return python
 
