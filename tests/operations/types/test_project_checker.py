@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from remora.errors import HostError
 from remora.operations.types.checker.declared_checker import (
     DeclaredChecker,
     declared_checker,
@@ -62,6 +63,13 @@ def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> 
     (error,) = checker.check(tmp_path, 60)
     assert error[:3] == ("shop.py", "return-value", 2)
     assert find_checker(DeclaredChecker("pyright"), {}, None, ["."]) is None
+
+
+def test_a_run_that_is_too_long_names_its_limit() -> None:
+    with TypeChecker(FILES, {}, minor=11) as ty:
+        ty.left = lambda: 0.002
+        with pytest.raises(HostError, match=r"within 0\.002 seconds"):
+            ty.check({})
 
 
 def test_a_checker_of_the_project_needs_safe_isolation_or_consent(
