@@ -123,6 +123,13 @@ def test_annotations_that_break_an_import_are_removed(tmp_path: Path) -> None:
     assert inference.annotations == {other: "int"}
 
 
+def test_data_that_cannot_be_copied_ends_no_run(tmp_path: Path) -> None:
+    for name in ("tree/data/shop.txt", "copy/data"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert not copy_data_files(tmp_path / "tree", tmp_path / "copy"), "a file has the folder's name"
+
+
 @pytest.mark.skipif(best_level() < SAFE_LEVEL, reason="tests are only run isolated")
 def test_annotations_that_break_a_test_are_removed(tmp_path: Path) -> None:
     """Code reads them when it runs. A test that failed before makes no difference."""
