@@ -89,7 +89,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     how: str = ""
     claims: list[tuple[str, str]] = []
     imports: list[str] = []
-    whole: bool = False
     listed: bool = False
     effect: str = ""
     type: str = ""
