@@ -17,7 +17,7 @@ from remora.errors import ConfigError, HostError, UsageError
 from remora.sandbox import isolation_probe
 from remora.sandbox.child.command_record import BUBBLEWRAP, LANDLOCK, LIMITS_ONLY, NAMESPACES
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.supervisor_client import Command, bubblewrap_path, read_report, start_supervised
 
 SAFE_LEVEL = NAMESPACES
@@ -78,6 +78,11 @@ def check_consent(level: int, *, allowed: bool) -> None:
             hint="`remora doctor` shows how to improve this; if you trust this project, add "
             "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
         )
+
+
+def may_run_code(python: ProjectPython) -> bool:
+    """Return True if a project's code may be run with its interpreter."""
+    return best_level() >= SAFE_LEVEL or python.trusted
 
 
 def check_home(root: Path, home: Path, *, allowed: bool) -> None:

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from remora.operations.docstring.docstring_verification import keeps_text, says_more
+from remora.operations.docstring.docstring_verification import documented, keeps_text, says_more
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.mend import Mend
@@ -224,6 +224,15 @@ KEPT = '''def get_count(name):
 def test_words_of_people_are_kept(old: str, new: str, problem: str) -> None:
     assert keeps_text(submission(KEPT, KEPT.replace(old, new))).startswith(problem)
     assert bool(problem) == bool(keeps_text(submission(KEPT, KEPT.replace(old, new))))
+
+
+def test_the_new_contradiction_is_the_reason() -> None:
+    before = KEPT.replace("name)", "name, count=1)").replace(
+        "full_name: Who", "count: Defaults to 1"
+    )
+    after = before.replace("gone: Was.", "gone: Was.\n        lost: Was.")
+    assert "parameter `lost` is" in documented(submission(before, after))
+    assert documented(submission(after, before)) == ""
 
 
 @pytest.mark.parametrize(

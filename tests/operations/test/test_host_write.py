@@ -328,7 +328,7 @@ def test_below_level_two_only_with_consent(
     tree: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
-    monkeypatch.setattr("remora.operations.test.runner.parent.best_level", lambda: 1)
+    monkeypatch.setattr("remora.sandbox.isolation.best_level", lambda: 1)
     with pytest.raises(HostError, match="isolation level 2 or consent"):
         run("observe_calls", "mod.py", "f", ["f()"])
 

@@ -10,8 +10,7 @@ import pytest
 
 import remora
 from remora.errors import OutsideError
-from remora.operations.types.checker import type_checker
-from remora.operations.types.shared_inference import Session, project_texts
+from remora.operations.types.shared_inference import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
 from remora.tools.tree import SharedWork, ToolTree
@@ -120,6 +119,13 @@ def _written(done: remora.RunResult) -> int:
     return int(total["annotations"]["written"])
 
 
+def test_a_session_is_not_used_for_other_observed_types(project: Path) -> None:
+    plain, observed = ToolTree(project), ToolTree(project, observed={"node:shop.py:Item": {}})
+    texts = project_texts(plain)
+    assert session_for(observed, texts) is session_for(observed, texts)
+    assert session_for(plain, texts) is not session_for(observed, texts)
+
+
 def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     (project / "tests").mkdir()
     (project / "tests" / "test_shop.py").write_text(SEEN)
@@ -130,9 +136,7 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     assert [job.path for job in named.jobs] == ["tests/test_shop.py"]
 
 
-def test_a_resumed_run_writes_the_same_and_repeats_no_check(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_path: Path) -> None:
     """The files that are done make no difference, and the answers of ty were kept."""
     (project / "till.py").write_text(
         "from shop import Item\n\n\ndef sell(name, price):\n    return Item(name, price)"
@@ -142,13 +146,13 @@ def test_a_resumed_run_writes_the_same_and_repeats_no_check(
     planned = ["shop.py", "till.py"]
     whole = Session(project_texts(place), place)
     whole.use(place)
-    first = whole.annotations("shop.py", place.left, planned)
-    second = whole.annotations("till.py", place.left, planned)
+    first = whole.annotations("shop.py", place, planned)
+    second = whole.annotations("till.py", place, planned)
     resumed = Session(project_texts(place), place)
     resumed.use(place)
-    monkeypatch.setattr(type_checker, "_binary", lambda: pytest.fail("ty is run again"))
-    assert resumed.annotations("till.py", place.left, planned) == second != {}
-    assert resumed.annotations("shop.py", place.left, planned) == first != {}
+    assert resumed.annotations("till.py", place, planned) == second != {}
+    assert resumed.annotations("shop.py", place, planned) == first != {}
+    assert (whole.checker.runs > 0, resumed.checker.runs) == (True, 0)
 
 
 class TestMergeWithAnEdit:

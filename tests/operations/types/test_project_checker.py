@@ -3,8 +3,10 @@
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from remora.errors import HostError
 from remora.operations.types.checker.declared_checker import (
     DeclaredChecker,
     declared_checker,
@@ -63,6 +65,30 @@ def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> 
     assert find_checker(DeclaredChecker("pyright"), {}, None, ["."]) is None
 
 
+def test_a_run_that_is_too_long_names_its_limit() -> None:
+    with TypeChecker(FILES, {}, minor=11) as ty:
+        ty.left = lambda: 0.002
+        with pytest.raises(HostError, match=r"within 0\.002 seconds"):
+            ty.check({})
+
+
+def test_a_checker_of_the_project_needs_safe_isolation_or_consent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its plug-ins are code of the project. Remora's mypy runs without them."""
+    monkeypatch.setattr("remora.sandbox.isolation.best_level", lambda: 1)
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path)
+    settings = {"mypy.ini": b"[mypy]\nplugins = hostile\nstrict = True\n"}
+    found = find_checker(DeclaredChecker("mypy"), settings, python, [])
+    assert found is not None
+    assert "--no-site-packages" in found.command
+    assert found.config == ("remora-mypy.ini", "[mypy]\n\nstrict = True\n")
+    trusted = msgspec.structs.replace(python, trusted=True)
+    allowed = find_checker(DeclaredChecker("mypy"), settings, trusted, [])
+    assert allowed is not None
+    assert allowed.label.startswith("the project's mypy")
+
+
 @pytest.mark.slow
 def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
     """Here mypy knows the result of a division, and ty is not asked."""
@@ -95,6 +121,13 @@ def test_annotations_that_break_an_import_are_removed(tmp_path: Path) -> None:
         inference.annotations = {named["n"]: "int", other: "int"}
         inference.settle_with(check.check)
     assert inference.annotations == {other: "int"}
+
+
+def test_data_that_cannot_be_copied_ends_no_run(tmp_path: Path) -> None:
+    for name in ("tree/data/shop.txt", "copy/data"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert not copy_data_files(tmp_path / "tree", tmp_path / "copy"), "a file has the folder's name"
 
 
 @pytest.mark.skipif(best_level() < SAFE_LEVEL, reason="tests are only run isolated")

@@ -1,7 +1,6 @@
 """Checks that a docstring is right, and that nothing a person wrote is lost."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import accumulate
@@ -22,12 +21,8 @@ def documented(submission: Submission) -> str:
     before, after = _versions(submission)
     if after is None or after.text is None:
         return f"{submission.node_name} has no docstring"
-    known = before.contradictions if before is not None else ()
-    left = Counter((each.code, each.name) for each in after.contradictions)
-    left -= Counter((each.code, each.name) for each in known)
-    if left:
-        return f"its docstring is outdated: {after.contradictions[0].message}"
-    return ""
+    extra = after.new_contradictions(before)
+    return f"its docstring is outdated: {extra[0].message}" if extra else ""
 
 
 def says_more(submission: Submission) -> str:

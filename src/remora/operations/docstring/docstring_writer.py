@@ -1,7 +1,5 @@
 """Docstring writer, which writes or updates the docstring of a node and changes nothing else."""
 
-from collections import Counter
-
 from remora.errors import HostError
 from remora.operations.docstring.checks import tree_without_docstring
 from remora.operations.docstring.describable_parts import describable_parts
@@ -86,12 +84,11 @@ def _updated(
 def _check(found: DocumentedNode, content: bytes) -> None:
     """Raise HostError if the content has new contradictions, or more than a docstring changed."""
     now = find_documented(found.path, content, found.qualname, found.related)
-    known = Counter((each.code, each.name) for each in found.contradictions)
     if not (now.text or "").strip() or now.text == found.text:
         raise HostError("the docstring would not change")
-    extra = Counter((each.code, each.name) for each in now.contradictions) - known
+    extra = now.new_contradictions(found)
     if extra:
-        raise HostError(f"the docstring would contradict the code: {now.contradictions[0].message}")
+        raise HostError(f"the docstring would contradict the code: {extra[0].message}")
     before = tree_without_docstring(found.path, found.source.raw, found.key)
     if before is None or before != tree_without_docstring(found.path, content, found.key):
         raise HostError("the edit would change more than the docstring")

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -51,6 +52,13 @@ class DocumentedNode:
     def contradictions(self) -> tuple[DriftFinding, ...]:
         """The contradictions between the docstring and the code. A module has none."""
         return find_contradictions(self.code) if self.code is not None else ()
+
+    def new_contradictions(self, before: "DocumentedNode | None") -> list[DriftFinding]:
+        """Return the contradictions whose code and name an earlier version has less often."""
+        known = before.contradictions if before is not None else ()
+        extra = Counter((each.code, each.name) for each in self.contradictions)
+        extra -= Counter((each.code, each.name) for each in known)
+        return [each for each in self.contradictions if extra[each.code, each.name]]
 
     def line_of(self, number: int) -> int:
         """Return the line of the file, counted from 1, with a line of the docstring's text.

@@ -70,13 +70,11 @@ def _section(
     margin = indent_of(lines[starts[0]]) if starts else 0
     if kind not in _NAMED:
         text = _joined(lines[body : last + 1])
-        return Section(kind, first, last, margin, (Item((), body, last, text),))
+        return Section(kind, first, last, (Item((), body, last, text),))
     at = [n for n in starts if indent_of(lines[n]) == margin]
     ends = [_filled(lines, n, below - 1) for n, below in zip(at, [*at[1:], last + 1], strict=False)]
     spans = zip(at, ends, strict=True)
-    return Section(
-        kind, first, last, margin, tuple(_item(kind, lines, *span, pattern) for span in spans)
-    )
+    return Section(kind, first, last, tuple(_item(kind, lines, *span, pattern) for span in spans))
 
 
 def _item(kind: Kind, lines: Sequence[str], first: int, last: int, pattern: object) -> Item:
@@ -110,7 +108,7 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
             names = tuple(filter(None, map(documented_exception, field[2].split(","))))
         same_line = "" if field[1] in _TYPES else (field[3] or "")
         text = _joined([same_line, *lines[number + 1 : last + 1]])
-        yield Section(kind, number, last, indent_of(line), (Item(names, number, last, text),))  # type: ignore[arg-type]
+        yield Section(kind, number, last, (Item(names, number, last, text),))  # type: ignore[arg-type]
 
 
 def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = True) -> int:

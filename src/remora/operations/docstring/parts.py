@@ -58,13 +58,11 @@ class Section(msgspec.Struct, frozen=True):
     """A section of a docstring.
 
     The section, including its title, extends from line `first` to line `last`, counted from 0.
-    `margin` is the indentation of the items.
     """
 
     kind: Kind
     first: int
     last: int
-    margin: int
     items: tuple[Item, ...] = ()
 
 

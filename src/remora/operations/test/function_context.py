@@ -1,7 +1,6 @@
 """The function under test, and the project files that contain tests or requirements."""
 
 import ast
-import re
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
@@ -10,11 +9,11 @@ from remora.operations.test.public_names import public_modules
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.operations.test.test_location import InsertLocation, is_unittest_file, locate_test
+from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 400
-_STRICT = re.compile(r"(?mi)^(?:disallow_untyped_defs|strict) *= *(?:true|1|yes)\b")
 _NAMED_IN = (
     "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "requirements*.txt",
     "requirements/*.txt", "dev-requirements*.txt", "test-requirements*.txt", "*/requirements*.txt",
@@ -78,13 +77,8 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
 
 
 def requires_annotations(place: ToolTree) -> bool:
-    """Return True if the project's mypy refuses functions without annotations, in tests, too."""
-    for name in ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"):
-        try:
-            text = place.read(name).decode("utf-8", "replace") if place.files.exists(name) else ""
-        except HostError:
-            continue
-        if "mypy" in text or name.endswith("mypy.ini"):
-            relaxed = re.search(r"(?m)^(?:\[mypy-|module *= *)\W*tests?\b", text)
-            return _STRICT.search(text) is not None and relaxed is None
-    return False
+    """Return True if the project's mypy refuses functions without annotations."""
+    files = {name: place.read(name) for name in MYPY_FILES if place.files.exists(name)}
+    settings = mypy_settings(files) or {}
+    refuses = settings.get("disallow_untyped_defs", settings.get("strict", False))
+    return str(refuses).lower() in ("true", "1", "yes", "on")

@@ -194,10 +194,10 @@ def _plant_fault(function: FunctionNode, number: int, change: _Change) -> Functi
     return faulty
 
 
-def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
-    """Yield the first mutant of each kind, then the second of each kind, and so on."""
-    for index in range(max(map(len, kinds), default=0)):
-        yield from (kind[index] for kind in kinds if index < len(kind))
+def _round_robin(lists: list[list[_T]]) -> Iterator[_T]:
+    """Yield the first item of each list, then the second, and so on."""
+    for index in range(max(map(len, lists), default=0)):
+        yield from (items[index] for items in lists if index < len(items))
 
 
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:

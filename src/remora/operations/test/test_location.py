@@ -66,7 +66,7 @@ def locate_test(
     """Return the location of a new test.
 
     `tests` maps each test file's path to its source. `public` contains the packages that provide
-    the function, too. If `typed` is true, the tests in a new file are annotated. `folders` are
+    the function, too. `typed` is true if the first tests of a project are annotated. `folders` are
     those in which pytest looks for tests, if they are configured.
     """
     path = test_path(subject, tests, exists, folders)
@@ -99,7 +99,7 @@ def locate_test(
         exists=path in tests,
         imports_from=chosen,
         quote=_quote_style(around),
-        typed=_tests_are_typed(around) or (typed and path not in tests),
+        typed=_tests_are_typed(around) if _functions(around) else typed,
         docstring=_docstring(around, subject.function.name),
         related=tuple(names),
         table=_table_style(tests),

@@ -38,7 +38,7 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     text = content.body
     wanted = set(_wanted(path, text, nodes))
     session = session_for(place, project_texts(place))
-    found = session.annotations(path, place.left, place.shared.planned)
+    found = session.annotations(path, place, place.shared.planned)
     chosen = {key: term for key, term in found.items() if (key[1].number, key[1].name) in wanted}
     after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
     wrapped = partly_annotated_and_longer(text, after)

@@ -47,10 +47,9 @@ class Session:
         self._declared = declared_checker(place)
         self._observed = place.observed
         self._python: ProjectPython | None = None
-        self._tree: Path | None = None
-        self._checker = TypeChecker(texts, self._settings, minor=minor)
+        self.checker = TypeChecker(texts, self._settings, minor=minor)
         self._inference = Inference(
-            texts, self._checker, weights(), Settings(minor=minor, observed=place.observed)
+            texts, self.checker, weights(), Settings(minor=minor, observed=place.observed)
         )
         self._lock = threading.Lock()
         self._done: set[str] = set()
@@ -61,21 +60,20 @@ class Session:
         """The type checkers that judged the annotations, in words."""
 
     def fits(self, place: ToolTree) -> bool:
-        """Return True if the session has no other interpreter and no other run-time types."""
-        is_same = not place.observed or place.observed == self._observed
+        """Return True if the session has no other interpreter and the same run-time types."""
+        is_same = place.observed == self._observed
         return is_same and (place.python is None or self._python in (None, place.python))
 
     def use(self, place: ToolTree) -> None:
         """Read the packages of an interpreter, and keep answers. Planning works without both."""
-        self._tree = place.tree
-        if place.shared.answers is not None and self._checker.kept is None:
-            self._checker.kept = KeptAnswers(place.shared.answers)
+        if place.shared.answers is not None and self.checker.kept is None:
+            self.checker.kept = KeptAnswers(place.shared.answers)
         python = place.python
         if python is None or self._python is not None:
             return
         with self._lock:
             if self._python is None:
-                self._python, self._checker.python = python, python.python
+                self._python, self.checker.python = python, python.python
                 self._inference.forget()
 
     def judges_with(self, python: ProjectPython | None) -> str:
@@ -99,22 +97,20 @@ class Session:
             known = self._inference.promising(slots)
             return [each for each in slots if each in known]
 
-    def annotations(
-        self, path: str, left: Callable[[], float], planned: Collection[str] = ()
-    ) -> Terms:
+    def annotations(self, path: str, place: ToolTree, planned: Collection[str] = ()) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files.
 
         The first call finds those of all `planned` files, so that the result does not depend on
         which of them were written before.
         """
-        with self._locked(left):
-            self._checker.left = left
+        with self._locked(place.left):
+            self.checker.left = place.left
             if path not in self._done:
                 together = self._inference.slots({path, *planned})
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)
-                self._ask_other_judges()
+                self._ask_other_judges(place.tree)
                 self._done |= {path, *(each for each, _ in together)}
                 self._alone.clear()
             if path not in self._alone:
@@ -137,10 +133,10 @@ class Session:
             self._alone[each] = {key: term for key, term in kept.items() if key[0] == each}
             self._accepted.add((each, self.text(each, self._alone[each])))
 
-    def _ask_other_judges(self) -> None:
+    def _ask_other_judges(self, tree: Path) -> None:
         """Remove annotations that the project's own type checker refuses, if it can be run.
 
-        Then remove those with which a module can no longer be imported.
+        Then remove those with which a module of the project in `tree` can no longer be imported.
         """
         changed = sorted({path for path, _ in self._inference.annotations})
         if not changed:
@@ -152,19 +148,19 @@ class Session:
                 self._inference.settle_with(checker.check, checker.question)
             except HostError:  # it cannot check the project before, either
                 judges = f"{_ty()}; {checker.label} fails on the project"
-        judges += self._run_project(changed)
+        judges += self._run_project(changed, tree)
         self._inference.leave_out_scattered()
         self.judges = judges
 
-    def _run_project(self, changed: Sequence[str]) -> str:
+    def _run_project(self, changed: Sequence[str], tree: Path) -> str:
         """Remove annotations with which modules cannot be imported or tests fail.
 
         Returns an addition to the names of the judges.
         """
         imports = find_import_check(changed, self._python)
-        if imports is None or self._tree is None:
+        if imports is None:
             return ""
-        has_all = copy_data_files(self._tree, self._checker.folder)
+        has_all = copy_data_files(tree, self.checker.folder)
         with suppress(HostError):
             self._inference.settle_with(imports.check)
         tests = find_project_tests(changed, self._inference.original, self._python)
@@ -197,7 +193,7 @@ class Session:
         with self._locked(left):
             if len(texts) == 1 and self._accepted.issuperset(texts.items()):
                 return []
-            self._checker.left = left
+            self.checker.left = left
             return self._inference.added_by_texts(texts)
 
 

@@ -33,8 +33,8 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 _OF_ALL = {"parses", "no_new_findings"}
 """Checks that are made here for every agent, whether it lists them or not.
 
-A finding that two changes cause only together, such as an unused import, is reported. It does not
-prevent either of them.
+A finding that two changes cause only together, such as an unused import, is reported. It prevents
+a merge only if the file then has more findings than before, and the agent checks that (decision 0005).
 """
 
 

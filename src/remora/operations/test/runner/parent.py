@@ -17,7 +17,7 @@ from remora.errors import HostError
 from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
-from remora.sandbox.isolation import SAFE_LEVEL, best_level
+from remora.sandbox.isolation import SAFE_LEVEL, may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import PATH, Command
 from remora.tools.tree import ToolTree
@@ -89,7 +89,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     how: str = ""
     claims: list[tuple[str, str]] = []
     imports: list[str] = []
-    whole: bool = False
     listed: bool = False
     effect: str = ""
     type: str = ""
@@ -198,7 +197,7 @@ def require_permission(python: ProjectPython | None) -> ProjectPython:
     """Return the interpreter. Raises HostError if running the project's code is not allowed."""
     if python is None:
         raise HostError("running the project's code is not permitted")
-    if best_level() < SAFE_LEVEL and not python.trusted:
+    if not may_run_code(python):
         raise HostError(f"running the project's code needs isolation level {SAFE_LEVEL} or consent")
     return python
 

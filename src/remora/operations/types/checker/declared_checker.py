@@ -1,12 +1,11 @@
 """The type checker that a project's configuration, CI and requirements name, with its version."""
 
-import configparser
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from remora.errors import HostError
+from remora.tools.host.mypy_settings import mypy_settings, tool_settings
 from remora.tools.tree import ToolTree
 
 Name = Literal["zuban", "mypy", "pyright", "ty"]
@@ -85,29 +84,3 @@ def _configured(texts: Mapping[str, str]) -> set[str]:
     if mypy_settings(files) is not None:
         found.add("mypy")
     return found
-
-
-def mypy_settings(settings: Mapping[str, bytes]) -> Mapping[str, object] | None:
-    """Return the global settings of mypy, or None if there are none."""
-    tool = tool_settings(settings).get("mypy")
-    if isinstance(tool, dict):
-        return tool
-    for name in ("mypy.ini", ".mypy.ini", "setup.cfg"):
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(settings.get(name, b"").decode("utf-8"))
-        except (configparser.Error, UnicodeDecodeError):
-            continue
-        if parser.has_section("mypy"):
-            return dict(parser["mypy"])
-    return None
-
-
-def tool_settings(settings: Mapping[str, bytes]) -> Mapping[str, object]:
-    """Return the table `tool` of `pyproject.toml`."""
-    try:
-        document = tomllib.loads(settings.get("pyproject.toml", b"").decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return {}
-    tool = document.get("tool")
-    return tool if isinstance(tool, dict) else {}

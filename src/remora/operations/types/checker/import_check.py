@@ -10,7 +10,7 @@ from remora.errors import HostError
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
-from remora.sandbox.isolation import SAFE_LEVEL, best_level
+from remora.sandbox.isolation import may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 
@@ -68,12 +68,8 @@ class ImportCheck(NamedTuple):
 
 
 def find_import_check(paths: Sequence[str], python: ProjectPython | None) -> ImportCheck | None:
-    """Return the check for some files, or None if their code may not be run.
-
-    It needs the project's interpreter, and the network must be out of its reach unless the user
-    has allowed it to run without isolation.
-    """
-    if python is None or not (best_level() >= SAFE_LEVEL or python.trusted):
+    """Return the check for some files, or None if their code may not be run."""
+    if python is None or not may_run_code(python):
         return None
     named = tuple(path for path in paths if module_name(path))
     return ImportCheck(named, python) if named else None

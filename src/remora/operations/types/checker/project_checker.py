@@ -12,17 +12,14 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.types.checker.declared_checker import (
-    DeclaredChecker,
-    mypy_settings,
-    tool_settings,
-)
+from remora.operations.types.checker.declared_checker import DeclaredChecker
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
-from remora.sandbox.isolation import best_level
+from remora.sandbox.isolation import may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
+from remora.tools.host.mypy_settings import mypy_settings, tool_settings
 
 _INI_FILES = ("mypy.ini", ".mypy.ini", "setup.cfg")
 _PLUGINS = re.compile(r"(?m)^\s*plugins\s*=\s*(?:\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)$")
@@ -87,19 +84,18 @@ def find_checker(
 ) -> ProjectChecker | None:
     """Return the type checker that a project uses, or mypy in its place, or None.
 
-    The project's checker must be installed in its interpreter, and is only run if it can be
-    isolated or the user has allowed it to run without isolation. Otherwise, Remora's mypy takes the
-    place of mypy and zuban. `targets` are the folders and files to check if the configuration does
-    not name any.
+    The project's checker must be installed in its interpreter, and is only run if the project's code
+    may be run, because its plug-ins are such code. Otherwise, Remora's mypy takes the place of mypy
+    and zuban. `targets` are the folders and files to check if the configuration does not name any.
     """
     if declared is None or declared.name == "ty":
         return None
-    may_run = python is not None and (best_level() > 0 or python.trusted)
+    python = python if python is not None and may_run_code(python) else None
     if declared.name == "pyright":
-        return _pyright(python) if may_run and python is not None else None
+        return _pyright(python) if python is not None else None
     named = any(key in (mypy_settings(settings) or {}) for key in ("files", "packages", "modules"))
     rest = (*_MYPY_OPTIONS, *declared.options, *([] if named else targets))
-    if may_run and python is not None:
+    if python is not None:
         beside = str(python.python.parent)
         zuban = shutil.which("zuban", path=beside) if declared.name == "zuban" else None
         if zuban is not None:
@@ -107,7 +103,7 @@ def find_checker(
         if declared.name == "mypy" and _version(python.python, "mypy"):
             words = (str(python.python), "-m", "mypy")
             return ProjectChecker((*words, *rest), _label(python, "mypy"), True, python)
-    return _own_mypy(declared, settings, python if may_run else None, rest)
+    return _own_mypy(declared, settings, python, rest)
 
 
 def _own_mypy(

@@ -2,7 +2,9 @@
 
 import re
 import shutil
+import stat
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,21 +90,22 @@ def find_project_tests(
 def copy_data_files(tree: Path, folder: Path) -> bool:
     """Copy the files of a tree that are not Python files into a folder that lacks them.
 
-    Hidden files are left out, because a `.gitignore` changes what type checkers read. Returns False, and copies nothing, if they are too large.
+    Hidden files are left out, because a `.gitignore` changes what type checkers read. Returns False,
+    and copies nothing, if they are too large. Returns False, too, if a file cannot be copied.
     """
-    found = [
-        path
-        for path in tree.rglob("*")
-        if path.suffix not in (".py", ".pyi")
-        and not any(part.startswith(".") for part in path.relative_to(tree).parts)
-        and path.is_file()
-        and not path.is_symlink()
-    ]
-    if sum(path.stat().st_size for path in found) > _MAX_BYTES:
-        return False
-    for path in found:
-        target = folder / path.relative_to(tree)
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-    return True
+    found, size = list[Path](), 0
+    with suppress(OSError):
+        for path in tree.rglob("*"):
+            inner = path.relative_to(tree)
+            is_hidden = any(part.startswith(".") for part in inner.parts)
+            if not is_hidden and path.suffix not in (".py", ".pyi") and not path.is_symlink():
+                state = path.stat()
+                if stat.S_ISREG(state.st_mode):
+                    found.append(inner)
+                    size += state.st_size
+        for inner in found if size <= _MAX_BYTES else ():
+            if not (folder / inner).exists():
+                (folder / inner).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(tree / inner, folder / inner)
+        return size <= _MAX_BYTES
+    return False

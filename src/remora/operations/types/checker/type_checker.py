@@ -176,15 +176,18 @@ class TypeChecker:
         )
         words = ["check", "--exit-zero", "--output-format", "gitlab", "--no-progress"]
         words += ["--project", ".", *self._environment()]
+        seconds = min(SECONDS, self.left())
         command = Command(
             argv=(_binary(), *words),
             folder=self.folder,
-            seconds=min(SECONDS, self.left()),
+            seconds=seconds,
             confinement=Confinement(read=(self.folder, Path(_binary()), *paths)),
         )
         finished = run_command(command, output_limit=_OUTPUT_LIMIT)
-        if finished.timed_out or finished.truncated:
-            raise HostError(f"ty did not finish within {SECONDS:g} seconds")
+        if finished.timed_out:
+            raise HostError(f"ty did not finish within {seconds:.3g} seconds")
+        if finished.truncated:
+            raise HostError(f"ty printed more than {_OUTPUT_LIMIT >> 20} MiB")
         if finished.returncode != 0:
             message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
             raise HostError(f"ty failed: {message or finished.returncode}")

@@ -7,7 +7,7 @@ from remora.operations.parsed_text import Edit, apply_edits
 from remora.operations.types.source.project_index import File
 from remora.operations.types.source.slots import AnnotationEdits, Slot
 from remora.operations.types.writing.annotation_names import FileNames, Import
-from remora.operations.types.writing.wrapped_signatures import habitual_width
+from remora.tools.host.style_config import habitual_width
 from remora.tools.host.text_lines import newline_of, with_newline
 
 

@@ -12,21 +12,25 @@ Standard input is a JSON object with these keys:
     shift     number of seconds by which Python's clocks are set forward
     orders    the orders, which are carried out in sequence
 
-Every order has a time limit in `seconds`. It may replace the content of a file (`path`) with `text`
-while it runs. There are two kinds of orders.
+Every order has a time limit in `seconds`, and may have one for CPU time in `cpu`. It may replace the
+content of a file (`path`) with `text` while it runs. There are three kinds of orders.
 
-An order with `calls` evaluates expressions in the namespace of `module` (file `path`). `each` is
-the time limit for each call in seconds, and the order stops after `patience` timeouts. The order
-may also have `properties`, which are groups of tests with a name and source. The tests of a group
-are tried until one of them holds, with `examples` examples and a time limit of `each_property`
-seconds for each test.
+An order with `calls` evaluates expressions in the namespace of `module` (file `path`). A call has
+its expression in `call`, statements to run before it in `imports` and `setup`, and the names of
+`objects` whose changes are reported. `each` is the time limit for each call in seconds, and the
+order stops after `patience` timeouts. The order may also have `properties`, which are groups of
+tests with a name and source. The tests of a group are tried until one of them holds, with
+`examples` examples and a time limit of `each_property` seconds for each test.
 
 An order with `snippets`, which are lists of statements, runs these in the namespace of `package`, and
 returns the arguments with which they call a function (`qualname`, `header`, and `probe` as its
 source).
 
-An order with `ids` runs the pytest tests with these ids. If it also has `mutants`, which are sources
-of a function (`qualname`, with its `header` lines), the tests that enter the function run with each.
+An order with `ids` runs the pytest tests with these ids and the options `words`, or only collects
+them (`collect`).
+
+Orders of calls and tests name the function that they are for (`qualname`, with its `header` lines).
+With `mutants`, which are sources of this function, its calls and tests are repeated with each.
 
 The reader does not trust the results, because the project's code could have written them.
 """

@@ -188,23 +188,23 @@ def _class_called(name: str, kind: type) -> Any:
     return kind if kind.__name__ == name else None
 
 
-def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None], bool]:
-    """Return assertions about a result, their imports, and True if they show all of it.
+def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None]]:
+    """Return assertions about a result, and their imports.
 
     `root` is the project's folder. Classes outside it and the standard library are not asserted by
     their attributes.
     """
     found = describe(value)
     if found is not None:
-        return [("{}", found.text)], found.imports, True
+        return [("{}", found.text)], found.imports
     kind = type(value)
     if not is_from(kind, root) or callable(value):
-        return [], {}, False
+        return [], {}
     for method, form in (("__str__", str), ("__repr__", repr)):
         text = _text_of(value, form) if is_overridden(kind, method) else ""
         unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
         if re.search(r"\w", text) and not unfit:
-            return [(form.__name__ + "({})", repr(text)), *_truth(value)], {}, False
+            return [(form.__name__ + "({})", repr(text)), *_truth(value)], {}
     return _attributes(value)
 
 
@@ -223,7 +223,7 @@ def _truth(value: Any) -> List[Claim]:
         return []
 
 
-def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None], bool]:
+def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None]]:
     claims: List[Claim] = []
     imports: Dict[str, None] = {}
     found = {name: text for name, text in state_of(value).items() if name.startswith("{}.")}
@@ -232,7 +232,7 @@ def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None], bool]:
         if len(claims) < _MOST_ATTRIBUTES:
             claims.append((name, text.text))
             imports.update(text.imports)
-    return claims, imports, False
+    return claims, imports
 
 
 def state_of(value: Any) -> Dict[str, Described]:

@@ -262,12 +262,12 @@ def asserted(
 ) -> Order:
     """Return the assertions about a result, or about the objects that the call changed."""
     if isinstance(value, Taken):
-        claims, imports, whole = claims_about(value.items, asked["root"])
+        claims, imports = claims_about(value.items, asked["root"])
         claims = [(value.left, text) for left, text in claims if left == "{}"]
         if not claims and not is_iterator(value.whole):
-            found, imports, whole = claims_about(value.whole, asked["root"])
+            found, imports = claims_about(value.whole, asked["root"])
             claims = [each for each in found if each[0] == "str({})"]
-        return {"claims": claims, "imports": list(imports), "whole": whole}
+        return {"claims": claims, "imports": list(imports)}
     if value is None or any(value is one for one in known.values()):
         changed: List[Any] = []
         needed: Dict[str, None] = {}
@@ -278,9 +278,9 @@ def asserted(
                     changed.append((left.replace("{}", name), now.text))
                     needed.update(now.imports)
         if changed:
-            return {"claims": changed, "imports": list(needed), "whole": True}
-    claims, imports, whole = claims_about(value, asked["root"])
-    return {"claims": claims, "imports": list(imports), "whole": whole}
+            return {"claims": changed, "imports": list(needed)}
+    claims, imports = claims_about(value, asked["root"])
+    return {"claims": claims, "imports": list(imports)}
 
 
 def raised(error: Exception) -> Order:

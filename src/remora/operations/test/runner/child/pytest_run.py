@@ -56,7 +56,7 @@ class Reports:
 
 
 def worst(text: str) -> str:
-    lines = [line.removeprefix(INTERNAL) for line in text.splitlines()]
+    lines = text.replace(INTERNAL, "").splitlines()
     errors = [line[1:].strip() for line in lines if line.startswith("E ")]
     errors = errors or [line for line in lines if RAISED.match(line)]
     found = errors or [line.strip() for line in lines if line.strip()]
