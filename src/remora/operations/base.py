@@ -185,8 +185,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
     cores with two jobs at a time. If `shared_seconds` is not 0, the first job of a run takes so much
-    longer, and does the work on the units of all jobs. `asks_writers` is true if jobs ask models that can write, and
-    `decides_by_rules` is true if they never ask a model that can only choose between candidates.
+    longer, and does the work on the units of all jobs. `asks_writers` is true if jobs ask models
+    that can write, and `decides_by_rules` is true if they never ask a model that can only choose
+    between candidates.
     """
 
     name: str

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.slots import SourceText
-from remora.operations.types.writing.clean_file import Terms, without_findings
+from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.tree import ToolTree
 
 BEFORE = "def f(a, b):\n    return a\n\n\ndef g():\n    return 1\n"

@@ -52,8 +52,9 @@ class RelatedTests:
     ) -> SearchResult:
         """Return the result of `of`, or what was found until `stop` returned True.
 
-        The program may also end the search with OutOfTimeError. The most certain and nearest tests are found first. A stopped search keeps its caches, so
-        that the next search for the node gets further.
+        The program may also end the search with OutOfTimeError. The most certain and nearest tests
+        are found first. A stopped search keeps its caches, so that the next search for the node
+        gets further.
         """
         self._reverse_links.may_reverse = stop is None
         search = CallerSearch(

@@ -1,4 +1,4 @@
-"""Cases that use the imports which a test file has already."""
+"""Rewrites cases to use the imports of their test file."""
 
 import ast
 from collections.abc import Mapping

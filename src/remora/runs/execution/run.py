@@ -95,8 +95,8 @@ class Run:
 class BaseFiles:
     """The files that an agent starts from, and a driver that makes private copies of them.
 
-    `ruff` checks the files of the base and of its copies. `rebased` contains the files that differ from the run's recorded base, as `{path: {sha256,
-    mode}}`.
+    `ruff` checks the files of the base and of its copies. `rebased` contains the files that differ
+    from the run's recorded base, as `{path: {sha256, mode}}`.
     """
 
     base: BaseSnapshot

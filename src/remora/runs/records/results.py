@@ -100,7 +100,8 @@ def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
     """Return the job of the agent with the ID `name`, or the jobs on nodes that match `name`.
 
-    A job on a file matches by each of its nodes, too. `name` may be a glob. Raises NotFound, listing the nearest names, if nothing matches.
+    A job on a file matches by each of its nodes, too. `name` may be a glob. Raises NotFound, listing
+    the nearest names, if nothing matches.
     """
     ours = [job for job in view.jobs if job.agent_id == name]
     if ours:

@@ -1,4 +1,4 @@
-"""Parameters that a docstring documents under another name, or in vain, or leaves out."""
+"""Parameters that a docstring renames, invents or leaves out."""
 
 import ast
 import re

@@ -8,21 +8,11 @@ import msgspec
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
+from remora.operations.test.runner.parent import TracedTest
 from remora.tools.tree import ToolTree
 
 MAX_NODES = 400
 """Maximum number of nodes per test, and of calls. Beyond it, nothing is reported."""
-
-
-class _TracedTest(msgspec.Struct, frozen=True):
-    """A traced test.
-
-    `codes` contains the file, first line and name of each function. `calls` contains the caller's
-    index, the line of the call and the callee's index.
-    """
-
-    codes: list[tuple[str, int, str]]
-    calls: list[tuple[int, int, int]]
 
 
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,16 +31,16 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
 def observed_run(place: ToolTree, traced: Mapping[str, Any]) -> ObservedRun:
     """Return the nodes that tests executed.
 
-    `traced` maps pytest ids to the data reported by the child process. Invalid entries are ignored.
+    `traced` maps pytest ids to the data of their `TracedTest`.
     """
     files = _Files(place)
     tests: dict[str, list[str]] = {}
     calls: dict[tuple[str, str, int], None] = {}
     for name, each in traced.items():
-        found = _read(each)
-        nodes = [files.node(*code) for code in found.codes] if found else []
+        found = msgspec.convert(each, TracedTest)
+        nodes = [files.node(*code) for code in found.codes]
         own = next((node for node in nodes if node and _is_own(name, node)), None)
-        if found is None or own is None:
+        if own is None:
             continue
         ran = [node.key for node in nodes if node and node.node_type == "function"]
         test = name.partition("[")[0]
@@ -63,19 +53,12 @@ def observed_run(place: ToolTree, traced: Mapping[str, Any]) -> ObservedRun:
     return ObservedRun(files=hashes, tests=tests, calls=sorted(calls))
 
 
-def _read(each: object) -> _TracedTest | None:
-    try:
-        return msgspec.convert(each, _TracedTest)
-    except msgspec.ValidationError:
-        return None
-
-
 def _is_own(name: str, node: Node) -> bool:
     path, _, inner = name.partition("::")
     return node.path == path and node.qualname == inner.partition("[")[0].replace("::", ".")
 
 
-def _calls(test: _TracedTest, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str, int]]:
+def _calls(test: TracedTest, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str, int]]:
     for caller, line, callee in test.calls:
         if not (0 <= caller < len(nodes) and 0 <= callee < len(nodes)):
             continue

@@ -63,8 +63,12 @@ class _TestResult(msgspec.Struct, omit_defaults=True):
     ms: int = 0
 
 
-class _TracedTest(msgspec.Struct):
-    """Code that a test entered, in the format that `coverage.py` reads."""
+class TracedTest(msgspec.Struct):
+    """Code that a test entered.
+
+    `codes` contains the file, first line and name of each function. `calls` contains the caller's
+    index, the line of the call and the callee's index.
+    """
 
     codes: list[tuple[str, int, str]] = []
     calls: list[tuple[int, int, int]] = []
@@ -79,7 +83,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     failed: list[str] = []
     lines: list[int] = []
     branches: list[tuple[int, int]] = []
-    seen: dict[str, _TracedTest] = {}
+    seen: dict[str, TracedTest] = {}
     effects: list[str] = []
     reaching: list[str] = []
     arguments: list[dict[str, str]] = []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from remora.errors import HostError
+from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.slots import Slot, SourceText
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 from remora.tools.host.ruff.finding import Finding
@@ -16,7 +17,6 @@ from remora.tools.tree import ToolTree
 
 _TRIES = 4
 _WORD = re.compile(r"\w+")
-Terms = dict[tuple[str, Slot], str]
 
 
 def without_findings(

@@ -13,8 +13,8 @@ _INDENT = 4
 def wrap_signatures(before: str, after: str, width: int) -> str:
     """Return the text with one parameter per line in signatures that have become too long.
 
-    `before` is the text without the annotations. Signatures with comments or lambdas, and those that were too
-    long before, are left as they are.
+    `before` is the text without the annotations. Signatures with comments or lambdas, and those that
+    were too long before, are unchanged.
     """
     old, new = SourceText(before), SourceText(after)
     edits: list[Edit] = []
