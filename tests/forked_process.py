@@ -37,6 +37,16 @@ class Warm:
         self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], out: Path, err: Path
     ) -> int:
         """Run `remora ARGS...` or `SCRIPT.py ARGS...` to its end; its status, -N for a signal."""
+        try:
+            return self._run(argv, cwd=cwd, environ=environ, out=out, err=err)
+        except BaseException:  # its answers would be taken for those of the next command
+            self._process.kill()
+            warm.cache_clear()
+            raise
+
+    def _run(
+        self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], out: Path, err: Path
+    ) -> int:
         wish = [list(argv), str(cwd), dict(environ), str(out), str(err)]
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(wish).encode() + b"\n")
@@ -50,7 +60,8 @@ class Warm:
 
     def close(self) -> None:
         """Let it end; no fork is running."""
-        self._process.communicate()
+        if self._process.poll() is None:
+            self._process.communicate()
 
     def _answers_within(self, seconds: float) -> bool:
         assert self._process.stdout is not None
