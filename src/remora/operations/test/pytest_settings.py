@@ -30,7 +30,8 @@ class PytestSettings(msgspec.Struct, frozen=True):
     @property
     def collects_usual_names(self) -> bool:
         """True if pytest collects files such as `test_cart.py`."""
-        return any(fnmatch("test_cart.py", pattern) for pattern in self.patterns)
+        names = (pattern.rpartition("/")[2] for pattern in self.patterns)
+        return any(fnmatch("test_cart.py", name) for name in names)
 
 
 def pytest_settings(place: ToolTree) -> PytestSettings:
