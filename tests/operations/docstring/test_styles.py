@@ -1,4 +1,4 @@
-"""Docstrings in each style: what is written for a function without one, and how others are mended."""
+"""New and corrected docstrings in each style."""
 
 import textwrap
 from typing import Any
@@ -23,24 +23,24 @@ def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:
 TEXTS = DocstringTexts(
     summary="Move books from a shelf.",
     parameters={
-        "shelf": "Where they stand.",
-        "count": "How many.",
-        "by": "Who carries them; the first who is free if None, which is whoever came back last.",
+        "shelf": "The shelf's name.",
+        "count": "Number of books.",
+        "by": "Person who carries the books; if None, the person who has waited for the longest time.",
     },
-    outcome="Whether all of them were there.",
+    outcome="True if the shelf had enough books.",
     raises={"ValueError": "If `count < 1`."},
 )
 GOOGLE = '''
     """Move books from a shelf.
 
     Args:
-        shelf: Where they stand.
-        count: How many.
-        by: Who carries them; the first who is free if None, which is whoever came back
-            last.
+        shelf: The shelf's name.
+        count: Number of books.
+        by: Person who carries the books; if None, the person who has waited for the
+            longest time.
 
     Returns:
-        Whether all of them were there.
+        True if the shelf had enough books.
 
     Raises:
         ValueError: If `count < 1`.
@@ -52,17 +52,17 @@ NUMPY = '''
     Parameters
     ----------
     shelf : str
-        Where they stand.
+        The shelf's name.
     count : int, optional
-        How many.
+        Number of books.
     by : Person | None, optional
-        Who carries them; the first who is free if None, which is whoever came back
-        last.
+        Person who carries the books; if None, the person who has waited for the longest
+        time.
 
     Returns
     -------
     bool
-        Whether all of them were there.
+        True if the shelf had enough books.
 
     Raises
     ------
@@ -73,11 +73,11 @@ NUMPY = '''
 REST = '''
     """Move books from a shelf.
 
-    :param shelf: Where they stand.
-    :param count: How many.
-    :param by: Who carries them; the first who is free if None, which is whoever came
-        back last.
-    :returns: Whether all of them were there.
+    :param shelf: The shelf's name.
+    :param count: Number of books.
+    :param by: Person who carries the books; if None, the person who has waited for the
+        longest time.
+    :returns: True if the shelf had enough books.
     :raises ValueError: If `count < 1`.
     """
 '''
@@ -172,7 +172,7 @@ def test_quotes_that_would_end_it_are_refused() -> None:
         written("def f(): pass\n", texts=DocstringTexts(summary='Do """ it.'))
 
 
-MENDED = {
+CORRECTED = {
     "google: one is new, one is gone": (
         """
         def f(a, new, c):
@@ -215,7 +215,7 @@ MENDED = {
 }
 
 
-def mended(source: str, texts: DocstringTexts | None = None, node: str = "f") -> str:
+def corrected(source: str, texts: DocstringTexts | None = None, node: str = "f") -> str:
     return written(
         textwrap.dedent(source).strip() + "\n",
         node,
@@ -224,7 +224,7 @@ def mended(source: str, texts: DocstringTexts | None = None, node: str = "f") ->
 
 
 def test_google_corrected() -> None:
-    made = mended(MENDED["google: one is new, one is gone"][0])
+    made = corrected(CORRECTED["google: one is new, one is gone"][0])
     expected = """
         Args:
             a (int): First, which
@@ -240,17 +240,17 @@ def test_google_corrected() -> None:
 
 def test_blank_lines_before_the_closing_quotes_stay() -> None:
     source = 'def f(a):\n    """Do.\n\n    Args:\n        a: One.\n        b: Two.\n\n    """\n    print(a)\n'
-    assert mended(source) == source.replace("        b: Two.\n", "")
+    assert corrected(source) == source.replace("        b: Two.\n", "")
 
 
 def test_numpy_corrected() -> None:
-    made = mended(MENDED["numpy: two share a line"][0])
+    made = corrected(CORRECTED["numpy: two share a line"][0])
     assert "    x : int\n        Both.\n    new\n        New one.\n\n    See Also" in made
 
 
 def test_a_description_is_indented_as_the_others() -> None:
-    source = MENDED["numpy: two share a line"][0].replace("    Both.", "  Both.")
-    made = mended(source)
+    source = CORRECTED["numpy: two share a line"][0].replace("    Both.", "  Both.")
+    made = corrected(source)
     assert "    x : int\n      Both.\n    new\n      New one.\n" in made
 
 
@@ -270,7 +270,7 @@ def f(a, new):
 
 
 def test_rest_corrected() -> None:
-    made = mended(REST_BEFORE + "    print(a)\n")
+    made = corrected(REST_BEFORE + "    print(a)\n")
     described = "    :param gone: Was here\n        for long.\n    :type gone: str\n"
     assert made == REST_BEFORE.lstrip().replace(described, "    :param new: New one.\n") + (
         "    print(a)\n"
@@ -278,7 +278,7 @@ def test_rest_corrected() -> None:
 
 
 def test_a_renamed_parameter_keeps_its_words() -> None:
-    made = mended(REST_BEFORE + "    return a\n", DocstringTexts(renames={"gone": "new"}))
+    made = corrected(REST_BEFORE + "    return a\n", DocstringTexts(renames={"gone": "new"}))
     assert "    :param new: Was here\n        for long.\n    :type new: str\n" in made
     assert "gone" not in made
 
@@ -294,7 +294,7 @@ def test_what_is_raised_is_added_where_others_are_listed() -> None:
             if check(a):
                 raise KeyError(a)
     '''
-    made = mended(source, DocstringTexts(raises={"KeyError": "If `a`."}))
+    made = corrected(source, DocstringTexts(raises={"KeyError": "If `a`."}))
     assert '        TypeError: If odd.\n        KeyError: If `a`.\n    """' in made
 
 

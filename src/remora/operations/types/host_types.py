@@ -7,13 +7,14 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.types.operation import MISSING
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText, find_slots, functions_of
 from remora.operations.types.writing.clean_file import without_findings
 from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
+
+CODE = "missing annotation"
 
 
 def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
 def _described(count: int) -> dict[str, Any]:
     words = {0: "no annotation is missing", 1: "1 annotation is missing"}
     summary = words.get(count, f"{count} annotations are missing")
-    return {"counts": {MISSING: count} if count else {}, "summary": summary}
+    return {"counts": {CODE: count} if count else {}, "summary": summary}
 
 
 def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]:

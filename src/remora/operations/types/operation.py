@@ -6,7 +6,7 @@ from pathlib import Path
 from remora.operations.base import JobFindings, Need, Operation, Parts, Phrase, Totals
 from remora.text import plural
 
-MISSING = "missing annotation"
+_MISSING = "missing annotation"
 
 
 def _load() -> Parts:
@@ -36,11 +36,11 @@ def _load() -> Parts:
 
 
 def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:
-    known = [job for job in jobs if MISSING in job.codes]
+    known = [job for job in jobs if _MISSING in job.codes]
     if not known:
         return None
-    written = sum(job.fixed.get(MISSING, 0) for job in known if job.is_counted)
-    met = sum(job.fixed.get(MISSING, 0) + job.left.get(MISSING, 0) for job in known)
+    written = sum(job.fixed.get(_MISSING, 0) for job in known if job.is_counted)
+    met = sum(job.fixed.get(_MISSING, 0) + job.left.get(_MISSING, 0) for job in known)
     return {"written": written, "of": met}
 
 
