@@ -11,6 +11,7 @@ from remora.operations.test.mutants import function_named
 from remora.operations.test.testable_functions import is_empty
 
 _STATIC = frozenset({"staticmethod", "classmethod"})
+_PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 _ROOTS = frozenset({"", "src", "lib"})
 _INIT = "/__init__.py"
 _ENVIRONMENT_NAMES = frozenset(
@@ -89,10 +90,24 @@ def is_importable(subject: TargetFunction) -> bool:
 
 
 def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:
-    """Return the folder from which a module is imported, and the module's dotted name."""
+    """Return the folder from which a module is imported, and the module's dotted name.
+
+    A folder around a package belongs to the name if it is a namespace, as in `jaraco/text/`.
+    """
     *folders, file = path.removesuffix(".py").split("/")
     parts = [] if file == "__init__" else [file]
+    is_package = False
     while folders and exists("/".join((*folders, "__init__.py"))):
+        parts.insert(0, folders.pop())
+        is_package = True
+    around = "/".join(folders)
+    if (
+        is_package
+        and around not in _ROOTS
+        and around.rpartition("/")[0] in _ROOTS
+        and folders[-1].isidentifier()
+        and not any(exists(f"{around}/{name}") for name in _PROJECT_FILES)
+    ):
         parts.insert(0, folders.pop())
     return "/".join(folders), ".".join(parts)
 

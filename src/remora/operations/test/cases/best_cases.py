@@ -75,10 +75,10 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
         chosen.append(best)
         covered |= killed[best]
         run |= _branches(cases[best])
-    if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
-        return []
     if len(chosen) == 1:
         chosen += _contrasting_cases(cases, chosen[0])
+    if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
+        return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
@@ -167,8 +167,11 @@ def _height(source: str, before: int = 0) -> int:
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
-    if {case.value for case in cases} == {"True"} and not any(c.source in SHOWN for c in cases):
-        return False  # a predicate that is always true would pass
+    answers = {case.value for case in cases}
+    if answers == {"True", "False"}:
+        return True
+    if answers < {"True", "False"} and not any(c.source in SHOWN for c in cases):
+        return False  # a predicate that always gives this answer would pass
     if any(case.source in WRITTEN or _differs_from_input(case) for case in shown):
         return True
     return any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)

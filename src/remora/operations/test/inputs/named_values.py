@@ -63,7 +63,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "words names": ("['pear', 'apple']", "['fig']", "[]"),
     "lines": ("['first', '  second', '']",),
     "items iterable seq sequence lst values numbers elements": (
-        "[3, 1, 2, 1]", "['b', 'a', 'c']", "[]",
+        "[3, 1, 2, 1]", "[]",
     ),
     "mapping dct dictionary params": ("{'a': 1, 'b': 2}", "{}"),
     "func function fn callback": ("lambda x: x * 2",),

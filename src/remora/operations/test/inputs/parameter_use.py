@@ -232,7 +232,11 @@ class ParameterUse:
                 self._members(members)
                 return
         for side in sides:
-            self._members(self._constants.get(side.id) if isinstance(side, ast.Name) else None)
+            known = self._constants.get(side.id) if isinstance(side, ast.Name) else None
+            if isinstance(known, ast.Constant) and not isinstance(known.value, str):
+                self._compare(known)
+            else:
+                self._members(known)
             for part in side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]:
                 if isinstance(part, ast.Constant):
                     self._compare(part)

@@ -21,6 +21,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     "None": ("None",),
 }
 """Sample values by kind, those that say most first."""
+_ANY = frozenset(
+    text for kind in ("str", "bytes", "list", "tuple", "set", "dict") for text in KINDS[kind]
+)
+"""Texts and collections that show a type only. As an argument in a test, they would say nothing."""
 ALIASES = {
     "Iterable": "list", "Sequence": "list", "Iterator": "list", "Collection": "list", "List": "list",
     "MutableSequence": "list", "Tuple": "tuple", "Set": "set", "FrozenSet": "set", "frozenset": "set",
@@ -63,7 +67,7 @@ def values_of(
         kinds = {*used.kinds} if is_none else {kind_of(default)}
         fitting = [text for text in named if _kind(text) in kinds]
         return list(dict.fromkeys([*used.required, *used.compared, *fitting]))[:MAX_VALUES]
-    typed = list(values_of_type(arg.annotation, classes)) if arg.annotation is not None else []
+    typed = list(_of_type(arg.annotation, classes, 0)) if arg.annotation is not None else []
     if used.is_opaque and not any(_kind(text) == "call" for text in typed):
         return []
     likely = [kind_of(default)] if default is not None else list(used.kinds)
@@ -83,6 +87,8 @@ def values_of(
     else:
         plain = [text for kind in likely for text in _plain_values(kind, used.elements)]
         found = [*compared[:_MOST_COMPARED], *plain]
+    shown = {*fitting, *compared, *used.required}
+    found = [text for text in found if text in shown or text not in _ANY]
     return list(dict.fromkeys(found))[:MAX_VALUES]
 
 
@@ -101,18 +107,24 @@ def _plain_values(kind: str, elements: str) -> tuple[str, ...]:
 def values_of_type(
     annotation: ast.expr, classes: Mapping[str, ast.ClassDef], depth: int = 0
 ) -> Iterator[str]:
-    """Yield sample values of an annotated type, or nothing if the type is unknown."""
+    """Yield sample values of an annotated type, or nothing if any value of it says nothing."""
+    yield from (text for text in _of_type(annotation, classes, depth) if text not in _ANY)
+
+
+def _of_type(
+    annotation: ast.expr, classes: Mapping[str, ast.ClassDef], depth: int
+) -> Iterator[str]:
     match annotation:
         case ast.Constant(value=str(text)):
             try:
-                yield from values_of_type(ast.parse(text, mode="eval").body, classes, depth)
+                yield from _of_type(ast.parse(text, mode="eval").body, classes, depth)
             except SyntaxError:
                 return
         case ast.Constant(value=None):
             yield "None"
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            yield from values_of_type(left, classes, depth)
-            yield from values_of_type(right, classes, depth)
+            yield from _of_type(left, classes, depth)
+            yield from _of_type(right, classes, depth)
         case ast.Subscript(value=outer, slice=inner):
             yield from _of_generic(last_name(outer), inner, classes, depth)
         case ast.Name() | ast.Attribute():
@@ -175,7 +187,7 @@ def _of_generic(
         return
     if outer in {"Optional", "Union", "Annotated"}:
         for part in parts[:1] if outer == "Annotated" else parts:
-            yield from values_of_type(part, classes, depth)
+            yield from _of_type(part, classes, depth)
         if outer == "Optional":
             yield "None"
         return

@@ -1,0 +1,30 @@
+"""The name under which a test imports a module."""
+
+import pytest
+
+from remora.operations.test.target_function import import_name
+
+FILES = {
+    "shop/__init__.py",
+    "src/ns/shop/__init__.py",
+    "packages/shop/shop/__init__.py",
+    "tools/shop/__init__.py",
+    "tools/pyproject.toml",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("cart.py", ("", "cart")),
+        ("src/cart.py", ("src", "cart")),
+        ("shop/__init__.py", ("", "shop")),
+        ("shop/cart.py", ("", "shop.cart")),
+        ("src/ns/shop/cart.py", ("src", "ns.shop.cart")),  # a namespace package
+        ("packages/shop/shop/cart.py", ("packages/shop", "shop.cart")),
+        ("tools/shop/cart.py", ("tools", "shop.cart")),  # a project in a folder
+        ("examples/cart.py", ("examples", "cart")),
+    ],
+)
+def test_import_name(path: str, expected: tuple[str, str]) -> None:
+    assert import_name(path, FILES.__contains__) == expected
