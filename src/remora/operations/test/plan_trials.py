@@ -19,7 +19,7 @@ _MOST_TRIED = 40
 _MOST_OF_MODULE = 8
 """Numbers of functions that are tried. A trial takes about half a second on an idle machine."""
 _ALL_S = 60.0
-_FUNCTION_S = 15.0
+_FUNCTION_S = 30.0
 """Seconds after which no other function is tried, and limit of one trial, on a busy machine."""
 
 

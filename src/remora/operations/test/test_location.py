@@ -15,6 +15,7 @@ from remora.operations.import_edits import Imported
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
 
+_MIN_DOCSTRINGS = 5
 _MIN_DOCSTRING_SHARE = 0.9
 _GENERIC = frozenset(
     {
@@ -176,8 +177,10 @@ def _existing_path(
 ) -> str | None:
     """Return the test file named after the module, or else the one that imports most from it.
 
-    A file that is named after another module, or that imports a namesake, is not taken.
+    A file that is named after another module, that imports a namesake, or that is in a folder with
+    few of the project's tests, is not taken.
     """
+    tests = _in_usual_folders(tests)
     for each in (stem, stem.removesuffix("s"), f"{stem}s", *_new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
         named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
@@ -199,6 +202,13 @@ def _existing_path(
         if not exists(f"{folder}/{_tested_stem(p)}.py")
     }
     return _most_used(uses) or _file_of_package(subject, tests)
+
+
+def _in_usual_folders(tests: Mapping[str, str]) -> dict[str, str]:
+    """Return the test files without those in folders with less than a tenth of the most tests."""
+    folders = Counter(path.rpartition("/")[0] for path in tests)
+    most = max(folders.values(), default=0)
+    return {p: text for p, text in tests.items() if folders[p.rpartition("/")[0]] * 10 >= most}
 
 
 def _most_used(uses: Mapping[str, int]) -> str | None:
@@ -340,7 +350,7 @@ def _docstring(around: Mapping[str, str], name: str) -> str:
     """Return the docstring of a test of `name` if nearly all other tests have a docstring."""
     tests = _functions(around)
     found = [text for one in tests for text in [ast.get_docstring(one)] if text]
-    if len(found) < _MIN_DOCSTRING_SHARE * len(tests) or not found:
+    if len(found) < max(_MIN_DOCSTRING_SHARE * len(tests), _MIN_DOCSTRINGS):
         return ""
     dot = "." if sum(text.endswith(".") for text in found) * 2 > len(found) else ""
     return f'"""Test `{name}`{dot}"""'
