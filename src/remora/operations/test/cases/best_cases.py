@@ -83,8 +83,8 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
 
 
 def _without_effect(cases: Sequence[Case]) -> set[int]:
-    """Return the cases with an option that another case with the same result does not have."""
-    results = {(case.call, case.setup): (case.value, case.claims, case.raises) for case in cases}
+    """Return the cases with an option that changes neither the result nor the branches taken."""
+    results = {(case.call, case.setup): _outcome(case) for case in cases}
     found: set[int] = set()
     for number, case in enumerate(cases):
         call = ast.parse(case.call, mode="eval").body
@@ -94,10 +94,13 @@ def _without_effect(cases: Sequence[Case]) -> set[int]:
             fewer = ast.Call(
                 call.func, call.args, [one for one in call.keywords if one.arg != word.arg]
             )
-            same = results.get((ast.unparse(fewer), case.setup))
-            if same == (case.value, case.claims, case.raises):
+            if results.get((ast.unparse(fewer), case.setup)) == _outcome(case):
                 found.add(number)
     return found
+
+
+def _outcome(case: Case) -> tuple[object, ...]:
+    return case.value, case.claims, case.raises, _branches(case)
 
 
 def _options(case: Case) -> list[ast.keyword]:
