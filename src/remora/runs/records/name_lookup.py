@@ -25,7 +25,10 @@ def run_named(folder: TraceFolder, name: str) -> str:
     if name == LAST:
         newest = _newest_run(folder)
         if newest is None:
-            raise NotFound(f"no runs in {folder.path}", hint="run `remora analyze` to start one")
+            raise NotFound(
+                f"no runs in {folder.path}",
+                hint="run `remora analyze`; with nothing to do it records none",
+            )
         return newest
     # if it does not exist, this raises NotFound with the nearest names
     return _by_prefix(known, name, "run") or stream_id(folder.existing_run(name))

@@ -24,6 +24,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "timestamp": ("1715956215", "0"),
     "width length size": ("20", "5", "0"),
     "count times limit k n num number amount total": ("3", "10", "1", "0"),
+    "dpi": ("300", "72"),
     "index idx pos position offset start": ("1", "0", "2"),
     "end stop": ("4", "2"),
     "seconds duration sec secs": ("90", "3600", "0"),

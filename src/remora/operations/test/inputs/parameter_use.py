@@ -170,7 +170,7 @@ class ParameterUse:
                 self._kind("str")
                 if text and method in _MATCHING:
                     self.required[repr(text)] = None
-                elif text:
+                elif text and not text.isalnum():  # which would read as one odd word
                     self.compared[repr(f"left{text}right")] = None
 
     def _look_at_index(self, value: ast.expr, index: ast.expr) -> None:

@@ -9,8 +9,8 @@ from remora.operations.test.inputs.named_values import shows_type, values_by_nam
 from remora.operations.test.inputs.parameter_use import ParameterUse, last_name
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "int": ("3", "10", "0", "-2"),
-    "float": ("2.5", "0.5", "10.0", "-1.5"),
+    "int": ("3", "10", "0"),
+    "float": ("2.5", "0.5", "10.0"),
     "str": ("'apple'", "'Hello, World'", "'one two  three'", "'12'", "'12x'", "''"),
     "bytes": ("b'hello'", "b'a b'", "b''"),
     "bool": ("True", "False"),
