@@ -365,8 +365,13 @@ def test_further_cases_take_new_branches_or_detect_new_faults() -> None:
 
 
 def test_options_without_effect_are_left_out() -> None:
-    cases = [case("f(7)", "5", 1), case("f(7, digits=6)", "5", 2), case("f(7, digits=3)", "4", 3)]
+    cases = [case("f(7)", "5", 1), case("f(7, digits=6)", "5", 1), case("f(7, digits=3)", "4", 3)]
     assert chosen(cases, {1}, {2}, {3}) == ["f(7)", "f(7, digits=3)"]
+
+
+def test_an_option_that_takes_another_branch_is_kept() -> None:
+    cases = [case("f(7)", "5", 1), case("f(7, fast=True)", "5", 2)]
+    assert chosen(cases, {1}, {2}) == ["f(7)", "f(7, fast=True)"]
 
 
 def test_arguments_are_like_those_of_an_example() -> None:
