@@ -23,9 +23,13 @@ class Imported(NamedTuple):
     name: str
     bound: str
 
+    @property
+    def is_renamed(self) -> bool:
+        return self.bound != (self.name or self.module)
+
     def alias(self) -> str:
         what = self.name or self.module
-        return what if what == self.bound else f"{what} as {self.bound}"
+        return f"{what} as {self.bound}" if self.is_renamed else what
 
     def statement(self) -> str:
         return (
@@ -117,15 +121,19 @@ def _into_statements(
     wanted: Iterable[Imported],
     style: ImportStyle,
 ) -> tuple[list[Edit], list[Imported]]:
-    """Add names to `from` imports of the same module. Return the edits and the other imports."""
-    by_module: dict[str, ast.ImportFrom] = {}
+    """Add names to `from` imports of the same module. Return the edits and the other imports.
+
+    Names with `as` are added only to imports that contain such names, as isort does.
+    """
+    by_module: dict[tuple[str, bool], ast.ImportFrom] = {}
     for each in statements:
         if isinstance(each, ast.ImportFrom) and each.names[0].name != "*":
-            by_module.setdefault(_module(each), each)
+            for is_renamed in {alias.asname is not None for alias in each.names}:
+                by_module.setdefault((_module(each), is_renamed), each)
     rest: list[Imported] = []
     grouped: dict[ast.ImportFrom, list[str]] = defaultdict(list)
     for needed in sorted(wanted):
-        node = by_module.get(needed.module) if needed.name else None
+        node = by_module.get((needed.module, needed.is_renamed)) if needed.name else None
         if node is None:
             rest.append(needed)
         else:
@@ -196,14 +204,16 @@ def _sort_key(name: str) -> tuple[int, str]:
 
 
 def _statements(wanted: Iterable[Imported], style: ImportStyle, indent: str = "") -> list[str]:
-    """Return lines that import names of one module or of several."""
-    by_module: dict[str, list[str]] = defaultdict(list)
+    """Return lines that import names of one module or of several, each name with `as` alone."""
+    wanted = list(wanted)
+    lines: dict[tuple[str, str], list[str]] = defaultdict(list)
     for each in wanted:
-        by_module[each.module if each.name else ""].append(each.alias())
-    plain = [f"{indent}import {name}\n" for name in sorted(by_module.pop("", []))]
+        if each.name:
+            lines[each.module, each.bound if each.is_renamed else ""].append(each.alias())
+    plain = sorted(f"{indent}import {each.alias()}\n" for each in wanted if not each.name)
     return plain + [
         f"{indent}{_from_import(module, sorted(names, key=_sort_key), style, indent)}\n"
-        for module, names in sorted(by_module.items())
+        for (module, _), names in sorted(lines.items())
     ]
 
 
