@@ -11,7 +11,7 @@ from importlib.metadata import version
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.lint.used_imports import imported_names, is_used_elsewhere, runs_code
+from remora.operations.lint.used_imports import is_used_elsewhere, names_from_modules, runs_code
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
@@ -110,7 +110,7 @@ class LeftAlone:
         self._is_configured = is_configured(place, path)
         self._selected = SelectedRules(place)
         has_unused = any(finding["code"] == _UNUSED_IMPORT for finding in findings)
-        self._imported = once_for_base(place, imported_names) if has_unused else frozenset()
+        self._imported = once_for_base(place, names_from_modules) if has_unused else frozenset()
         self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
     def contains(self, finding: Finding, body: str) -> bool:

@@ -18,7 +18,7 @@ ImportedNames = frozenset[tuple[str, str]]
 """Last part of a module's name, and a name in it or `*`."""
 
 
-def imported_names(place: ToolTree) -> ImportedNames:
+def names_from_modules(place: ToolTree) -> ImportedNames:
     """Return the names that code, docs or settings import from a module, or use as `module.name`."""
     found: set[tuple[str, str]] = set()
     paths = (path for kind in _FILES for path in place.files.glob(f"**/*.{kind}", look=place.left))
