@@ -28,7 +28,6 @@ from remora.operations.lint.recipes.apply import (
     without_overlaps,
 )
 from remora.operations.lint.recipes.base import (
-    OLDEST_MINOR,
     Conventions,
     PythonSource,
     RecipeFix,
@@ -42,7 +41,7 @@ from remora.operations.lint.recipes.catalog import (
 )
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
-from remora.tools.host.ruff.config_files import is_configured, oldest_minor
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
@@ -235,7 +234,7 @@ class _Fixer:
             raise HostError(f"{self._path}: {tree}")
         return Conventions(
             width=self._format.width,
-            oldest=oldest_minor(self._place) or OLDEST_MINOR,
+            oldest=oldest_minor(self._place) or DEFAULT_MINOR,
             format=lambda body: None if self._format.is_known else self._format.format_part(body),
             names_before=frozenset(
                 node.id for _, node in nodes_with_parents(tree) if isinstance(node, ast.Name)

@@ -17,13 +17,13 @@ from remora.operations.lint.left_alone import (
     is_generated,
 )
 from remora.operations.lint.recipes.apply import propose
-from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
+from remora.operations.lint.recipes.base import Conventions, Recipe, parse_source
 from remora.operations.lint.recipes.catalog import (
     is_usable_in_preview,
     may_go_beyond_ruff,
     recipes_for,
 )
-from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
 from remora.tools.host.ruff.rule_choice import SelectedRules, rule_choice
@@ -178,7 +178,7 @@ def _proposed(
     style = FileFormat(place, path, text)
     conventions = Conventions(
         width=style.width,
-        oldest=oldest_minor(place) or OLDEST_MINOR,
+        oldest=oldest_minor(place) or DEFAULT_MINOR,
         format=style.format_part if lays_out and not style.is_known else None,
         is_written=lambda name: is_written(place, name),
     )
