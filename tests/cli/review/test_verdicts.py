@@ -52,7 +52,9 @@ def test_a_terminal_asks_and_no_is_the_default(shop: Shop) -> None:
 
 
 def test_a_diff_leaves_out_what_was_rejected_unless_it_is_named(shop: Shop) -> None:
-    assert "also covers" in shop("reject", "last", "load_a", "--json").err
+    rejected = shop("reject", "last", "load_a", "--feedback", "no")
+    assert "also covers" in rejected.err
+    assert "a.py` tries again with this feedback" in rejected.err
     done = shop("diff", "last")
     assert done.out == ""
     assert "not shown: 1 rejected" in done.err

@@ -100,6 +100,11 @@ def reject(
         "head": msgspec.to_builtins(done.head),
     }
     emit(options, document, _rejected(options, done))
+    if feedback and done.rejected:
+        names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
+        name = names[0] if len(names) == 1 else "NODE"
+        again = next_command(options, project.root, "retry", done.run_id, name)
+        note(options, f"`{again}` tries again with this feedback")
     return 0
 
 
