@@ -1,5 +1,6 @@
 """Shows a run: its jobs, its totals and the commands to run next."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from remora.runs.records.run_record import recorded_selectors
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
 from remora.text import count, escape_line
 
+_AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
+"""Details of a syntax error."""
 _WRONG = ("failed", "error")
 _NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 
@@ -84,11 +87,10 @@ def skipped_lines(totals: Mapping[str, Any]) -> Iterator[str]:
 
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
     for file in totals["unreadable"]:
-        yield from wrap_text(
-            f"{escape_line(file['path'])} could not be read: {escape_line(file['detail'])}",
-            width,
-            "  ",
-        )
+        at_line = _AT_LINE.fullmatch(file["detail"])
+        what = f":{at_line[1]}: {at_line[2]}" if at_line else f": {file['detail']}"
+        line = escape_line(f"not checked: {file['path']}{what}")
+        yield from (click.style(each, fg="yellow") for each in wrap_text(line, width, "  "))
 
 
 def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:

@@ -162,7 +162,7 @@ class _Fixer:
             own = [
                 each
                 for each in self.targets(content, present)
-                if not self._left_alone.contains(each, body)
+                if not self._left_alone.reason(each, body)
             ]
             wanted = [each for each in own if not self._allows(each) and self._may_go_beyond(each)]
             source = parse_source(self._path, body, conventions)
@@ -285,7 +285,7 @@ class _Fixer:
         kept = {
             each["line"]
             for each in filter(self._allows, self.before)
-            if self._left_alone.contains(each, body)
+            if self._left_alone.reason(each, body)
         }
         fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
         extra = new_findings(self.before, self.check(fixed))
@@ -348,7 +348,7 @@ class _Fixer:
             self._path,
             self._content,
             unsafe=self._unsafe,
-            unfixable=self._left_alone.rules,
+            unfixable=list(self._left_alone.rules),
         )
         if left is not None:
             self._keep(fixed, left)

@@ -21,8 +21,8 @@ PLANNED = "planned"
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
     """Return the document printed by `analyze --dry-run --json`.
 
-    It has the structure of a run's document, with jobs whose status is `planned`. `not_planned`
-    lists the nodes that need work but have no job, if there are any.
+    It has the structure of a run's document, with jobs whose status is `planned`. `run_id` is null
+    if there is nothing to run. `not_planned` lists the nodes that need work but have no job, if there are any.
     """
     jobs = [
         JobView(
@@ -41,7 +41,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
         for node in nodes
     ]
     return {
-        "run_id": run_id,
+        "run_id": run_id if plan.jobs else None,
         "root": str(project.root),
         "model": model,
         "rules": plan.rules or None,
