@@ -15,6 +15,7 @@ from remora.cli.app.project_context import next_command
 from remora.cli.views.job_view import Document, job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
+from remora.operations.base import Operations
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import list_run_lines
@@ -51,7 +52,7 @@ def run_lines(
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
-    yield from _unwritten(document, width)
+    yield from unwritten_lines(document, project.operations, width)
     for line in _next(options, project, view, document):
         yield from wrap_text(line, None if line.startswith("  ") else width)
 
@@ -100,12 +101,16 @@ def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
         yield from wrap_text(asked_text(asked, differed), width)
 
 
-def _unwritten(document: Document, width: int | None) -> Iterator[str]:
-    """Yield how many jobs found work that rules cannot do, if there was no model."""
+def unwritten_lines(document: Document, operations: Operations, width: int | None) -> Iterator[str]:
+    """Yield how many jobs found work that a model could do, if there was no model."""
+    by_rules = {each.name for each in operations.all if not each.asks_writers}
     left = [
         job
         for job in document["jobs"]
-        if job["status"] == "no_change" and job["findings"] and job["findings"]["after"]
+        if job["operation"] not in by_rules
+        and job["status"] == "no_change"
+        and job["findings"]
+        and job["findings"]["after"]
     ]
     if left and document["model"] == _NO_MODEL:
         needed = "job needs" if len(left) == 1 else "jobs need"
