@@ -18,7 +18,7 @@ from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
-from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_listing import list_run_lines, rejection_feedback
 from remora.runs.records.run_record import recorded_selectors
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
 from remora.text import count, escape_line
@@ -52,6 +52,7 @@ def run_lines(
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
+    yield from _rejected_before(project, view, jobs, width)
     yield from unwritten_lines(document, project.operations, width)
     for line in _next(options, project, view, document):
         yield from wrap_text(line, None if line.startswith("  ") else width)
@@ -118,6 +119,20 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
             f"{len(left):,} {needed} a writer: a person, or a model that can write (`--model URL`)"
         )
         yield from wrap_text(text, width)
+
+
+def _rejected_before(
+    project: Project, view: RunView, jobs: list[Document], width: int | None
+) -> Iterator[str]:
+    """Yield the feedback with which earlier change sets of pending jobs were rejected."""
+    pending = [job for job in jobs if job["review"] == "pending"]
+    said = rejection_feedback(project.trace, before=view.run_id) if pending else {}
+    for job in pending:
+        text = said.get((job["operation"], job["node_id"]))
+        if text is not None:
+            name = f"{job['operation']} {display_name(job['node_id'])}"
+            line = f"you rejected an earlier change set of {name}: {text}"
+            yield from wrap_text(escape_line(line), width, "  ")
 
 
 def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:
