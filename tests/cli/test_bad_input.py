@@ -189,7 +189,7 @@ def test_no_readable_file_is_reported_with_the_reason(poor: Remora, tmp_path: Pa
     done = poor("analyze", cwd=broken)
     assert done.code == 0
     assert "nothing to do: no readable Python code" in done.out
-    assert "bad.py could not be read: line 1: " in done.out
+    assert "not checked: bad.py:1: " in done.out
 
 
 def test_excluded_paths_are_reported(poor: Remora, project: Path) -> None:
@@ -244,8 +244,33 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     clean = write(tmp_path / "clean", {"fine.py": "X = 1\n", "pyproject.toml": SETTINGS})
     done = poor("analyze", "--json", cwd=clean)
     assert done.code == 0
+    assert done.document["run_id"] is None, "no run was started"
     assert done.document["totals"]["skipped"] == 2  # neither lint nor docstring
     assert "nothing to do: 1 node checked, no work needed" in poor("analyze", cwd=clean).out
+
+
+def test_nothing_to_do_names_the_options_that_do_more(poor: Remora, tmp_path: Path) -> None:
+    source = "def f(a):\n    b = a\n    return a == None\n"
+    root = write(tmp_path / "more", {"a.py": source, "pyproject.toml": SETTINGS})
+    more = {
+        ("-o", "lint"): "`--unsafe-fixes` fixes 2 findings",
+        ("-o", "lint", "--unsafe-fixes", "--node", "zero"): "`--select RULES` checks other rules",
+        ("-o", "docstring"): "`--model URL` lets a model server write 1 docstring",
+        ("-o", "test"): "`--strengthen` looks for faults that existing tests miss",
+        ("--node", "zero"): "`-o test` or `-o types` runs another operation",
+    }
+    write(root, {"zero.py": 'def zero() -> int:\n    """Return 0."""\n    return 0\n'})
+    for words, step in more.items():
+        done = poor("analyze", "--dry-run", *words, cwd=root)
+        assert f"to do more: {step}" in done.out, (words, done)
+
+
+def test_a_project_elsewhere_is_named(poor: Remora, tmp_path: Path) -> None:
+    for name in ("here", "other"):
+        write(tmp_path / name, {"a.py": "X = 1\n"})
+    done = poor("analyze", "../other", cwd=tmp_path / "here")
+    assert f"using {tmp_path / 'other'} as the project" in done.err
+    assert "using" not in poor("analyze", cwd=tmp_path / "here").err
 
 
 def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path: Path) -> None:
@@ -253,6 +278,8 @@ def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path:
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
     shown = poor("analyze", "-o", "lint", cwd=left).out
     assert "2 nodes checked, 3 findings left: 2 need --unsafe-fixes, 1 has no fix" in shown
+    listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
+    assert "a.py:1 E741: Ambiguous variable name" in listed
     document = poor("analyze", "-o", "lint", "--json", cwd=left).document
     assert sum(document["totals"]["findings_left"].values()) == 3
     assert document["rules"] is None  # the project selects them

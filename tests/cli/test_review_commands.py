@@ -127,7 +127,7 @@ class TestRevert:
         assert set(done.document) == {"run_id", "reverted", "conflicts", "head"}
         assert tree(desk.root) == before
         assert "reverted" in desk("show", "last").out
-        assert "not pending: 4 reverted" in desk("diff", "last").err
+        assert "not shown: 4 reverted" in desk("diff", "last").err
         again = desk("accept", "last", "--all")
         assert again.code == 0
         assert "`remora analyze` proposes them again" in again.out

@@ -12,7 +12,9 @@ import pytest
 from tests.cli.conftest import Ran, Remora, command
 
 
-def on_terminal(remora: Remora, root: Path, *args: str, columns: int = 100, code: int = 0) -> str:
+def on_terminal(
+    remora: Remora, root: Path, *args: str, columns: int = 100, code: int = 0, typed: str = ""
+) -> str:
     """Everything that a terminal gets to see of a command that ends with this code."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -24,6 +26,7 @@ def on_terminal(remora: Remora, root: Path, *args: str, columns: int = 100, code
         stderr=theirs,
     )
     os.close(theirs)
+    os.write(ours, typed.encode())
     seen = b""
     while chunk := _read(ours):
         seen += chunk

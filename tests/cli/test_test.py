@@ -67,7 +67,7 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
     assert done.returncode == 0, out + err
     assert tree(sizes) == before
     shown = user("show", "last", cwd=sizes).out
-    assert "2 tests added" in shown, shown
+    assert "added tests for 2 functions" in shown, shown
     assert re.search(
         r"(?m)^2 of 2 missing tests added: detect \d+ of \d+ planted faults, cover", shown
     )

@@ -26,12 +26,13 @@ Returns a reason instead if the node needs work, but no proposal can be made, su
 class FindingCounts(msgspec.Struct, frozen=True, kw_only=True):
     """An `Amount` that counts lint findings.
 
-    `left` returns the findings of a node that no job would fix, by reason, such as `NO_FIX`.
-    `rules` describes the rules that were chosen for a project that does not select any.
+    `left` returns the findings of a node that no job would fix, by reason, such as `NO_FIX`: each as
+    a line such as `a.py:3 F401: another file imports the name from here`. `rules` describes the
+    rules that were chosen for a project that does not select any.
     """
 
     amount: Amount
-    left: Callable[["Module", "Node"], Mapping[str, int]] = lambda _module, _node: {}
+    left: Callable[["Module", "Node"], Mapping[str, Sequence[str]]] = lambda _module, _node: {}
     rules: str = ""
 
     def __call__(self, module: "Module", node: "Node") -> int | str:

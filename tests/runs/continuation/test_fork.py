@@ -312,6 +312,12 @@ class TestARetry:
         job = desk.job(RUN, "guarded")
         assert (job.agent_id, job.attempt, job.review) == (made, 2, "pending")
 
+    def test_without_feedback_it_gets_that_of_the_rejection(self, desk: Desk) -> None:
+        reject(desk.project, RUN, ["guarded"], feedback="keep the name")
+        made = self.retry(desk)
+        assert start_of(desk, made).packet.knowledge["feedback"].value == "keep the name"
+        assert desk.payloads(RUN, Review)[-1].feedback == "keep the name"
+
     def test_it_begins_on_what_the_file_is_now(self, desk: Desk) -> None:
         desk.write({"a.py": "# mine\n" + TEN_TURNS})
         made = self.retry(desk, feedback="again")

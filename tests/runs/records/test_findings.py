@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
+from remora.cli.views.job_view import done_text
 from remora.memory.events import Event
 from remora.runs.records.findings import fixed, fixed_and_left, fixes_text, listed_findings
 
@@ -37,11 +38,15 @@ def test_unverified_changes_fix_nothing() -> None:
 
 def test_each_kind_of_work_is_reported_in_its_own_words() -> None:
     gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
-    told = "fixed F401 x2, docstring added, docstring updated, test added"
+    told = "fixed F401 x2, docstring added, docstring updated, added tests for 1 function"
     assert fixes_text(gone) == told
-    would = "would fix F401 x2, would add a docstring, would update a docstring, would add a test"
+    would = "would fix F401 x2, would add a docstring, would update a docstring, "
+    would += "would add tests for 1 function"
     assert fixes_text(gone, done=False) == would
     assert fixes_text({}) == ""
+    assert done_text({"weak test": 3}, {"weak test": 2}) == (
+        "added further tests for 3 functions; left 2 functions to test further"
+    )
 
 
 def test_all_findings_of_a_result_are_read_with_their_places() -> None:

@@ -1,7 +1,7 @@
 """All runs in one look, from their own streams alone."""
 
-from remora.runs.records.run_listing import list_run_lines
-from remora.runs.review.review import accept
+from remora.runs.records.run_listing import list_run_lines, rejection_feedback
+from remora.runs.review.review import accept, reject
 from tests.runs.conftest import CHOICE, Desk
 
 
@@ -13,6 +13,14 @@ def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
     reviews = [job.review for job in ran.view(run_id).jobs]
     counted = [reviews.count(word) for word in ("pending", "accepted", "conflict")]
     assert [run.pending, run.accepted, run.conflicts] == counted == [0, 2, 1]
+
+
+def test_the_feedback_on_rejected_change_sets_is_that_of_earlier_runs(ran: Desk) -> None:
+    reject(ran.project, ran.newest, ["a.py:load"], feedback="keep it")
+    reject(ran.project, ran.newest, ["b.py:*"])
+    said = {("lint", "node:a.py:load"): "keep it"}
+    assert rejection_feedback(ran.project.trace, before="9") == said
+    assert rejection_feedback(ran.project.trace, before=ran.newest) == {}
 
 
 def test_a_run_that_cannot_be_read_to_its_end_is_damaged(ran: Desk) -> None:

@@ -1,5 +1,6 @@
 """Runs `accept`, `reject` and `revert`, and prints the results."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -22,16 +23,21 @@ from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.project import Project
-from remora.runs.records.results import jobs_named
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.name_lookup import run_named
+from remora.runs.records.results import RunView, jobs_named, own_run
 from remora.runs.review.conflicts import conflicting_jobs
-from remora.runs.review.revert import Reverted
+from remora.runs.review.revert import ACCEPTED, Reverted
 from remora.runs.review.review import Verdicts
+from remora.runs.review.selection import nodes_not_named
 from remora.text import count, escape_line
 
 Chosen = Mapping[str, Any]
 """Options shared by accept and reject."""
 _HASH = 12
 """Displayed characters of a hash; `-v` shows all."""
+_NAMED = 5
+"""Maximum number of nodes listed in a note."""
 
 
 def accept(
@@ -39,10 +45,18 @@ def accept(
 ) -> int:
     """Write change sets to the user's files or to a branch, and return the exit code."""
     project = project_of(options)
+    agreed = _agreed(options, project, run, nodes, "accept", chosen)
+    if agreed is None:
+        return 1
     try:
         with accept_progress(options) as pace:
             done = api.accept(
-                run, *nodes, git_branch=git_branch, root=project, progress=pace, **_choice(chosen)
+                agreed,
+                *nodes,
+                git_branch=git_branch,
+                root=project,
+                progress=pace,
+                **_choice(chosen),
             )
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
@@ -74,7 +88,10 @@ def reject(
 ) -> int:
     """Record that change sets are rejected, and return the exit code."""
     project = project_of(options)
-    done = api.reject(run, *nodes, feedback=feedback, root=project, **_choice(chosen))
+    agreed = _agreed(options, project, run, nodes, "reject", chosen)
+    if agreed is None:
+        return 1
+    done = api.reject(agreed, *nodes, feedback=feedback, root=project, **_choice(chosen))
     for text in done.notes:
         note(options, text)
     document = {
@@ -83,12 +100,19 @@ def reject(
         "head": msgspec.to_builtins(done.head),
     }
     emit(options, document, _rejected(options, done))
+    if feedback and done.rejected:
+        names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
+        name = names[0] if len(names) == 1 else "NODE"
+        again = next_command(options, project.root, "retry", done.run_id, name)
+        note(options, f"`{again}` tries again with this feedback")
     return 0
 
 
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted change sets in the user's files, and return the exit code."""
     project = project_of(options)
+    if _agreed(options, project, run, nodes, "revert", {"trust_run": trust_run}) is None:
+        return 1
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     for text in done.damaged:
         note(options, text)
@@ -101,6 +125,35 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     }
     emit(options, document, _reverted(options, done))
     return 1 if done.conflicts or done.damaged else 0
+
+
+def _agreed(
+    options: Options,
+    project: Project,
+    run: str,
+    nodes: tuple[str, ...],
+    verb: str,
+    chosen: Chosen,
+) -> str | RunView | None:
+    """Print which other nodes the change sets of `nodes` cover, and ask about them at a terminal.
+
+    Returns the run, as a view if it was read, or None if the user does not agree.
+    """
+    if not nodes or chosen.get("every"):
+        return run
+    view = own_run(project, run_named(project.trace, run), trusted=chosen["trust_run"])
+    shared = nodes_not_named(view, nodes, (ACCEPTED,) if verb == "revert" else UNDECIDED)
+    for job, others in shared:
+        names = ", ".join(display_name(key) for key in others[:_NAMED])
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        note(options, f"the {job.operation} change set also covers {names}{more}")
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not (options.json or options.quiet)
+    if shared and asks:
+        whole = "the whole change set" if len(shared) == 1 else f"{len(shared)} whole change sets"
+        if not click.confirm(f"{verb} {whole}?", err=True):
+            note(options, "nothing was changed")
+            return None
+    return view
 
 
 def _choice(chosen: Chosen) -> dict[str, Any]:

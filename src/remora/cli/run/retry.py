@@ -22,6 +22,8 @@ from remora.text import count
 def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
     """Run a node's job again, with your feedback, on the current version of its file.
 
+    Without --feedback, the feedback of a previous rejection is used.
+
     The previous attempt is kept in the records with the verdict `retried`. Its change set is
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """

@@ -63,10 +63,11 @@ def show(options: Options, run: str) -> int:
 def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
-    Without NODE, show all verified change sets. With NODE (path:qualname, a qualname, or a glob),
-    show what the jobs of these nodes changed, whether verified or not. RUN is a run ID, a unique
-    prefix of an ID, or `last` (default).
+    Without NODE, show all verified change sets that were not rejected or reverted. With NODE
+    (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
+    not. RUN is a run ID, a unique prefix of an ID, or `last` (default).
     """
+    from remora.runs.records.current_attempt import DISMISSED
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
@@ -78,6 +79,9 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
         print_json(document)
     else:
         _print_diffs(options, document["diffs"])
+        dismissed = Counter(job.review for job in view.jobs if job.review in DISMISSED)
+        if dismissed and not nodes:
+            note(options, f"not shown: {_states(dismissed)}; to see one, name its function or file")
     asked = select_jobs(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
     for job in damaged:
@@ -87,20 +91,26 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
 def _print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
     if not diffs:
-        click.echo("no verified changes in this run", err=True)
+        click.echo("no verified changes to show", err=True)
     for entry in diffs:
         _print_diff(entry)
     settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, "pending"))
     if settled:
-        states = ", ".join(f"{number} {state}" for state, number in settled.items())
         pending = len(diffs) - settled.total()
-        note(options, f"not pending: {states}" + (f"; pending: {pending}" if pending else ""))
+        note(
+            options,
+            f"not pending: {_states(settled)}" + (f"; pending: {pending}" if pending else ""),
+        )
     for path, number in files_created_twice(diffs):
         note(
             options,
             f"{number} change sets create {path}: `git apply` would keep only one of them; "
             "`remora accept` merges them",
         )
+
+
+def _states(numbers: Counter[str]) -> str:
+    return ", ".join(f"{number} {state}" for state, number in numbers.items())
 
 
 def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:

@@ -52,6 +52,7 @@ def start_run(
     _refuse_other_files(request.paths)
     invocation = invocation_of(options, flags)
     project = open_project(invocation, request.paths)
+    _note_other_project(options, project.root)
     complete_journals_of(options, project)
     with planned_within(max_time):
         prepared = prepare(
@@ -86,6 +87,12 @@ def _refuse_other_files(paths: Iterable[Path]) -> None:
             )
 
 
+def _note_other_project(options: Options, root: Path) -> None:
+    """Print the root of a project that is not found from the current directory."""
+    if options.root is None and not Path.cwd().is_relative_to(root):
+        note(options, f"using {root} as the project, with records in its .agentfs/")
+
+
 def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
     """Raise UsageError if the plan has more jobs than may run without confirmation."""
     if not too_many(prepared.plan, prepared.request):
@@ -109,10 +116,8 @@ def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
     note(options, f"run {prepared.run_id}, {used}")
     root = prepared.project.root
     if outside_git(root):
-        note(
-            options,
-            f"no git repository found: using {root} as the project, with records in .agentfs/",
-        )
+        used = f": using {root} as the project, with records in .agentfs/"
+        note(options, "no git repository found" + (used if Path.cwd().is_relative_to(root) else ""))
     print_isolation(options)
 
 

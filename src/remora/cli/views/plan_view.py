@@ -38,6 +38,7 @@ def plan_lines(
         yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
+        yield from wrap_text(_next_step(prepared), width) if plan.nodes else ()
     yield from left_lines(plan, verbose=verbose)
     yield from standard_lines(plan)
     yield from unreadable_lines(document["totals"], width)
@@ -57,8 +58,13 @@ def left_lines(plan: Plan, *, verbose: bool) -> Iterator[str]:
         for reason, nodes in sorted(plan.left_nodes[operation].items()) if verbose else ():
             yield f"  {reason}:"
             yield from _names_by_file(nodes)
-    if plan.jobs and plan.findings_left:
-        yield f"not planned: lint: {findings_left(plan)}"
+    if plan.findings_left and (plan.jobs or verbose):
+        how = "" if verbose else " (-v lists them)"
+        yield f"not planned: lint: {findings_left(plan)}{how}"
+    for reason, findings in sorted(plan.left_findings.items()) if verbose else ():
+        yield f"  {reason}:"
+        for finding in findings:
+            yield from wrap_text(escape_line(f"    {finding}"), terminal_width(), "      ")
 
 
 def standard_lines(plan: Plan) -> Iterator[str]:
@@ -127,10 +133,29 @@ def about(seconds: float) -> str:
     return f"about {tens * 10} seconds" if tens else "less than 10 seconds"
 
 
+def _next_step(prepared: PreparedRun) -> str:
+    """Return the options with which there may be something to do."""
+    plan, request = prepared.plan, prepared.request
+    unsafe, steps = plan.findings_left.get(NEEDS_UNSAFE, 0), list[str]()
+    written = sum(reasons.get(NEEDS_WRITER, 0) for reasons in plan.left.values())
+    if unsafe:
+        steps.append(f"`--unsafe-fixes` fixes {count(unsafe, 'finding')}")
+    elif plan.findings_left or plan.operations == ("lint",):
+        steps.append("`--select RULES` checks other rules")
+    if written:
+        steps.append(f"`--model URL` lets a model server write {count(written, 'docstring')}")
+    if "test" in plan.operations and not request.strengthen:
+        steps.append("`--strengthen` looks for faults that existing tests miss")
+    others = [f"`-o {name}`" for name in ("test", "types") if name not in plan.operations]
+    return "to do more: " + "; ".join(steps or [f"{' or '.join(others)} runs another operation"])
+
+
 def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
-        found = findings_left(plan) if plan.findings_left else "no work needed"
+        listed = f"{findings_left(plan)} (-v lists them)"
+        idle = "no proposal can be made" if plan.left else "no work needed"
+        found = listed if plan.findings_left else idle
         return f"{count(plan.nodes, 'node')} checked, {found}"
     if plan.unreadable:
         return f"no readable Python code in {escape_line(where)}"

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _SHARE, _SHARE_OF_ONE = 0.05, 0.5
 """Share of the expected work that must be done before the time left is shown.
 
-The second value is for a single job, whose speed says little about the others.
+The first value is for the work after the first job has ended. The second value is for the first
+job, whose speed says little about the others.
 """
 
 
@@ -36,6 +37,8 @@ class RunCounts:
         self._seconds: Mapping[str, float] = {}
         self._started = time.monotonic()
         self._is_estimated = False
+        self._first: tuple[float, float] | None = None
+        """The time at which the first job ended, and the expected seconds done until then."""
         self._ended: set[str] = set()
         self._left: tuple[float, float] | None = None
         """The expected seconds, and the time at which they were computed."""
@@ -85,17 +88,22 @@ class RunCounts:
     def _corrected(self, now: float) -> float | None:
         """Return the expected seconds from now on, or None if too few jobs have ended.
 
-        The speed so far counts for more, the more of the expected work is done: the first jobs also
-        pay for starting tools and filling caches. Running jobs count as half done.
+        The speed since the first job has ended counts, because that job also pays for starting tools
+        and filling caches. The expected speed counts for no more than that: on a loaded machine, it
+        may be far off. Running jobs count as half done.
         """
         every = sum(self._seconds.values())
-        done = sum(self._seconds.get(each, 0.0) for each in self._ended)
-        if done < every * (_SHARE if len(self._ended) > 1 else _SHARE_OF_ONE):
+        ended = sum(self._seconds.get(each, 0.0) for each in self._ended)
+        total = ended + sum(self._seconds.get(each, 0.0) for each in self.working) / 2
+        if self._first is None:
+            self._first = now, total
+            since, done = self._started, ended if ended >= every * _SHARE_OF_ONE else 0.0
+        else:
+            since, done = self._first[0], total - self._first[1]
+        if done <= 0.0 or done < every * _SHARE:
             return None
-        done += sum(self._seconds.get(each, 0.0) for each in self.working) / 2
-        prior = every - done if self._is_estimated else 0.0
-        speed = (now - self._started + prior) / (done + prior) if done + prior else 0.0
-        return speed * (every - done)
+        prior = min(every - total, done) if self._is_estimated else 0.0
+        return (now - since + prior) / (done + prior) * (every - total)
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.

@@ -1,5 +1,6 @@
 """Shows a run: its jobs, its totals and the commands to run next."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,13 +15,16 @@ from remora.cli.app.project_context import next_command
 from remora.cli.views.job_view import Document, job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
+from remora.operations.base import Operations
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
-from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_listing import list_run_lines, rejection_feedback
 from remora.runs.records.run_record import recorded_selectors
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
 from remora.text import count, escape_line
 
+_AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
+"""Details of a syntax error."""
 _WRONG = ("failed", "error")
 _NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 
@@ -48,7 +52,8 @@ def run_lines(
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
-    yield from _unwritten(document, width)
+    yield from _rejected_before(project, view, jobs, width)
+    yield from unwritten_lines(document, project.operations, width)
     for line in _next(options, project, view, document):
         yield from wrap_text(line, None if line.startswith("  ") else width)
 
@@ -84,11 +89,10 @@ def skipped_lines(totals: Mapping[str, Any]) -> Iterator[str]:
 
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
     for file in totals["unreadable"]:
-        yield from wrap_text(
-            f"{escape_line(file['path'])} could not be read: {escape_line(file['detail'])}",
-            width,
-            "  ",
-        )
+        at_line = _AT_LINE.fullmatch(file["detail"])
+        what = f":{at_line[1]}: {at_line[2]}" if at_line else f": {file['detail']}"
+        line = escape_line(f"not checked: {file['path']}{what}")
+        yield from (click.style(each, fg="yellow") for each in wrap_text(line, width, "  "))
 
 
 def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
@@ -98,12 +102,16 @@ def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
         yield from wrap_text(asked_text(asked, differed), width)
 
 
-def _unwritten(document: Document, width: int | None) -> Iterator[str]:
-    """Yield how many jobs found work that rules cannot do, if there was no model."""
+def unwritten_lines(document: Document, operations: Operations, width: int | None) -> Iterator[str]:
+    """Yield how many jobs found work that a model could do, if there was no model."""
+    by_rules = {each.name for each in operations.all if not each.asks_writers}
     left = [
         job
         for job in document["jobs"]
-        if job["status"] == "no_change" and job["findings"] and job["findings"]["after"]
+        if job["operation"] not in by_rules
+        and job["status"] == "no_change"
+        and job["findings"]
+        and job["findings"]["after"]
     ]
     if left and document["model"] == _NO_MODEL:
         needed = "job needs" if len(left) == 1 else "jobs need"
@@ -111,6 +119,20 @@ def _unwritten(document: Document, width: int | None) -> Iterator[str]:
             f"{len(left):,} {needed} a writer: a person, or a model that can write (`--model URL`)"
         )
         yield from wrap_text(text, width)
+
+
+def _rejected_before(
+    project: Project, view: RunView, jobs: list[Document], width: int | None
+) -> Iterator[str]:
+    """Yield the feedback with which earlier change sets of pending jobs were rejected."""
+    pending = [job for job in jobs if job["review"] == "pending"]
+    said = rejection_feedback(project.trace, before=view.run_id) if pending else {}
+    for job in pending:
+        text = said.get((job["operation"], job["node_id"]))
+        if text is not None:
+            name = f"{job['operation']} {display_name(job['node_id'])}"
+            line = f"you rejected an earlier change set of {name}: {text}"
+            yield from wrap_text(escape_line(line), width, "  ")
 
 
 def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:

@@ -28,7 +28,6 @@ from remora.operations.lint.recipes.apply import (
     without_overlaps,
 )
 from remora.operations.lint.recipes.base import (
-    OLDEST_MINOR,
     Conventions,
     PythonSource,
     RecipeFix,
@@ -42,7 +41,7 @@ from remora.operations.lint.recipes.catalog import (
 )
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
-from remora.tools.host.ruff.config_files import is_configured, oldest_minor
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
@@ -163,7 +162,7 @@ class _Fixer:
             own = [
                 each
                 for each in self.targets(content, present)
-                if not self._left_alone.contains(each, body)
+                if not self._left_alone.reason(each, body)
             ]
             wanted = [each for each in own if not self._allows(each) and self._may_go_beyond(each)]
             source = parse_source(self._path, body, conventions)
@@ -235,7 +234,7 @@ class _Fixer:
             raise HostError(f"{self._path}: {tree}")
         return Conventions(
             width=self._format.width,
-            oldest=oldest_minor(self._place) or OLDEST_MINOR,
+            oldest=oldest_minor(self._place) or DEFAULT_MINOR,
             format=lambda body: None if self._format.is_known else self._format.format_part(body),
             names_before=frozenset(
                 node.id for _, node in nodes_with_parents(tree) if isinstance(node, ast.Name)
@@ -286,7 +285,7 @@ class _Fixer:
         kept = {
             each["line"]
             for each in filter(self._allows, self.before)
-            if self._left_alone.contains(each, body)
+            if self._left_alone.reason(each, body)
         }
         fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
         extra = new_findings(self.before, self.check(fixed))
@@ -349,7 +348,7 @@ class _Fixer:
             self._path,
             self._content,
             unsafe=self._unsafe,
-            unfixable=self._left_alone.rules,
+            unfixable=list(self._left_alone.rules),
         )
         if left is not None:
             self._keep(fixed, left)

@@ -89,7 +89,8 @@ def is_generated(body: str) -> bool:
 class LeftAlone:
     """The findings of a file that stay, because their fixes would remove something that is needed.
 
-    `rules` contains the rules of which all findings stay. `tests` is the result of `docstring_tests`.
+    `rules` contains the rules of which all findings stay, with the reasons. `tests` is the result
+    of `docstring_tests`.
     """
 
     def __init__(
@@ -113,42 +114,55 @@ class LeftAlone:
         self._imported = once_for_base(place, names_from_modules) if has_unused else frozenset()
         self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
-    def contains(self, finding: Finding, body: str) -> bool:
-        """Return True if a finding in a version of the file stays."""
+    def reason(self, finding: Finding, body: str) -> str:
+        """Return why a finding in a version of the file stays, or an empty string."""
+        if finding["code"] in self.rules:
+            return self.rules[finding["code"]]
+        reasons = (
+            (is_expected(finding, body, self._expected), "a test expects this text"),
+            (
+                self._lacks_extensions and _needs_extensions(finding),
+                "typing_extensions may be absent",
+            ),
+            (
+                self._knows_its_lines and _moves_lines(finding),
+                "the test reads its own line numbers",
+            ),
+        )
         return (
-            finding["code"] in self.rules
-            or is_expected(finding, body, self._expected)
-            or (self._lacks_extensions and _needs_extensions(finding))
-            or (self._knows_its_lines and _moves_lines(finding))
-            or self._is_needed(finding, body)
-            or (not self._is_asked_for(finding) and _is_better_left(finding, body))
+            next((reason for holds, reason in reasons if holds), "")
+            or self._need(finding, body)
+            or ("" if self._is_asked_for(finding) else _no_gain(finding, body))
         )
 
     def _is_asked_for(self, finding: Finding) -> bool:
         return self._is_configured or self._selected.contain(self._path, finding["code"])
 
-    def _is_needed(self, finding: Finding, body: str) -> bool:
-        """Return True for an import that another file uses, that runs code, or that pylint keeps."""
-        return finding["code"] == _UNUSED_IMPORT and (
-            is_used_elsewhere(self._path, finding["message"], self._imported)
-            or runs_code(self._place, self._path, finding["message"])
-            or _KEPT_IMPORT.search(_line(finding, body)) is not None
-        )
+    def _need(self, finding: Finding, body: str) -> str:
+        """Return why an unused import is needed, or an empty string."""
+        if finding["code"] != _UNUSED_IMPORT:
+            return ""
+        if is_used_elsewhere(self._path, finding["message"], self._imported):
+            return "another file imports the name from here"
+        if runs_code(self._place, self._path, finding["message"]):
+            return "the import runs code"
+        return "a comment keeps it" if _KEPT_IMPORT.search(_line(finding, body)) else ""
 
 
 def _line(finding: Finding, body: str) -> str:
     return split_lines(body)[int(finding["line"]) - 1]
 
 
-def _is_better_left(finding: Finding, body: str) -> bool:
-    """Return True if the fix of a rule that is not selected would be no gain."""
-    return (
-        _is_explained(finding, body)
-        or _is_in_fallback(finding, body)
-        or _is_only_a_placeholder(finding)
-        or _has_comment_above(finding, body)
-        or _is_only_statement(finding, body)
+def _no_gain(finding: Finding, body: str) -> str:
+    """Return why the fix of a rule that is not selected would be no gain, or an empty string."""
+    reasons = (
+        (_is_explained(finding, body), "a comment explains the import"),
+        (_is_in_fallback(finding, body), "the import is one of several to try"),
+        (_is_only_a_placeholder(finding), "an f-string would be no shorter"),
+        (_has_comment_above(finding, body), "a comment belongs to it"),
+        (_is_only_statement(finding, body), "it marks an empty body"),
     )
+    return next((reason for holds, reason in reasons if holds), "")
 
 
 def _is_only_a_placeholder(finding: Finding) -> bool:
@@ -191,8 +205,10 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
     return not any(map(_CODE_OF_TESTS.search, beside))
 
 
-def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
-    """Return the rules whose findings stay.
+def _rules_to_skip(
+    place: ToolTree, path: str, body: str, findings: Sequence[Finding]
+) -> dict[str, str]:
+    """Return the rules whose findings stay, with the reasons.
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
     does not know. A project that supports Python 2 gets nothing that needs Python 3. Comments that
@@ -204,21 +220,23 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
     codes = {finding["code"] for finding in findings}
     own = is_configured(place, path)
     if not own and _is_test_data(place, path):
-        return list(codes)
-    skipped: list[str] = []
-    if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
-        skipped += [code for code in codes if code.startswith(_PYTHON_3)]
+        return dict.fromkeys(codes, "tests read the file as data")
+    skipped: dict[str, str] = {}
+    newer = [code for code in codes if code.startswith(_PYTHON_3)]
+    if newer and supports_python_2(place):
+        skipped |= dict.fromkeys(newer, "the project supports Python 2")
     elif not own and _PYTHON_2_CODE.search(body):
-        skipped += [code for code in codes if code.startswith(_UPGRADES)]
+        upgrades = (code for code in codes if code.startswith(_UPGRADES))
+        skipped |= dict.fromkeys(upgrades, "the file has code for Python 2")
     suppressing = [code for code in codes if code.startswith(_SUPPRESSION)]
     if suppressing and _uses_other_ruff(place):
-        return skipped + suppressing
+        return skipped | dict.fromkeys(suppressing, "the project pins another version of ruff")
     if _NO_QA in codes:
         unknown = any(
             finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
         )
         if unknown or _uses_flake8(place) or (not own and _names_linter(place)):
-            skipped.append(_NO_QA)
+            skipped[_NO_QA] = "another linter may need the comment"
     return skipped
 
 

@@ -17,13 +17,13 @@ from remora.operations.lint.left_alone import (
     is_generated,
 )
 from remora.operations.lint.recipes.apply import propose
-from remora.operations.lint.recipes.base import OLDEST_MINOR, Conventions, Recipe, parse_source
+from remora.operations.lint.recipes.base import Conventions, Recipe, parse_source
 from remora.operations.lint.recipes.catalog import (
     is_usable_in_preview,
     may_go_beyond_ruff,
     recipes_for,
 )
-from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
 from remora.tools.host.ruff.rule_choice import SelectedRules, rule_choice
@@ -59,7 +59,8 @@ def fixable_findings(
         return fix is not None and fix["applicability"] in allowed
 
     every = _findings(tree, modules)
-    found = _without_kept(tree, every)
+    kept = _kept(tree, every)
+    found = [each for each in every if _place(each) not in kept]
     fixable = [each for each in found if has_fix(each)]
     selected = SelectedRules(ToolTree(tree))
     others = [
@@ -75,51 +76,61 @@ def fixable_findings(
     fixable = [each for each in fixable if each["path"] not in skipped]
     return FindingCounts(
         amount=_counts(fixable),
-        left=_reasons(every, {_place(each) for each in fixable}, {_place(each) for each in found}),
+        left=_left(every, {_place(each) for each in fixable}, kept),
         rules=rule_choice(ToolTree(tree), "").text,
     )
 
 
-def _reasons(
-    findings: Sequence[Finding], fixable: Collection[_Place], fixed_if_possible: Collection[_Place]
-) -> Callable[[Module, Node], Mapping[str, int]]:
-    """Return a function that counts the findings of a node that are left, by reason."""
-    groups: dict[str, list[Finding]] = {}
+def _left(
+    findings: Sequence[Finding], fixable: Collection[_Place], kept: Mapping[_Place, str]
+) -> Callable[[Module, Node], Mapping[str, Sequence[str]]]:
+    """Return a function that returns the findings of a node that are left, by reason."""
+    by_path: dict[str, list[tuple[int, str, str]]] = {}
     for each in findings:
         if _place(each) in fixable:
             continue
-        fix = each["fix"]
-        if _place(each) not in fixed_if_possible:
+        why, fix = kept.get(_place(each)), each["fix"]
+        if why is not None:
             reason = KEPT
         elif fix is not None and fix["applicability"] == "unsafe":
             reason = NEEDS_UNSAFE
         else:
             reason = NO_FIX
-        groups.setdefault(reason, []).append(each)
-    counts = {reason: _counts(group) for reason, group in groups.items()}
-    return lambda module, node: {reason: of(module, node) for reason, of in counts.items()}
+        text = f"{each['path']}:{each['line']} {each['code']}: {why or each['message']}"
+        by_path.setdefault(each["path"], []).append((int(each["line"]), reason, text))
+
+    by_node: dict[str, dict[str, list[str]]] = {}
+
+    def of_node(module: Module, node: Node) -> Mapping[str, Sequence[str]]:
+        for line, reason, text in by_path.pop(module.path, ()):
+            reasons = by_node.setdefault(node_at_line(module, line), {})
+            reasons.setdefault(reason, []).append(text)
+        return by_node.get(node.key, {})
+
+    return of_node
 
 
 def _place(finding: Finding) -> _Place:
     return finding["path"], finding["code"], finding["line"], finding["column"]
 
 
-def _without_kept(tree: Path, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings without those that the fixes leave alone."""
+def _kept(tree: Path, findings: Sequence[Finding]) -> dict[_Place, str]:
+    """Return the findings that the fixes leave alone, with the reasons."""
     place = ToolTree(tree)
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding["path"], []).append(finding)
     tests = docstring_tests(place) if any(map(is_about_docstrings, findings)) else {}
-    left: list[Finding] = []
+    found: dict[_Place, str] = {}
     for path, here in by_path.items():
         try:
             body = decode(path, place.read(path)).body
-        except HostError:  # a file that is not UTF-8, or too large
+        except HostError as error:  # a file that is not UTF-8, or too large
+            found |= dict.fromkeys(map(_place, here), error.message)
             continue
-        kept = LeftAlone(place, path, body, here, tests)
-        left += [each for each in here if not kept.contains(each, body)]
-    return left
+        left_alone = LeftAlone(place, path, body, here, tests)
+        found |= {_place(each): why for each in here if (why := left_alone.reason(each, body))}
+    return found
 
 
 def _fixed_in_preview(
@@ -178,7 +189,7 @@ def _proposed(
     style = FileFormat(place, path, text)
     conventions = Conventions(
         width=style.width,
-        oldest=oldest_minor(place) or OLDEST_MINOR,
+        oldest=oldest_minor(place) or DEFAULT_MINOR,
         format=style.format_part if lays_out and not style.is_known else None,
         is_written=lambda name: is_written(place, name),
     )

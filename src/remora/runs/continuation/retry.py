@@ -12,13 +12,13 @@ from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart,
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_start
-from remora.runs.records.current_attempt import RETRIED
+from remora.runs.records.current_attempt import RETRIED, CurrentAttempts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
-from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events
+from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events, typed_payload
 from remora.trace.stream.line_builder import Clock, utc_now
 
 
@@ -53,7 +53,8 @@ def retry(
     """Record the verdict `retried` on each job and create its next attempt without running it.
 
     Returns the new attempts and the run's verified record, including the events that this call
-    appends. `feedback` is pinned in the packet. Raises Conflict if a node no longer exists,
+    appends. `feedback` is pinned in the packet. Without it, the feedback of the last verdict on the
+    job is pinned, such as the reason of a rejection. Raises Conflict if a node no longer exists,
     StreamLocked if the run is still running, and UsageError if the feedback is too long.
     """
     pinned = checked_feedback(feedback, project.redact)
@@ -61,16 +62,27 @@ def retry(
         attempts = stream.record.attempts()
         numbers = AttemptNumbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
+        texts = {job.agent_id: pinned or _last_feedback(record, job) for job in jobs}
         with closing(BaseFilesCache(project, record.run_id, attempts.start)) as cache:
             starts = [
-                _start(project, known[job.agent_id].job, numbers, cache, pinned) for job in jobs
+                _start(project, known[job.agent_id].job, numbers, cache, texts[job.agent_id])
+                for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
             start_stream(project, after, as_now(after, start), clock)
             # if killed here, a resume completes the attempt
             stream.append(job_start(after))
-            stream.append(review_event(job, RETRIED, feedback=pinned))
+            stream.append(review_event(job, RETRIED, feedback=texts[job.agent_id]))
         return [after for after, _ in starts], stream.record
+
+
+def _last_feedback(record: RunRecord, job: JobView) -> str | None:
+    """Return the redacted feedback of the last verdict on a job's change set."""
+    verdicts = CurrentAttempts()
+    for event in record.events:
+        verdicts.add(typed_payload(event))
+    last = verdicts.verdicts.get(job.agent_id)
+    return last.feedback if last is not None else None
 
 
 def _start(

@@ -3,7 +3,6 @@
 Planning is deterministic, except for a need that tries calls of the project's code.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +53,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     `skipped` is the number of node-operation pairs without a job. `left_nodes` contains the nodes
     that need work for which no proposal can be made, by operation and reason. `findings` is the
-    number of lint findings on the nodes of lint jobs. `findings_left` counts those that no job would
+    number of lint findings on the nodes of lint jobs. `left_findings` lists those that no job would
     fix, by reason, and `rules` describes the rules if the project does not select any. `judges`
     describes the programs that must accept the proposals, by operation. `amounts` has
     the amount of work of each job, by agent ID, in the unit of its need. `seconds` has the expected
@@ -68,7 +67,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int = 0
     left_nodes: Mapping[str, Mapping[str, tuple[NodeKey, ...]]] = {}
     findings: int = 0
-    findings_left: Mapping[str, int] = {}
+    left_findings: Mapping[str, tuple[str, ...]] = {}
     rules: str = ""
     judges: Mapping[str, str] = {}
     amounts: Mapping[str, int] = {}
@@ -82,6 +81,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             operation: {reason: len(nodes) for reason, nodes in reasons.items()}
             for operation, reasons in self.left_nodes.items()
         }
+
+    @property
+    def findings_left(self) -> dict[str, int]:
+        """The numbers of findings in `left_findings`."""
+        return {reason: len(findings) for reason, findings in self.left_findings.items()}
 
 
 class AgentWithOptions(NamedTuple):
@@ -154,7 +158,7 @@ def make_plan(
         nodes=len(nodes),
         skipped=sum(part.skipped for part in parts),
         left_nodes=_left_nodes(parts),
-        findings_left=_findings_left(amounts.values(), with_wanted, wanted),
+        left_findings=_left_findings(amounts.values(), with_wanted, wanted),
         rules=next(
             (each.rules for each in amounts.values() if isinstance(each, FindingCounts)), ""
         ),
@@ -231,17 +235,17 @@ def _left_nodes(parts: Iterable[_Part]) -> dict[str, dict[str, tuple[NodeKey, ..
     }
 
 
-def _findings_left(
+def _left_findings(
     amounts: Iterable[Amount], modules: Sequence[Module], wanted: Collection[NodeKey]
-) -> dict[str, int]:
-    """Return the numbers of lint findings that no job would fix, by reason."""
-    found: Counter[str] = Counter()
-    for counts in amounts:
-        if isinstance(counts, FindingCounts):
-            for module in modules:
-                for node in module.nodes:
-                    found.update(counts.left(module, node) if node.key in wanted else {})
-    return dict(+found)
+) -> dict[str, tuple[str, ...]]:
+    """Return the lint findings that no job would fix, by reason."""
+    nodes = [(module, node) for module in modules for node in module.nodes if node.key in wanted]
+    found: dict[str, list[str]] = {}
+    for counts in (each for each in amounts if isinstance(each, FindingCounts)):
+        for module, node in nodes:
+            for reason, findings in counts.left(module, node).items():
+                found.setdefault(reason, []).extend(findings)
+    return {reason: tuple(findings) for reason, findings in found.items()}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from remora.trace.read.reader import INTERRUPTED
 PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
 UNDECIDED = (PENDING, CONFLICT, STALE)
 """Review states of change sets that can be accepted or rejected."""
+DISMISSED = ("rejected", "reverted")
+"""Review states of change sets that the user does not want."""
 
 
 class CurrentAttempts:

@@ -20,6 +20,8 @@ from remora.trace.read.reader import decode_part
 _SHOWN_CODES = 7
 _TEXT = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
 """Format of the built-in lint agent's diagnostics."""
+_TESTS = {"missing test": "tests", "weak test": "further tests"}
+"""Codes that count functions, each of which may get several tests."""
 _VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 
 
@@ -118,6 +120,8 @@ def codes_text(codes: Codes) -> str:
 
 
 def _code_text(code: str, number: int) -> str:
+    if code == "weak test":
+        return f"{count(number, 'function')} to test further"
     if not is_lint_code(code):
         return count(number, code)
     return f"{code} x{number}" if number > 1 else code
@@ -141,10 +145,16 @@ def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
     linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
     parts = [("fixed " if done else "would fix ") + most_codes_text(linted)] if linted else []
     others = ((code, n) for code, n in fixed_codes.items() if n and not is_lint_code(code))
-    for code, n in others:
-        state, _, thing = code.partition(" ")
-        participle, verb = _VERBS.get(state, ("fixed", "fix"))
-        what = thing if n == 1 else count(n, thing)
-        article = "" if n > 1 else "an " if thing[0] in "aeiou" else "a "
-        parts.append(f"{what} {participle}" if done else f"would {verb} {article}{what}")
+    parts += [_change_text(code, n, done=done) for code, n in others]
     return ", ".join(parts)
+
+
+def _change_text(code: str, number: int, *, done: bool) -> str:
+    if code in _TESTS:
+        text = f"{_TESTS[code]} for {count(number, 'function')}"
+        return f"added {text}" if done else f"would add {text}"
+    state, _, thing = code.partition(" ")
+    participle, verb = _VERBS.get(state, ("fixed", "fix"))
+    what = thing if number == 1 else count(number, thing)
+    article = "" if number > 1 else "an " if thing[0] in "aeiou" else "a "
+    return f"{what} {participle}" if done else f"would {verb} {article}{what}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from remora.memory.events import ModelResponse
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.current_attempt import DISMISSED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import STATUSES, RunView, job_document, select_jobs
 from remora.runs.records.totals import skipped_node_count
@@ -20,8 +21,8 @@ PLANNED = "planned"
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
     """Return the document printed by `analyze --dry-run --json`.
 
-    It has the structure of a run's document, with jobs whose status is `planned`. `not_planned`
-    lists the nodes that need work but have no job, if there are any.
+    It has the structure of a run's document, with jobs whose status is `planned`. `run_id` is null
+    if there is nothing to run. `not_planned` lists the nodes that need work but have no job, if there are any.
     """
     jobs = [
         JobView(
@@ -40,7 +41,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
         for node in nodes
     ]
     return {
-        "run_id": run_id,
+        "run_id": run_id if plan.jobs else None,
         "root": str(project.root),
         "model": model,
         "rules": plan.rules or None,
@@ -64,11 +65,11 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
 def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
 
-    Without `nodes`, the document contains every verified change set. With `nodes`, which are names
-    or globs, it contains all change sets of the matching jobs, whether verified or not. Raises
-    NotFound if a name matches no node.
+    Without `nodes`, the document contains every verified change set that was not rejected or
+    reverted. With `nodes`, which are names or globs, it contains all change sets of the matching
+    jobs. Raises NotFound if a name matches no node.
     """
-    jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if job.review]
+    jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if _is_shown(job)]
     return {
         "run_id": view.run_id,
         "diffs": [
@@ -84,6 +85,10 @@ def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) ->
             if job.change_set
         ],
     }
+
+
+def _is_shown(job: JobView) -> bool:
+    return bool(job.review) and job.review not in DISMISSED
 
 
 def model_never_answered(project: Project, view: RunView) -> bool:

@@ -1,5 +1,6 @@
 """List of a project's runs, created without reading agent streams."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -41,6 +42,27 @@ def list_run_lines(folder: TraceFolder, *, skip: str | None = None) -> list[RunL
     paths = (path for path in folder.run_streams() if stream_id(path) != skip)
     found = [line for path in paths if (line := _line(path))]
     return sorted(found, key=lambda run: (run.started, run.run_id))
+
+
+def rejection_feedback(folder: TraceFolder, *, before: str) -> dict[tuple[str, str], str]:
+    """Return the feedback on rejected change sets of the runs before a run, by operation and node.
+
+    A later verdict on a change set of the same job replaces it.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted(folder.run_streams(), key=stream_id):
+        if stream_id(path) >= before:
+            break
+        counting = CurrentAttempts()
+        with suppress(RemoraError):
+            for event in read_events(path):
+                counting.add(typed_payload(event))
+        for start in counting.starts():
+            verdict = counting.verdicts.get(start.agent_id)
+            key = start.operation, start.node_id
+            if verdict is not None:
+                found[key] = (verdict.verdict == "rejected" and verdict.feedback) or ""
+    return {key: text for key, text in found.items() if text}
 
 
 def _line(path: Path) -> RunLine | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from remora.code.syntax.node_patterns import match_nodes
 from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.ids import display_name
+from remora.ids import NodeKey, display_name
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
@@ -31,6 +32,31 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
     for name in nodes:
         picked += [job for job in _named(view, name, open_jobs) if job not in picked]
     return picked
+
+
+def nodes_not_named(
+    view: RunView, names: Sequence[str], states: Sequence[str] = UNDECIDED
+) -> list[tuple[JobView, list[NodeKey]]]:
+    """Return the change sets that `names` select and that cover other nodes too, with those nodes.
+
+    Only change sets whose review state is in `states` are considered. A node that contains another
+    covers it, and so does the file of a change set. An agent's ID names its whole change set.
+    Raises NotFound if a name matches no node.
+    """
+    found: list[tuple[JobView, list[NodeKey]]] = []
+    jobs = {job.agent_id: job for name in names for job in jobs_named(view, name)}
+    for job in jobs.values():
+        keys = [NodeKey(key) for key in job.nodes or ()]
+        named = {key for name in names for key in match_nodes([*keys, NodeKey(job.node_id)], name)}
+        others = [key for key in keys if not any(_is_in(key, each) for each in named)]
+        is_whole = job.agent_id in names or (job.node_id in named and job.node_id not in keys)
+        if others and not is_whole and job.review in states:
+            found.append((job, others))
+    return found
+
+
+def _is_in(key: NodeKey, outer: NodeKey) -> bool:
+    return key == outer or key.startswith(f"{outer}.")
 
 
 def _waiting(jobs: Iterable[JobView]) -> str:

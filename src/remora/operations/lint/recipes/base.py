@@ -19,8 +19,6 @@ from remora.tools.host.text_lines import Line, lines_of, newline_of, offset
 
 T = TypeVar("T")
 _CONTINUED = re.compile(r"\"\"\"|'''|\\\r?\n")
-OLDEST_MINOR = 10
-"""Minor version of the oldest Python 3 that is assumed if the project does not say it."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,11 @@ _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|>|\^)\s*2\b")
+_TOX_VERSION = re.compile(r"(?<![\w.])(?:py)?3\.?\{?(\d{1,2})(?!\d)")
+_MATRIX = re.compile(
+    r"\bpython(?:[-_]?versions?)?['\"]?:[ \t]*(\[[^\]]*\]|(?:\s*(?:#[^\n]*)?\n[ \t]*-[^\n]*)+)"
+)
+_MATRIX_VERSION = re.compile(r"(?<![\d.])3\.(\d{1,2})")
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d)(?:\.(\d+))?")
 
 
@@ -74,34 +79,50 @@ def settings_for(place: ToolTree, path: str) -> list[dict[str, Any]] | None:
     return None
 
 
-def target_version(place: ToolTree) -> list[str]:
-    """Return the ruff option for the oldest Python version that the project supports.
-
-    Returns an empty list if the project does not declare it. Ruff's own search is not used, because
-    it continues above the root if there is no configuration in the project.
-    """
-    minor = oldest_minor(place)
-    if minor is None:
-        return []
-    return ["--target-version", f"py3{min(max(minor, _FIRST_KNOWN), _LAST_KNOWN)}"]
-
-
 DEFAULT_MINOR = 10
-"""The minor version of the oldest Python 3 of projects that do not say it, as ruff assumes."""
+"""The minor version of the oldest Python 3 that is assumed if the project does not say it.
+
+It is the oldest version that the Python developers support.
+"""
+
+
+def target_version(minor: int) -> list[str]:
+    """Return the ruff option for the oldest Python version that a project supports.
+
+    Ruff's own search is not used, because it continues above the root if there is no configuration
+    in the project.
+    """
+    return ["--target-version", f"py3{min(max(minor, _FIRST_KNOWN), _LAST_KNOWN)}"]
 
 
 def oldest_minor(place: ToolTree) -> int | None:
     """Return the minor version of the oldest Python 3 that the project supports, or None.
 
     The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them. If
-    none requires a version, the lowest one that a classifier names is returned.
+    none requires a version, the lowest one that a classifier names is returned, or else the lowest
+    one that tox or a matrix in the workflows of GitHub tests.
     """
     lowest = next(filter(None, map(_LOWEST.search, _requirements(place))), None)
     if lowest is not None:
         return int(lowest[1])
-    return min(
-        (minor for major, minor in _classified(place) if major == _PYTHON and minor), default=None
-    )
+    named = (minor for major, minor in _classified(place) if major == _PYTHON and minor)
+    return min(named, default=None) or min(_tested(place), default=None)
+
+
+def _tested(place: ToolTree) -> Iterator[int]:
+    """Yield the minor versions of Python 3 that the project's tests run on.
+
+    A workflow that names a single version says nothing about older ones.
+    """
+    parser = ConfigParser(interpolation=None)
+    with suppress(ConfigParserError):
+        parser.read_string(place.text_or_empty("tox.ini"))
+    for key in ("envlist", "env_list"):
+        yield from map(int, _TOX_VERSION.findall(parser.get("tox", key, fallback="")))
+    for path in place.files.glob(".github/workflows/*.y*ml", look=place.left):
+        for versions in _MATRIX.findall(place.text_or_empty(path)):
+            minors = [int(each) for each in _MATRIX_VERSION.findall(versions)]
+            yield from minors if len(minors) > 1 else ()
 
 
 def supports_python_2(place: ToolTree) -> bool:

@@ -11,12 +11,15 @@ from typing import Any, TypeVar, cast
 
 from remora.sandbox.process import ProcessResult
 from remora.tools.host.ruff.config_files import (
+    DEFAULT_MINOR,
     is_configured,
     nearest_config_folder,
+    oldest_minor,
     target_version,
 )
 from remora.tools.host.ruff.import_lines import imports_one_per_line
 from remora.tools.host.ruff.ruff_pool import RuffPool
+from remora.tools.host.ruff.ruff_versions import runs_ruff
 from remora.tools.host.ruff.rule_choice import rule_choice, selected_rules
 from remora.tools.host.style_config import configured_width
 from remora.tools.tree import ToolTree
@@ -185,5 +188,12 @@ def sorting_options(place: ToolTree, path: str) -> list[str]:
 
 
 def isolated_options(place: ToolTree) -> list[str]:
-    """Return the options with which ruff uses no configuration but the project's Python version."""
-    return ["--isolated", *target_version(place)]
+    """Return the options with which ruff uses no configuration but the project's Python version.
+
+    A project that does not declare a version gets no code that needs a newer Python than
+    DEFAULT_MINOR, unless it uses ruff, which decides then.
+    """
+    minor = oldest_minor(place)
+    if minor is None and runs_ruff(place):
+        return ["--isolated"]
+    return ["--isolated", *target_version(minor or DEFAULT_MINOR)]

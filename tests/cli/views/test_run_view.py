@@ -1,0 +1,23 @@
+"""The lines about a run."""
+
+import pytest
+
+from remora.bootstrap.operations import BUILT_IN
+from remora.cli.views.run_view import unreadable_lines, unwritten_lines
+
+
+@pytest.mark.parametrize(("operation", "number"), [("docstring", 1), ("own", 1), ("test", 0)])
+def test_a_writer_is_named_only_for_operations_that_ask_one(operation: str, number: int) -> None:
+    job = {"operation": operation, "status": "no_change", "findings": {"after": {"missing": 1}}}
+    document = {"model": "none", "jobs": [job]}
+    assert len(list(unwritten_lines(document, BUILT_IN, None))) == number
+
+
+def test_a_syntax_error_has_its_file_and_line() -> None:
+    files = [
+        {"path": "a.py", "detail": "line 3: '(' was never closed"},
+        {"path": "b.py", "detail": "its name is not UTF-8"},
+    ]
+    lines = list(unreadable_lines({"unreadable": files}, None))
+    assert "not checked: a.py:3: '(' was never closed" in lines[0]
+    assert "not checked: b.py: its name is not UTF-8" in lines[1]
