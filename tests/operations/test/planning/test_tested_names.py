@@ -8,8 +8,8 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_text
-from remora.operations.test.missing_packages import InstalledPackages
-from remora.operations.test.tested_names import TestedNames
+from remora.operations.test.planning.missing_packages import InstalledPackages
+from remora.operations.test.planning.tested_names import TestedNames
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
