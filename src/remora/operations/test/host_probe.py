@@ -27,6 +27,7 @@ from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.runner.example_arguments import example_arguments
+from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
@@ -257,6 +258,8 @@ def _rank(
         why = "no planted fault changes the results, or the results are trivial"
     elif not _runs_most(subject, chosen):
         why = "it needs a writer: known arguments reach only a small part of it"
+    elif hides_outcomes(chosen):
+        why = "it needs a writer: known arguments show one outcome of a condition"
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
         why = f"it needs a writer: no example shows arguments for it, and {few}"
