@@ -25,6 +25,7 @@ from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.plan_trials import PlanTrials
@@ -48,6 +49,7 @@ OPTIONAL = "that import a package only when they are called"
 TYPE_COMMENTS = "whose tests have type comments, for Python 2"
 _TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
 SHARED_FILE = "whose tests belong in the same file as those of another module, which come first"
+REFUSED = "whose tests a lint rule of the project would refuse"
 CHANGING = "with results that change from run to run or with the version"
 NOT_CALLABLE = "that cannot be called from a test"
 _EFFECTS = frozenset(
@@ -127,6 +129,8 @@ class TestNeed:
             return TYPE_COMMENTS
         if self._homes.get(home, node.path) != node.path:
             return SHARED_FILE
+        if not self._test_files and required_style(self._place, home).refused:
+            return REFUSED
         reason = self._trials.reason(node, home)
         if not reason:
             self._homes[home] = node.path

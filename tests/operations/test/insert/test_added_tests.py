@@ -29,10 +29,15 @@ NEIGHBOUR = (
 
 
 def home(
-    path: str, tests: Mapping[str, str], module: str = "pkg/mod.py", folders: Sequence[str] = ()
+    path: str,
+    tests: Mapping[str, str],
+    module: str = "pkg/mod.py",
+    folders: Sequence[str] = (),
+    more: Sequence[str] = (),
 ) -> InsertLocation:
-    packages = ("pkg", "pkg/tests", "pkg/io")
-    there = {*(f"{package}/__init__.py" for package in packages), *tests}
+    packages = {"pkg", "pkg/io"}
+    packages |= {"pkg/tests"} if any(each.startswith("pkg/tests/") for each in tests) else set()
+    there = {*(f"{package}/__init__.py" for package in packages), *tests, *more}
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
     made = locate_test(found, tests, there.__contains__, folders=folders)
@@ -80,6 +85,8 @@ class TestPlace:
 
     def test_where_there_are_none(self) -> None:
         home("tests/test_mod.py", {})
+        home("pkg/tests/test_mod.py", {}, more=["pkg/tests/__init__.py"])
+        home("test/test_mod.py", {}, more=["test/conftest.py"])
 
     def test_underscores_do_not_count(self) -> None:
         home("tests/test_mod.py", {}, "pkg/_mod.py")
