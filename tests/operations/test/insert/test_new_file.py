@@ -7,7 +7,7 @@ import pytest
 from remora.operations.test.function_context import home_of, target_at
 from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.added_tests import added_tests
-from remora.operations.test.insert.new_file import file_header
+from remora.operations.test.insert.new_file import file_header, package_of
 from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.test_need import REFUSED
 from remora.tools.tree import ToolTree
@@ -60,6 +60,11 @@ def test_the_first_tests_follow_the_lint_rules_of_the_project(tmp_path: Path) ->
     assert 'def test_double() -> None:\n    """Test `double`."""\n' in content
     assert added_tests("t.py", None, content.encode()) == ["test_double"]
     assert remove_added_tests("t.py", None, content.encode(), content.encode()) == b""
+
+
+def test_the_package_of_a_test_file() -> None:
+    assert package_of("tests/unit/test_a.py") == "tests/unit/__init__.py"
+    assert package_of("tests.py") == "__init__.py"
 
 
 def test_no_tests_are_planned_that_a_lint_rule_refuses(tmp_path: Path) -> None:

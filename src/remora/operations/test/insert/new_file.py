@@ -67,7 +67,8 @@ def make_package(place: ToolTree, path: str) -> str:
 
 def package_of(path: str) -> str:
     """Return the path of the `__init__.py` that makes a test file's folder a package."""
-    return f"{path.rpartition('/')[0]}/__init__.py"
+    folder, slash, _ = path.rpartition("/")
+    return f"{folder}{slash}__init__.py"
 
 
 def is_new_package(path: str, before: bytes | None, after: bytes | None) -> bool:
