@@ -12,7 +12,7 @@ from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.test_need import REFUSED
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
-from tests.operations.test.planning.test_plan_trials import planned
+from tests.operations.test.test_plan_trials import planned
 
 LICENCE = "# Copyright Shop\n# MIT\n"
 FUTURE = "from __future__ import annotations\n"

@@ -1,1 +1,1 @@
-"""Which functions get a job: those without tests for which a proposal can be made."""
+"""Which functions have tests, and which modules can be imported."""
