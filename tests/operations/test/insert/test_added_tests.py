@@ -223,6 +223,18 @@ def test_functions_of_a_module_share_a_class_with_the_base_of_its_neighbours() -
     assert found.owner == "ToCivilTests", "this file has a class for each function"
 
 
+def test_the_class_with_nearly_all_tests_of_a_package() -> None:
+    tests = "".join(
+        f"    def test_{w}(self):\n        self.assertEqual({w}(1), 2)\n\n" for w in "abcdefghij"
+    )
+    text = f"from unittest import TestCase\n\n\nclass ShopTests(TestCase):\n{tests}"
+    text += (
+        "\n\nclass XmlTests(TestCase):\n    def test_xml(self):\n        self.assertTrue(xml())\n"
+    )
+    assert class_style([text], text, "sale", ["sale", "a", "b"], "cart").owner == "ShopTests"
+    assert class_style([text], text, "sale", ["sale", "a"], "cart").owner == "CartTests"
+
+
 def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:
     text = UNITTEST.replace("pass", "assert load() == [1]")
     found = class_style([text], text, "save")
