@@ -36,6 +36,7 @@ def test_a_name_joins_the_import_of_its_module(old: str, new: str) -> None:
     ("old", "needed", "new"),
     [
         ("", [PYTEST], "import pytest\n"),
+        ("# Licence\n", [PYTEST], "# Licence\n\nimport pytest\n"),
         ("x = 1\n", [PYTEST], "import pytest\n\n\nx = 1\n"),
         (
             '"""Doc."""\n',

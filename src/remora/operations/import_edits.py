@@ -270,7 +270,7 @@ def _after_docstring(source: ParsedText, text: str) -> Edit:
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         return _after(source, body[0], f"\n{text}")
     if not body:
-        return _at(source, 1, text)
+        return _at(source, len(source.lines) + 1, f"\n{text}" if source.lines else text)
     lines = [each.lineno for each in (body[0], *getattr(body[0], "decorator_list", []))]
     return _at(source, min(lines), f"{text}\n\n")
 

@@ -104,10 +104,10 @@ def test_without_an_interpreter_it_ends_without_a_change(theatre: Theatre, agent
 ADDED = b"from mod import f\n\n\ndef test_f():\n    assert f() == 1\n"
 
 
-def said(name: str, path: str, after: bytes, proof: Proof | None, more: bool = False) -> str:
+def said(name: str, path: str, after: bytes, proof: Proof | None, more: str = "") -> str:
     files: dict[str, tuple[bytes | None, bytes | None]] = {path: (None, after)}
     if more:
-        files["mod.py"] = (b"", b"X = 1\n")
+        files[more] = (None, b"" if "__init__" in more else b"X = 1\n")
     submission = Submission(
         **of_job(a_job("f", "test")),
         files=files,
@@ -124,7 +124,9 @@ class TestChecks:
     def test_nothing_but_one_test_in_a_test_file(self) -> None:
         assert said("test_only_adds", "tests/test_mod.py", ADDED, None) == ""
         assert said("test_only_adds", "mod.py", ADDED, None) == "mod.py is not a test file"
-        assert said("test_only_adds", "test_mod.py", ADDED, None, more=True).startswith("2 files")
+        assert said("test_only_adds", "test_mod.py", ADDED, None, "mod.py").startswith("2 files")
+        assert said("test_only_adds", "tests/test_mod.py", ADDED, None, "tests/__init__.py") == ""
+        assert said("test_only_adds", "tests/test_mod.py", ADDED, None, "mod/__init__.py") != ""
         two = ADDED + b"\n\ndef test_g():\n    assert f()\n"
         assert said("test_only_adds", "test_mod.py", two, None) == "there are 2 new tests"
         refuses = two.replace(b"test_g", b"test_f_raises")

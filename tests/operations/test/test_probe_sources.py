@@ -40,6 +40,15 @@ def shipping(weight):
     """
     return 12 if weight > 10 else 5
 '''
+PLURAL = '''\
+def plural(count, word):
+    """Return the form of a word.
+
+    >>> plural(1, "apple")
+    'apple'
+    """
+    return word if count == 1 else word + "s"
+'''
 WEAK = "from shop import shipping\n\n\ndef test_shipping():\n    assert shipping(2) == 5\n"
 STRONG = (
     WEAK + "    assert [shipping(n) for n in (10, 11, 20, 21, 30, 31)] == [5, 12, 12, 19, 19, 26]\n"
@@ -178,3 +187,14 @@ def test_arguments_of_a_sibling_with_its_fixture(tree: Path, run: Callable[..., 
     assert "def test_body(prices):\n" in text
     assert "    assert list(body(prices)) == [('pear', 2), ('fig', 3)]\n" in text.replace('"', "'")
     assert run("run_tests", written["ids"])["passed"]
+
+
+def test_cases_show_both_outcomes_of_a_conditional_expression(
+    tree: Path, run: Callable[..., Any]
+) -> None:
+    (tree / "shop.py").write_text(PLURAL)
+    plan = run("test_plan", "shop.py", "plural")
+    assert {case["value"] for case in plan["cases"]} == {"'apple'", "'apples'"}
+    (tree / "shop.py").write_text(PLURAL.replace("count == 1", "isinstance(count, int)"))
+    hidden = run("test_plan", "shop.py", "plural")
+    assert hidden["reason"].endswith("known arguments show one outcome of a condition")

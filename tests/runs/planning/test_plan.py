@@ -10,7 +10,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
-from remora.operations.test import has_tests
+from remora.operations.test.planning import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept

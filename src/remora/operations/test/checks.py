@@ -11,6 +11,7 @@ from remora.ids import split_node_key
 from remora.operations.submission import Submission
 from remora.operations.test.file_tests import tests_by_function
 from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.insert.new_file import is_new_package, package_of
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove_together
 from remora.operations.test.test_location import is_unittest_file
@@ -23,6 +24,7 @@ _MAX_TESTS = 4
 def test_only_adds(submission: Submission) -> str:
     """Check that the change set only adds tests, with their imports, to a single test file.
 
+    A new file may come with an `__init__.py` without code.
     Tests of one function have names that begin like the first.
     """
     found = _new_tests(submission)
@@ -85,9 +87,10 @@ def _functions(submission: Submission) -> list[str]:
 
 
 def _new_tests(submission: Submission) -> list[str] | str:
-    if len(submission.files) != 1:
-        return f"{len(submission.files)} files were changed"
-    ((path, (before, after)),) = submission.files.items()
+    files = _without_package(submission)
+    if len(files) != 1:
+        return f"{len(files)} files were changed"
+    ((path, (before, after)),) = files.items()
     if not (is_test_file(path) or is_unittest_file(path)) or path == submission.path:
         return f"{path} is not a test file"
     names = added_tests(path, before, after)
@@ -96,13 +99,23 @@ def _new_tests(submission: Submission) -> list[str] | str:
     return [f"{path}::{name.replace('.', '::')}" for name in names]
 
 
+def _without_package(submission: Submission) -> dict[str, tuple[bytes | None, bytes | None]]:
+    """Return the changed files without a new `__init__.py` beside one of them."""
+    packages = {package_of(path) for path in submission.files if not path.endswith("/__init__.py")}
+    return {
+        path: sides
+        for path, sides in submission.files.items()
+        if not (path in packages and is_new_package(path, *sides))
+    }
+
+
 def _groups(submission: Submission) -> dict[str, list[str]] | str:
     """Return the pytest ids of the new tests by the function that they mention, or an error."""
     ids = _new_tests(submission)
     nodes = _functions(submission)
     if isinstance(ids, str) or len(nodes) == 1:
         return ids if isinstance(ids, str) else {nodes[0]: ids}
-    ((path, (_, after)),) = submission.files.items()
+    ((path, (_, after)),) = _without_package(submission).items()
     by_name = {each.partition("::")[2].replace("::", "."): each for each in ids}
     found = tests_by_function(after or b"", [*by_name], nodes, path)
     known = {name for own in found.values() for name in own}

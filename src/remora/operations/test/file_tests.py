@@ -15,6 +15,7 @@ from remora.operations.test.host_probe import (
     project_texts,
 )
 from remora.operations.test.host_write import write_test
+from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.operations.test.test_blocks import tests_of, used_names
 from remora.tools.host.text_lines import decode
@@ -112,14 +113,16 @@ def _promising_first(
 
 
 def _restorer(place: ToolTree, path: str) -> Callable[[], None]:
-    """Return a function that restores the current content of a test file."""
+    """Return a function that restores the current content of a test file, or removes new files."""
     before = place.read(path) if place.files.exists(path) else None
+    new = [each for each in (path, package_of(path)) if not place.files.exists(each)]
 
     def restore() -> None:
         if before is not None:
             place.write(path, before)
-        elif place.files.exists(path):
-            place.files.remove(path)
+        for each in new:
+            if place.files.exists(each):
+                place.files.remove(each)
 
     return restore
 

@@ -2,13 +2,21 @@
 
 import ast
 
+from msgspec.structs import replace
+
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
 from remora.operations.test.public_names import public_modules
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.target_function import TargetFunction, find_target
-from remora.operations.test.test_location import InsertLocation, is_unittest_file, locate_test
+from remora.operations.test.test_location import (
+    InsertLocation,
+    is_unittest_file,
+    locate_test,
+    test_path,
+)
 from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
@@ -66,14 +74,23 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
         return tree if isinstance(tree, ast.Module) else None
 
     public = public_modules(subject, tree_of)
-    return locate_test(
+    folders = pytest_settings(place).folders
+    path = test_path(subject, tests, place.files.exists, folders)
+    required = RequiredStyle() if tests else required_style(place, path)
+    home = locate_test(
         subject,
         tests,
         place.files.exists,
         public,
-        typed=requires_annotations(place),
-        folders=pytest_settings(place).folders,
+        typed=requires_annotations(place) or required.annotations,
+        folders=folders,
     )
+    if required.docstrings:
+        home = replace(home, docstring=f'"""Test `{subject.function.name}`."""')
+    if home.exists:
+        return home
+    header = file_header(path, subject.module, tests, docstring=required.module_docstring)
+    return replace(home, header=header)
 
 
 def requires_annotations(place: ToolTree) -> bool:

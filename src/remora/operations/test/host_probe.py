@@ -14,7 +14,6 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import is_echo, is_empty_input, is_hollow
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import names_hypothesis, target_at, test_files
-from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import (
@@ -25,8 +24,10 @@ from remora.operations.test.inputs.observed_calls import (
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.runner.example_arguments import example_arguments
+from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
@@ -257,6 +258,8 @@ def _rank(
         why = "no planted fault changes the results, or the results are trivial"
     elif not _runs_most(subject, chosen):
         why = "it needs a writer: known arguments reach only a small part of it"
+    elif hides_outcomes(chosen):
+        why = "it needs a writer: known arguments show one outcome of a condition"
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
         why = f"it needs a writer: no example shows arguments for it, and {few}"

@@ -17,7 +17,8 @@ from remora.operations.test.cases.test_source import Draft, case_drafts, propert
 from remora.operations.test.cases.test_surroundings import with_surroundings
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
-from remora.operations.test.insert.draft_format import formatted_draft
+from remora.operations.test.insert.draft_format import formatted_draft, formatted_file
+from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.known_imports import with_known_imports
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
@@ -150,12 +151,16 @@ def _written(
     if not drafts:
         raise HostError("there is nothing to assert")
     text = _text_of(place, home)
+    text = text if home.exists else text._replace(body=home.header)
     drafts = [with_file_assertions(draft, text.body) for draft in drafts]
     drafts = [formatted_draft(place, home, draft) for draft in drafts]
     written = with_tests(text.body, home, drafts, known, width)
     if isinstance(written, str):
         raise HostError(written)
-    content = _liked(place, home, text._replace(body=written.text).bytes())
+    content = text._replace(body=written.text).bytes()
+    if not home.exists:
+        content = formatted_file(place, home, content)
+    content = _liked(place, home, content)
     (place.write if home.exists else place.create)(home.path, content)
     name = written.names[0]
     ids = [f"{home.path}::{each.replace('.', '::')}" for each in written.names]
@@ -186,7 +191,10 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if extra:
         known = tolerated_rules(place, home.path, found)
         extra = [each for each in extra if not known or not str(each["code"]).startswith(known)]
-    if extra:
+    package = ""
+    if {str(each["code"]) for each in extra} == {NO_PACKAGE}:
+        package = make_package(place, home.path)
+    if extra and not package:
         raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
     return content
 

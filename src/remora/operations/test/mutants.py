@@ -104,14 +104,27 @@ def probe(source: bytes, qualname: str) -> str:
 
     Return an empty string if the function does not exist.
     """
+
+    def change(function: FunctionNode) -> FunctionNode:
+        call = ast.Call(ast.Name(PROBE), [ast.Call(ast.Name("locals"), [], [])], [])
+        function.body = [ast.Expr(call), *_without_docstring(function)]
+        return function
+
+    return changed_function(source, qualname, change)
+
+
+def changed_function(
+    source: bytes, qualname: str, change: Callable[[FunctionNode], FunctionNode]
+) -> str:
+    """Return the source of a function after a change of its copy, within its classes.
+
+    Return an empty string if the function does not exist.
+    """
     read = read_source("", source)
     found = function_named(read.tree, qualname) if isinstance(read, Source) else None
     if found is None or not isinstance(read, Source):
         return ""
-    changed = copy.copy(found)
-    call = ast.Call(ast.Name(PROBE), [ast.Call(ast.Name("locals"), [], [])], [])
-    changed.body = [ast.Expr(call), *_without_docstring(found)]
-    return _File(read, found, qualname).alone(changed)
+    return _File(read, found, qualname).alone(change(copy.deepcopy(found)))
 
 
 class _File:

@@ -36,7 +36,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     strings (`names`). `form` says whether tests are functions or methods, `owner` is the class of a
     method, and `base` the source of its base class if the class has to be created, which
     `base_import` imports. `test_name` is the name of the new test, and `docstring` the source of its
-    docstring. Functions are inserted after the last test that uses one of the names in `related`.
+    docstring. Functions are inserted after the last test that uses one of the names in `related`. A new
+    file starts with `header`.
     """
 
     path: str
@@ -53,6 +54,7 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     test_name: str = "test_it"
     docstring: str = ""
     related: tuple[str, ...] = ()
+    header: str = ""
 
 
 def locate_test(
@@ -285,7 +287,8 @@ def _new_path(
     )
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
-    folder = max(sorted(pool), key=lambda each: pool[each]) if pool else (*configured, "tests")[0]
+    usual = (*configured, _folder_with_module(subject, exists))
+    folder = max(sorted(pool), key=lambda each: pool[each]) if pool else usual[0]
     inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
     mirrored = "/".join((folder, *inner))
     if mirrored in folders:
@@ -294,6 +297,17 @@ def _new_path(
     first, second = _new_stems(subject, stem)
     path = f"{prefix}test_{first}.py"
     return path if not exists(path) else f"{prefix}test_{second}.py"
+
+
+def _folder_with_module(subject: TargetFunction, exists: Callable[[str], bool]) -> str:
+    """Return the folder of tests that has an `__init__.py` or a `conftest.py`, or else `tests`."""
+    package = "/".join(subject.path.removeprefix(subject.import_root).strip("/").split("/")[:1])
+    above = ["", f"{subject.import_root.strip('/')}/".lstrip("/")]
+    above.append(f"{above[1]}{package}/")
+    folders = [f"{each}{name}" for each in above for name in ("tests", "test")]
+    files = ("__init__.py", "conftest.py")
+    found = (each for each in folders if any(exists(f"{each}/{file}") for file in files))
+    return next(found, "tests")
 
 
 def _new_stems(subject: TargetFunction, stem: str) -> tuple[str, str]:

@@ -20,21 +20,22 @@ from remora.errors import HostError
 from remora.operations.import_edits import imported_names
 from remora.operations.test.cases.hollow_cases import is_hollow_call
 from remora.operations.test.function_context import test_files
-from remora.operations.test.has_tests import NodesWithTests
 from remora.operations.test.host_probe import ProjectTexts
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.missing_packages import InstalledPackages
+from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.plan_trials import PlanTrials
+from remora.operations.test.planning.has_tests import NodesWithTests
+from remora.operations.test.planning.missing_packages import InstalledPackages
+from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.test_blocks import used_names
 from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
-from remora.operations.test.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.trivial_functions import why_trivial
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
@@ -48,6 +49,7 @@ OPTIONAL = "that import a package only when they are called"
 TYPE_COMMENTS = "whose tests have type comments, for Python 2"
 _TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
 SHARED_FILE = "whose tests belong in the same file as those of another module, which come first"
+REFUSED = "whose tests a lint rule of the project would refuse"
 CHANGING = "with results that change from run to run or with the version"
 NOT_CALLABLE = "that cannot be called from a test"
 _EFFECTS = frozenset(
@@ -127,6 +129,8 @@ class TestNeed:
             return TYPE_COMMENTS
         if self._homes.get(home, node.path) != node.path:
             return SHARED_FILE
+        if not self._test_files and required_style(self._place, home).refused:
+            return REFUSED
         reason = self._trials.reason(node, home)
         if not reason:
             self._homes[home] = node.path

@@ -29,10 +29,15 @@ NEIGHBOUR = (
 
 
 def home(
-    path: str, tests: Mapping[str, str], module: str = "pkg/mod.py", folders: Sequence[str] = ()
+    path: str,
+    tests: Mapping[str, str],
+    module: str = "pkg/mod.py",
+    folders: Sequence[str] = (),
+    more: Sequence[str] = (),
 ) -> InsertLocation:
-    packages = ("pkg", "pkg/tests", "pkg/io")
-    there = {*(f"{package}/__init__.py" for package in packages), *tests}
+    packages = {"pkg", "pkg/io"}
+    packages |= {"pkg/tests"} if any(each.startswith("pkg/tests/") for each in tests) else set()
+    there = {*(f"{package}/__init__.py" for package in packages), *tests, *more}
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
     made = locate_test(found, tests, there.__contains__, folders=folders)
@@ -80,6 +85,8 @@ class TestPlace:
 
     def test_where_there_are_none(self) -> None:
         home("tests/test_mod.py", {})
+        home("pkg/tests/test_mod.py", {}, more=["pkg/tests/__init__.py"])
+        home("test/test_mod.py", {}, more=["test/conftest.py"])
 
     def test_underscores_do_not_count(self) -> None:
         home("tests/test_mod.py", {}, "pkg/_mod.py")
@@ -214,6 +221,18 @@ def test_functions_of_a_module_share_a_class_with_the_base_of_its_neighbours() -
     assert (found.owner, found.base, found.base_import) == ("HebrewTests", "CalTestCase", None)
     found = class_style([text], text, "to_civil", ["to_civil", "mayan"], "hebrew")
     assert found.owner == "ToCivilTests", "this file has a class for each function"
+
+
+def test_the_class_with_nearly_all_tests_of_a_package() -> None:
+    tests = "".join(
+        f"    def test_{w}(self):\n        self.assertEqual({w}(1), 2)\n\n" for w in "abcdefghij"
+    )
+    text = f"from unittest import TestCase\n\n\nclass ShopTests(TestCase):\n{tests}"
+    text += (
+        "\n\nclass XmlTests(TestCase):\n    def test_xml(self):\n        self.assertTrue(xml())\n"
+    )
+    assert class_style([text], text, "sale", ["sale", "a", "b"], "cart").owner == "ShopTests"
+    assert class_style([text], text, "sale", ["sale", "a"], "cart").owner == "CartTests"
 
 
 def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:

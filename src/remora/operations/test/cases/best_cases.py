@@ -55,7 +55,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     idle = _without_effect(cases)
     chosen: list[int] = []
     covered: set[int] = set()
-    run: set[tuple[int, int]] = set()
+    run: set[tuple[int, ...]] = set()
     while len(chosen) < MOST_CASES:
         left = [
             n for n in range(len(cases)) if n not in {*chosen, *idle} and _fits(cases, n, chosen)
@@ -100,7 +100,7 @@ def _without_effect(cases: Sequence[Case]) -> set[int]:
 
 
 def _outcome(case: Case) -> tuple[object, ...]:
-    return case.value, case.claims, case.raises, _branches(case)
+    return case.value, case.claims, case.raises, case.branches
 
 
 def _options(case: Case) -> list[ast.keyword]:
@@ -135,8 +135,9 @@ def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> li
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
-def _branches(case: Case) -> set[tuple[int, int]]:
-    return {*case.branches}
+def _branches(case: Case) -> set[tuple[int, ...]]:
+    """Return the branches that a case takes, between lines and within them."""
+    return {*case.branches, *case.outcomes}
 
 
 def _is_too_long(case: Case) -> bool:
@@ -222,7 +223,7 @@ def _key(case: Case) -> tuple[str, tuple[str, ...]]:
 
 
 def _rank(
-    case: Case, kills: frozenset[int], run: Collection[tuple[int, int]] = ()
+    case: Case, kills: frozenset[int], run: Collection[tuple[int, ...]] = ()
 ) -> tuple[int, bool, bool, bool, float, bool]:
     """Return a sort key: where the case is from, how it reads, and what it shows and detects.
 

@@ -50,7 +50,8 @@ class Case(CallInput, frozen=True, kw_only=True):
     `value` is the list of its items, or reading the items raises the exception. If the result itself cannot be written as source code, or the
     call changes an object, `claims` contains pairs of an expression and its value instead. `{}` in
     an expression is the result. `branches` contains pairs of lines that were executed one after the
-    other.
+    other. `outcomes` contains line, column, number and count of the outcomes of conditions within
+    lines.
     """
 
     value: str = ""
@@ -60,6 +61,7 @@ class Case(CallInput, frozen=True, kw_only=True):
     claims: tuple[tuple[str, str], ...] = ()
     lines: tuple[int, ...] = ()
     branches: tuple[tuple[int, int], ...] = ()
+    outcomes: tuple[tuple[int, int, int, int], ...] = ()
 
     @property
     def values(self) -> list[str]:

@@ -18,16 +18,21 @@ def formatted_draft(place: ToolTree, home: InsertLocation, draft: Draft) -> Draf
 
     Single quotes of the neighbouring tests are kept if Black is not configured.
     """
-    options = black_options(place, home.path)
     levels = 2 if home.owner else 1
     text = "".join(f"{' ' * 4 * level}if 1:\n" for level in range(levels))
     text += textwrap.indent("\n".join(draft.body), " " * 4 * levels) + "\n"
+    done = formatted_file(place, home, text.encode()).decode()
+    body = textwrap.dedent("\n".join(split_lines(done)[levels:])).strip("\n")
+    return replace(draft, body=split_lines(body)) if body else draft
+
+
+def formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
+    """Return the content of a test file formatted like a draft."""
+    options = black_options(place, home.path)
     if options is None and home.quote == "'":
         width = str(width_of(place, home.path))
         options = ["--line-length", width, "--config", 'format.quote-style="single"']
     try:
-        done = format_text(place, home.path, text.encode(), options).decode()
+        return format_text(place, home.path, content, options)
     except HostError:  # it does not parse, which the checks report
-        return draft
-    body = textwrap.dedent("\n".join(split_lines(done)[levels:])).strip("\n")
-    return replace(draft, body=split_lines(body)) if body else draft
+        return content

@@ -36,6 +36,7 @@ def remove_added_tests(
     if len(found) != len(names):
         return None
     left = without_tests(mine, names)
+    left = left[1:] if before is None and ast.get_docstring(mine) is not None else left
     code = [ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)]
     used = names_in(code)
     needless = {one for one in imported_names(new) if one.bound not in used}
@@ -44,7 +45,8 @@ def remove_added_tests(
     emptied = [one for one in mine.body if isinstance(one, ast.ClassDef) and one.name not in kept]
     within = {id(each) for one in emptied for each in one.body}
     _cut(lines, [*emptied, *(one for one in found if id(one) not in within)])
-    if not code and not any("#" in line for line in lines):
+    header = texts[1].split("\n") if before is None else []
+    if not code and not any("#" in line for line in lines if line not in header):
         return b"" if before is None else None
     for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
         if not any(_share_line(statement, other) for other in left if other is not statement):

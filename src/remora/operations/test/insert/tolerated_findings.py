@@ -8,8 +8,6 @@ from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 6
-_UNUSUAL = ("D1", "S101", "ANN", "INP", "PLR2004", "PT009", "PT027")
-"""Rules that hardly any project follows in tests: docstrings, annotations, no `assert`."""
 _ALWAYS = re.compile(r"F\d|E9|I0")
 """Errors and the order of imports, which count in each project."""
 
@@ -17,14 +15,12 @@ _ALWAYS = re.compile(r"F\d|E9|I0")
 def tolerated_rules(place: ToolTree, path: str, found: list[Finding]) -> tuple[str, ...]:
     """Return prefixes of rule codes whose findings a new test in the file may have.
 
-    These are the rules of the findings in the file, which are `found`, and in other test files. In a
-    project without tests, they are rules that are unusual for tests. Raises HostError if ruff fails.
+    These are the rules of the findings in the file, which are `found`, and in other test files. Raises
+    HostError if ruff fails.
     """
     codes = {str(each["code"]) for each in found}
     files = place.files.glob("**/*.py", look=place.left)
     others = [each for each in files if is_test_file(each) and each != path][:_MOST_FILES]
     if others:
         codes |= {str(each["code"]) for each in ruff_check(place, others)}
-    elif not found:
-        codes.update(_UNUSUAL)
     return tuple(code for code in sorted(codes) if not _ALWAYS.match(code))

@@ -83,6 +83,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     failed: list[str] = []
     lines: list[int] = []
     branches: list[tuple[int, int]] = []
+    outcomes: list[tuple[int, int, int, int, int]] = []
     seen: dict[str, TracedTest] = {}
     effects: list[str] = []
     reaching: list[str] = []
@@ -126,6 +127,11 @@ class Results:
         """Return the indexes of the calls that a mutant changes, or None if it did not run."""
         found = self._files.get(f"{order}-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
+
+    def outcomes(self, order: int, call: int) -> list[tuple[int, int, int, int]]:
+        """Return line, column, number and count of outcomes of the conditions within lines."""
+        found = self._files.get(f"{order}-outcomes") or {}
+        return [(a, b, c, d) for number, a, b, c, d in found.get("outcomes", ()) if number == call]
 
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files
@@ -241,7 +247,7 @@ def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
 def _result_names(orders: Sequence[Order]) -> Iterator[str]:
     yield from ("pytest", "done")
     for number, order in enumerate(orders):
-        yield from (str(number), f"{number}-late")
+        yield from (str(number), f"{number}-late", f"{number}-outcomes")
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
         yield from (f"{number}-m{mutant}" for mutant in range(len(order.get("mutants", ()))))
         for group, members in enumerate(order.get("properties", ())):

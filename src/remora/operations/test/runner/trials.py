@@ -15,6 +15,7 @@ from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.test_source import property_source
 from remora.operations.test.inputs.call_input import CallInput, bound_names
 from remora.operations.test.mutants import Mutant
+from remora.operations.test.runner.inline_conditions import with_outcomes
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
@@ -59,6 +60,7 @@ def try_calls(
     """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "mutants": [fault.function for fault in faults]}
+    more["outcomes"] = with_outcomes(subject.source.utf8, subject.qualname)
     more["seconds"] = _ALL_CALLS_S + _PROPERTY_S * len(groups) + _MUTANT_CALLS_S * len(faults)
     more.update(_properties(groups, _EXAMPLES, _PROPERTY_S))
     paths = [subject.import_root]
@@ -72,7 +74,10 @@ def try_calls(
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
     cases = _cases(place, subject, calls, seen)
     killed = _killed(place, subject, cases, runs[0], faults)
-    found = [case for _, case in cases]
+    found = [
+        msgspec.structs.replace(case, outcomes=tuple(runs[0].outcomes(0, number)))
+        for number, case in cases
+    ]
     return TrialResults(found, _held_properties(runs[0], groups), killed)
 
 

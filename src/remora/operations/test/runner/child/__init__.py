@@ -20,7 +20,8 @@ its expression in `call`, statements to run before it in `imports` and `setup`, 
 `objects` whose changes are reported. `each` is the time limit for each call in seconds, and the
 order stops after `patience` timeouts. The order may also have `properties`, which are groups of
 tests with a name and source. The tests of a group are tried until one of them holds, with
-`examples` examples and a time limit of `each_property` seconds for each test.
+`examples` examples and a time limit of `each_property` seconds for each test. `outcomes` is the source of a function that reports the outcomes of its
+conditions; the calls are repeated with it.
 
 An order with `snippets`, which are lists of statements, runs these in the namespace of `package`, and
 returns the arguments with which they call a function (`qualname`, `header`, and `probe` as its

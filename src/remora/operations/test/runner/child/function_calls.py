@@ -22,6 +22,7 @@ from .described import (
 )
 from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
+from .outcomes import Outcomes
 from .properties import run_properties
 from .tracer import Effects, Lines, foreign_module_error
 
@@ -47,6 +48,8 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
     for function in functions_at(order["path"], order["qualname"], *order["header"]):
         attributes_in_code.update(function.__code__.co_names)
     steady = run_each(asked, name, order, module)
+    if order.get("outcomes"):
+        report_outcomes(asked, name, order, module, steady)
     if order.get("mutants"):
         run_mutants(asked, name, order, module, steady)
     if order.get("properties"):
@@ -72,6 +75,25 @@ def run_each(asked: Order, name: str, order: Order, module: Any) -> List[int]:
         elif read(asked["out"], place).get("how") in ("value", "raised"):
             found.append(number)
     return found
+
+
+def report_outcomes(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:
+    """Repeat the calls with a function that reports the outcomes of its conditions."""
+    functions = functions_at(order["path"], order["qualname"], *order["header"])
+    code = mutated_code(order["outcomes"], order["path"], order["qualname"])
+
+    def work() -> None:
+        found: List[List[int]] = []
+        if swap(functions, code):
+            for number in steady:
+                seen = Outcomes()
+                with seen:
+                    outcome(asked, module, order["calls"][number], _MUTANT_S)
+                found += seen.listed(number)
+        write(asked["out"], f"{name}-outcomes", {"outcomes": found})
+
+    limit = _MUTANT_S * len(steady) + 1.0
+    in_child(work, limit * _WAITING, limit)
 
 
 def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
 from remora.operations.test.function_context import test_files
+from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.test_blocks import reached_names, used_names
 from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
@@ -20,10 +21,7 @@ COMMON_NAMES = frozenset(
     for name in dir(kind)
 ) | frozenset({"close", "flush", "read", "run", "seek", "start", "write", *dir(builtins)})
 """Names of built-in functions and methods, which say little about what is called."""
-_CONFIGURATION = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".github/**/*.y*ml", "Makefile", "noxfile.py")  # fmt: skip
-_RUNS_DOCTESTS = re.compile(r"--doctest-modules|--doctest-plus|with-doctest|doctest_plus *=")
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
-_SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
 
 
 class TestedNames:
@@ -36,7 +34,9 @@ class TestedNames:
         self._reached: dict[str, set[str]] = {}
 
     def holds(self, node: Node, tree: ast.Module) -> bool:
-        """Return True if a test uses a function of that name, or its examples run as tests.
+        """Return True if a test or an example that runs uses a function of that name.
+
+        A function with examples in its docstring counts if these run as tests.
 
         A function also counts if such a function of its file, of which `tree` is the syntax tree,
         uses it, directly or indirectly, or if a test is named after it. Methods of common names,
@@ -78,32 +78,24 @@ class TestedNames:
         return False
 
     def _runs_examples(self, node: Node, tree: ast.Module) -> bool:
-        """Return True if examples in the function's docstring call it, and run as tests."""
-        module = node.path.removesuffix(".py").rpartition("/")[2]
-        if not self._runs_all_examples and not any(module in text for text in self._suites):
-            return False
-        name = node.qualname.rpartition(".")[2]
+        """Return True if the function's docstring has examples, and they run as tests."""
         found = (one for qualname, one in _definitions(tree) if qualname == node.qualname)
         docstrings = (ast.get_docstring(one) for one in found if isinstance(one, _FUNCTION))
-        call = re.compile(rf"(?m)^\s*(?:>>>|\.\.\.) .*\b{re.escape(name)}\(")
-        return any(call.search(docstring or "") for docstring in docstrings)
+        return any(">>> " in (text or "") for text in docstrings) and self._doctests.runs(node.path)
 
     @cached_property
-    def _runs_all_examples(self) -> bool:
-        return any(
-            _RUNS_DOCTESTS.search(self._place.read(path).decode("utf-8", "replace"))
-            for pattern in _CONFIGURATION
-            for path in self._place.files.glob(pattern, look=self._place.left)
-        )
+    def _doctests(self) -> RunDoctests:
+        return RunDoctests(self._place, self._test_files)
 
     @cached_property
-    def _suites(self) -> list[str]:
-        return [text for text in self._texts.values() if _SUITE.search(text)]
+    def _test_files(self) -> dict[str, str]:
+        found = test_files(self._place)
+        return {p: text for p, text in found.items() if is_of_tests(p) or is_unittest_file(p)}
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        found = test_files(self._place)
-        return {p: text for p, text in found.items() if is_of_tests(p) or is_unittest_file(p)}
+        """The sources of test files, and of examples that run as tests, by path."""
+        return self._doctests.sources | self._test_files
 
     @cached_property
     def _used(self) -> Mapping[str, "_Names"]:

@@ -8,8 +8,8 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_text
-from remora.operations.test.missing_packages import InstalledPackages
-from remora.operations.test.tested_names import TestedNames
+from remora.operations.test.planning.missing_packages import InstalledPackages
+from remora.operations.test.planning.tested_names import TestedNames
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
@@ -78,10 +78,37 @@ def test_names_in_tests(tmp_path: Path, qualname: str, test: str, expected: bool
     assert is_tested(tmp_path, qualname, test) is expected
 
 
-def test_examples_that_run_as_tests(tmp_path: Path) -> None:
-    settings = '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n'
-    assert is_tested(tmp_path, "double", "", **{"pyproject.toml": settings})
-    assert not is_tested(tmp_path, "total", "", **{"pyproject.toml": settings})
+PYTEST = '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n'
+MAIN = "\n\nif __name__ == '__main__':\n    import doctest\n    doctest.testmod()\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, False),
+        ({"pyproject.toml": PYTEST}, True),
+        ({"Makefile": "test:\n\tpython -m doctest -v shop.py\n"}, True),
+        ({"Makefile": "test:\n\tpython -m doctest README.md till.py\n"}, False),
+        ({".github/workflows/ci.yml": "run: python -m shop\n", "shop.py": SHOP + MAIN}, True),
+        ({".github/workflows/ci.yml": "run: python -m shop\n"}, False),
+        ({"shop.py": SHOP + MAIN}, False),
+        ({"noxfile.py": 's.run("sphinx-build", "-b", "doctest", "docs")\n'}, True),
+        ({"docs/Makefile": "doctest:\n\tsphinx-build -b doctest\n"}, False),
+    ],
+)
+def test_examples_in_docstrings(tmp_path: Path, files: dict[str, str], expected: bool) -> None:
+    assert is_tested(tmp_path, "double", "", **files) is expected
+    assert not is_tested(tmp_path, "total", "", **files), "it has no example"
+
+
+def test_examples_in_documents(tmp_path: Path) -> None:
+    shown = {
+        "README.md": "Text\n\n    >>> from shop import sale\n    >>> sale(\n    ...     1)\n    1\n"
+    }
+    tox = {"tox.ini": "[pytest]\naddopts = --doctest-glob=*.md\n"}
+    assert not is_tested(tmp_path, "sale", "", **shown)
+    assert is_tested(tmp_path, "sale", "", **shown, **tox)
+    assert not is_tested(tmp_path, "total", "", **shown, **tox)
 
 
 def test_a_module_that_cannot_be_imported(tmp_path: Path) -> None:

@@ -1,0 +1,120 @@
+"""What a new test file needs: a header like its neighbours, and what the project's lint rules require."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from remora.code.syntax.source import parse_text
+from remora.errors import HostError
+from remora.tools.host.ruff.ruff_process import check_text, fix_text
+from remora.tools.host.text_lines import split_lines
+from remora.tools.tree import ToolTree
+
+NO_PACKAGE = "INP001"
+"""Rule that requires an `__init__.py` in the folder."""
+_BARE = b"def test_it():\n    assert len('word') == 4\n"
+_FULL = (
+    b'"""Tests."""\n\n\ndef test_it() -> None:\n    """Test it."""\n    assert len("word") == 4\n'
+)
+_PACKAGE = b'"""Tests."""\n'
+_MIN_DOCSTRINGS = 3
+_MIN_SHARE = 0.8
+
+
+class RequiredStyle(NamedTuple):
+    """What lint rules require of the first tests of a project.
+
+    `refused` is the code of a rule that no test can follow, such as one against `assert`.
+    """
+
+    annotations: bool = False
+    docstrings: bool = False
+    module_docstring: bool = False
+    refused: str = ""
+
+
+def required_style(place: ToolTree, path: str) -> RequiredStyle:
+    """Return what the project's lint rules require of a test file at a path where none exists."""
+    try:
+        codes = {str(each["code"]) for each in check_text(place, path, _BARE)}
+        content, _ = fix_text(place, path, _FULL)
+        left = {str(each["code"]) for each in check_text(place, path, content)} - {NO_PACKAGE}
+    except HostError:  # the check of the test reports it
+        return RequiredStyle()
+    return RequiredStyle(
+        annotations="ANN201" in codes,
+        docstrings="D103" in codes,
+        module_docstring="D100" in codes,
+        refused=min(left, default=""),
+    )
+
+
+def make_package(place: ToolTree, path: str) -> str:
+    """Add an `__init__.py` to a folder whose only Python file is the new test file at `path`.
+
+    Return its path, or an empty string if the folder has other files.
+    """
+    folder = path.rpartition("/")[0]
+    others = [each for each in place.files.glob(f"{folder}/*.py") if each != path]
+    if not folder or others:
+        return ""
+    package = package_of(path)
+    required = {str(each["code"]) for each in check_text(place, package, b"")}
+    place.create(package, _PACKAGE if "D104" in required else b"")
+    return package
+
+
+def package_of(path: str) -> str:
+    """Return the path of the `__init__.py` that makes a test file's folder a package."""
+    folder, slash, _ = path.rpartition("/")
+    return f"{folder}{slash}__init__.py"
+
+
+def is_new_package(path: str, before: bytes | None, after: bytes | None) -> bool:
+    """Return True if a change creates an `__init__.py` without code."""
+    return path.endswith("/__init__.py") and before is None and after in (b"", _PACKAGE)
+
+
+def file_header(path: str, module: str, tests: Mapping[str, str], *, docstring: bool) -> str:
+    """Return the lines before the imports of a new test file.
+
+    These are the comment, the docstring and the `__future__` imports that most of the other test
+    files have. `docstring` is true if the file must have a docstring.
+    """
+    folder = path.rpartition("/")[0]
+    near = [text for each, text in tests.items() if each.rpartition("/")[0] == folder]
+    texts = near if len(near) > 1 else [*tests.values()]
+    trees = [tree for tree in map(parse_text, texts) if isinstance(tree, ast.Module)]
+    found = sum(bool(ast.get_docstring(tree)) for tree in trees)
+    is_usual = len(trees) >= _MIN_DOCSTRINGS and found >= _MIN_SHARE * len(trees)
+    parts = [
+        _most_common(map(_leading_comment, texts), len(texts)),
+        f'"""Tests for `{module}`."""\n' if docstring or is_usual else "",
+        _most_common(map(_future_import, trees), len(trees)),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _most_common(found: Iterator[str], of: int) -> str:
+    """Return the text that more than half of the files have, if there are several of them."""
+    for text, count in Counter(found).most_common(1):
+        if count > 1 and 2 * count > of:
+            return text
+    return ""
+
+
+def _leading_comment(text: str) -> str:
+    lines: list[str] = []
+    for line in split_lines(text):
+        if not line.startswith("#") or line.startswith("#!"):
+            break
+        lines.append(line + "\n")
+    return "".join(lines)
+
+
+def _future_import(tree: ast.Module) -> str:
+    for one in tree.body:
+        if isinstance(one, ast.ImportFrom) and one.module == "__future__":
+            return ast.unparse(one) + "\n"
+    return ""

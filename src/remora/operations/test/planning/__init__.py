@@ -1,0 +1,1 @@
+"""Which functions have tests, and which modules can be imported."""

@@ -1,0 +1,83 @@
+"""Headers of new test files, and what lint rules require of the first tests of a project."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.operations.test.function_context import home_of, target_at
+from remora.operations.test.host_write import write_test
+from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.insert.new_file import file_header, package_of
+from remora.operations.test.insert.removed_tests import remove_added_tests
+from remora.operations.test.test_need import REFUSED
+from remora.tools.tree import ToolTree
+from tests.cli.conftest import write
+from tests.operations.test.test_plan_trials import planned
+
+LICENCE = "# Copyright Shop\n# MIT\n"
+FUTURE = "from __future__ import annotations\n"
+DOUBLE = 'def double(text: str) -> str:\n    """Double.\n\n    >>> double("ab")\n    \'abab\'\n    """\n    return text * 2\n'
+CASES = [{"call": "double('ab')", "source": "docstring", "value": "'abab'"}]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["import a\n", "import b\n"], ""),
+        ([LICENCE + "import a\n", LICENCE + "\nimport b\n", "import c\n"], LICENCE),
+        ([LICENCE, "# Another\n", "import c\n"], ""),
+        ([FUTURE, FUTURE], FUTURE),
+        ([f'"""{n}."""\n' for n in "abc"], '"""Tests for `shop.cart`."""\n'),
+        ([LICENCE + FUTURE, LICENCE + FUTURE], f"{LICENCE}\n{FUTURE}"),
+    ],
+)
+def test_a_new_file_starts_like_most_others(texts: list[str], expected: str) -> None:
+    tests = {f"tests/test_{number}.py": text for number, text in enumerate(texts)}
+    assert file_header("tests/test_cart.py", "shop.cart", tests, docstring=False) == expected
+
+
+def written(root: Path, select: str) -> dict[str, str]:
+    """Return the new files after a test of `double` was written."""
+    before = {"shop.py": DOUBLE, "pyproject.toml": f"[tool.ruff.lint]\nselect = [{select}]\n"}
+    write(root, before)
+    write_test(ToolTree(root), "shop.py", "double", CASES)
+    files = (path for path in root.rglob("*") if path.is_file())
+    found = {path.relative_to(root).as_posix(): path.read_text() for path in files}
+    return {path: text for path, text in found.items() if path not in before}
+
+
+def test_the_first_tests_follow_the_lint_rules_of_the_project(tmp_path: Path) -> None:
+    test = 'from shop import double\n\n\ndef test_double():\n    assert double("ab") == "abab"\n'
+    assert written(tmp_path / "plain", '"E", "F"') == {"tests/test_shop.py": test}
+    assert written(tmp_path / "package", '"INP"') == {
+        "tests/__init__.py": "",
+        "tests/test_shop.py": test,
+    }
+    documented = written(tmp_path / "all", '"D1", "ANN", "INP", "I"')
+    assert documented["tests/__init__.py"] == '"""Tests."""\n'
+    content = documented["tests/test_shop.py"]
+    assert content.startswith('"""Tests for `shop`."""\n\nfrom shop import double\n')
+    assert 'def test_double() -> None:\n    """Test `double`."""\n' in content
+    assert added_tests("t.py", None, content.encode()) == ["test_double"]
+    assert remove_added_tests("t.py", None, content.encode(), content.encode()) == b""
+
+
+def test_the_package_of_a_test_file() -> None:
+    assert package_of("tests/unit/test_a.py") == "tests/unit/__init__.py"
+    assert package_of("tests.py") == "__init__.py"
+
+
+def test_no_tests_are_planned_that_a_lint_rule_refuses(tmp_path: Path) -> None:
+    write(tmp_path / "p", {"shop.py": DOUBLE, "ruff.toml": 'lint.select = ["S"]\n'})
+    assert planned(tmp_path / "p", "shop.py", [], may_run=False) == {"double": REFUSED}
+
+
+def test_lint_rules_of_a_project_with_tests_are_those_that_its_tests_follow(tmp_path: Path) -> None:
+    tests = {"tests/test_a.py": "def test_it():\n    assert 1\n"}
+    write(tmp_path, {"shop.py": DOUBLE, "ruff.toml": 'lint.select = ["D1", "INP"]\n', **tests})
+    place = ToolTree(tmp_path)
+    subject = target_at(place, "shop.py", "double")
+    assert not isinstance(subject, str)
+    assert not home_of(place, subject, tests).docstring
+    write_test(place, "shop.py", "double", CASES)
+    assert not (tmp_path / "tests/__init__.py").exists()
