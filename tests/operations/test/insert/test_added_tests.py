@@ -317,8 +317,8 @@ def test_exceptions_count_where_the_project_raises_them() -> None:
     assert case_of(CallInput(call="f()"), [seen, seen], lambda *_: False, "-") is None
 
 
-def chosen(cases: list[Case], *killed: set[int], faults: int = 4) -> list[str]:
-    return [case.call for case in best_cases(cases, [frozenset(one) for one in killed], faults)]
+def chosen(cases: list[Case], *killed: set[int]) -> list[str]:
+    return [case.call for case in best_cases(cases, [frozenset(one) for one in killed])]
 
 
 def examples(*values: str, source: Source = "docstring") -> list[Case]:
@@ -341,9 +341,10 @@ def test_exceptions_alone_are_no_test() -> None:
 
 
 def test_examples_that_people_wrote_come_before_better_ones() -> None:
-    cases = [*examples("1"), *examples("2", "3", "4", source="value")[2:]]
-    assert chosen(cases, {1}, {1, 2}) == ["f(0)", "f(2)"]
-    assert chosen(cases, {1, 2, 3}, {1, 4}) == ["f(0)"]  # enough: nothing is invented beside them
+    shown = case("f(0)", "1", 1, source="docstring")
+    assert chosen([shown, case("f(2)", "4", 2)], {1}, {1, 2}) == ["f(0)", "f(2)"]
+    assert chosen([shown, case("f(2)", "4", 1)], {1}, {1, 2}) == ["f(0)"]  # it shows the same
+    assert chosen([shown, case("f(2)", "-4", 1)], {1}, {1, 2}) == ["f(0)", "f(2)"]
 
 
 def test_texts_without_letters_come_last() -> None:

@@ -21,8 +21,6 @@ from remora.operations.test.inputs.call_input import WRITTEN
 MOST_CASES = 4
 _MOST_RAISING = 2
 _MOST_CONTRASTING = 2
-_ENOUGH = 0.7
-"""Share of mutants beyond which no invented values are added to examples."""
 _WEAK_ANSWERS = frozenset({"False", "0", "0.0", "-1"})
 """Results that invented arguments give where the function refuses or does not find them."""
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
@@ -41,12 +39,11 @@ _MOST_SETUP_LINES = 10
 """Lines of an expected value or a call, and of the statements before it, that a reader accepts."""
 
 
-def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
+def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
     """Return cases that together kill the most mutants, then cases that take further branches.
 
-    `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
-    documentation take precedence, followed by calls in the project. Invented values are added to
-    them only if they leave many mutants alive, or for further branches.
+    `killed` contains the mutants that each case kills. Examples from documentation take precedence,
+    followed by calls in the project. Invented values are added only if they show another behaviour.
 
     Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
     exceptions. In one case with invented values, none of them is empty, and the result is neither
@@ -61,11 +58,8 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
             n for n in range(len(cases)) if n not in {*chosen, *idle} and _fits(cases, n, chosen)
         ]
         useful = [n for n in left if killed[n] - covered]
-        is_shown = any(_group(cases[n]) < _INVENTED for n in chosen)
-        if is_shown and len(covered) >= _ENOUGH * faults:
-            useful = [
-                n for n in useful if _group(cases[n]) < _INVENTED or _branches(cases[n]) - run
-            ]
+        first = [cases[n] for n in chosen]
+        useful = [n for n in useful if _adds(cases[n], first, run)]
         best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered, run), default=None)
         if best is None:
             more = [n for n in left if _branches(cases[n]) - run]
@@ -80,6 +74,17 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _adds(case: Case, chosen: Sequence[Case], run: Collection[tuple[int, int]]) -> bool:
+    """Return True for examples, and for invented values that show another behaviour.
+
+    These take a further branch, or the result is of another sign, type or answer.
+    """
+    if _group(case) < _INVENTED or not chosen or not _branches(case).issubset(run):
+        return True
+    is_answer = {case.value, *(one.value for one in chosen)} == {"True", "False"}
+    return is_answer or all(_contrasts(case, one) for one in chosen)
 
 
 def _without_effect(cases: Sequence[Case]) -> set[int]:

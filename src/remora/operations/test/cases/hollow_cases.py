@@ -12,6 +12,7 @@ _LARGE = 10**8
 """Size of an integer beyond which it says nothing to a reader, unless it is round."""
 _OPAQUE_TEXT = re.compile(r"(?=[A-Za-z+]*\d)(?=[\d+]*[A-Za-z])[A-Za-z0-9+]{16,}")
 """A token of letters and digits, such as a hash or a key."""
+_NEGATIVE_ZERO = re.compile(r"-0\.0\b")
 _MOST_ESCAPES = 6
 """Number of bytes without a letter that a reader can check."""
 EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
@@ -95,7 +96,7 @@ def is_hollow(case: Case) -> bool:
         return case.raises in ("Exception", "BaseException")
     given = arguments_of(case)
     is_same = len(given) > 1 and len({*given}) == 1
-    if (is_same and case.value in ("0", "0.0")) or any(map(_has_nested_floats, case.values)):
+    if (is_same and case.value in ("0", "0.0")) or any(map(_has_odd_floats, case.values)):
         return True
     if is_hollow_call(case) or _is_unreadable(case):
         return True
@@ -109,7 +110,10 @@ def is_hollow(case: Case) -> bool:
     return len(plain) > _MOST_NUMBERS
 
 
-def _has_nested_floats(text: str) -> bool:
+def _has_odd_floats(text: str) -> bool:
+    """Return True for negative zeros, and for long floats within nested collections."""
+    if _NEGATIVE_ZERO.search(text):
+        return True
     if expected_value(text).startswith("pytest.approx"):
         return False
     parts = [one.value for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Constant)]
@@ -128,16 +132,19 @@ def _is_of_nothing(case: Case) -> bool:
 
 
 def _is_unreadable(case: Case) -> bool:
-    """Return True for hashes, keys and numbers with many digits, which a reader cannot check.
+    """Return True for hashes, keys, numbers with many digits, and several zeros or empty texts.
 
     What the author shows in documentation is readable.
     """
     if case.source in WRITTEN:
         return False
     given = [part for text in (*case.setup, case.call) for part in _constants(text)]
-    shown = [part for text in case.values for part in _constants(text) if part not in given]
-    return any(map(_is_opaque, shown)) or any(
-        isinstance(part, str) and _OPAQUE_TEXT.search(part) for part in given
+    shown = [part for text in case.values for part in _constants(text)]
+    is_empty = len(shown) > 1 and not any(shown)
+    return (
+        is_empty
+        or any(_is_opaque(part) for part in shown if part not in given)
+        or any(isinstance(part, str) and _OPAQUE_TEXT.search(part) for part in given)
     )
 
 

@@ -64,9 +64,9 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
 
 
 def _variants(found: CallInput) -> Iterator[CallInput]:
-    """Yield the call without the method calls before it, with the first of them, and with all."""
+    """Yield the call without the changes of objects before it, with the first, and with all."""
     trees = [ast.parse(one).body[0] for one in found.setup]
-    extra = [one for one in trees if isinstance(one, ast.Expr)]
+    extra = [one for one in trees if isinstance(one, ast.Expr) or not bound_names(one)]
     for kept in ([], extra[:1]) if len(extra) > 1 else ([],) if extra else ():
         chosen = [one for one in trees if one in kept or one not in extra]
         call = ast.parse(found.call, mode="eval").body
