@@ -58,7 +58,6 @@ def _is_excluded_file(path: str) -> bool:
     *folders, file = path.split("/")
     return (
         file in _FILES
-        or path == "__init__.py"  # its package has the name of a folder outside the project
         or is_test_file(path)
         or is_conftest(path)
         or not _FOLDERS.isdisjoint(folders)

@@ -81,7 +81,11 @@ def _adds(case: Case, chosen: Sequence[Case], run: Collection[tuple[int, int]]) 
 
     These take a further branch, or the result is of another sign, type or answer.
     """
-    if _group(case) < _INVENTED or not chosen or not _branches(case).issubset(run):
+    if _group(case) < _INVENTED or not chosen:
+        return True
+    if isinstance(literal_of(case.value), str) and case.value in arguments_of(case):
+        return False
+    if not _branches(case).issubset(run):
         return True
     is_answer = {case.value, *(one.value for one in chosen)} == {"True", "False"}
     return is_answer or all(_contrasts(case, one) for one in chosen)
