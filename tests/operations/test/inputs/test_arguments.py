@@ -120,6 +120,14 @@ def test_a_value_that_is_used_once_is_an_argument(tmp_path: Path) -> None:
     assert [(each.setup, each.call) for each in found] == [((), "f(timedelta(seconds=4))")]
 
 
+def test_changes_of_objects_are_tried_and_left_out(tmp_path: Path) -> None:
+    doc = '"""\n    >>> box = Box(1)\n    >>> box.height = 9\n    >>> f(box)\n    """'
+    source = f"class Box: ...\n\n\ndef f(box):\n    {doc}\n    return box.width\n"
+    found = candidate_calls(subject(source), ProjectExamples(ToolTree(tmp_path)))
+    setups = [each.setup for each in found if each.source == "docstring"]
+    assert setups == [("box = Box(1)",), ("box = Box(1)", "box.height = 9")]
+
+
 def invented(source: str, node: str = "f") -> list[str]:
     found = invented_calls(subject(source, node), ProjectExamples(ToolTree(Path("/nonexistent"))))
     return [each.call for each in found]
