@@ -134,15 +134,15 @@ def _is_of_nothing(case: Case) -> bool:
 def _is_unreadable(case: Case) -> bool:
     """Return True for hashes, keys, numbers with many digits, and several zeros or empty texts.
 
-    What the author shows in documentation is readable.
+    Of what the author shows in documentation, only the last counts: it shows an object that is not
+    filled yet.
     """
-    if case.source in WRITTEN:
-        return False
-    given = [part for text in (*case.setup, case.call) for part in _constants(text)]
     shown = [part for text in case.values for part in _constants(text)]
-    is_empty = len(shown) > 1 and not any(shown)
+    if case.source in WRITTEN:
+        return len(shown) > 1 and not any(shown)
+    given = [part for text in (*case.setup, case.call) for part in _constants(text)]
     return (
-        is_empty
+        (len(shown) > 1 and not any(shown))
         or any(_is_opaque(part) for part in shown if part not in given)
         or any(isinstance(part, str) and _OPAQUE_TEXT.search(part) for part in given)
     )
