@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.operations.test.target_function import import_name
+from remora.operations.test.target_function import find_target, import_name
 
 FILES = {
     "shop/__init__.py",
@@ -28,3 +28,9 @@ FILES = {
 )
 def test_import_name(path: str, expected: tuple[str, str]) -> None:
     assert import_name(path, FILES.__contains__) == expected
+
+
+def test_a_package_without_a_folder_of_its_own_has_no_known_name() -> None:
+    source = b"def total(prices):\n    return sum(prices)\n"
+    assert isinstance(find_target("cart.py", source, "total", {"__init__.py"}.__contains__), str)
+    assert not isinstance(find_target("cart.py", source, "total", lambda _: False), str)

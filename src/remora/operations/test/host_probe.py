@@ -247,7 +247,7 @@ class _Ranking(NamedTuple):
 def _rank(
     place: ToolTree, subject: TargetFunction, found: TrialResults, faults: list[Mutant]
 ) -> _Ranking:
-    chosen = best_cases(found.cases, found.killed, len(faults))
+    chosen = best_cases(found.cases, found.killed)
     dead = frozenset[int]().union(*(found.killed[found.cases.index(case)] for case in chosen))
     by_property = killed_by_properties(place, subject, found.properties, faults)
     best = best_property(found.properties, by_property)

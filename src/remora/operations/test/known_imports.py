@@ -29,7 +29,9 @@ class _Renamed(ast.NodeTransformer):
         return node
 
     def text(self, code: str) -> str:
-        return ast.unparse(self.visit(ast.parse(code))) if code else code
+        body = ast.parse(code).body  # a text alone in a module would be written as a docstring
+        nodes = [one.value if isinstance(one, ast.Expr) else one for one in body]
+        return "\n".join(ast.unparse(self.visit(one)) for one in nodes)
 
 
 def with_known_imports(case: Case, tree: ast.Module | None) -> Case:

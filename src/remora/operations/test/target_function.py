@@ -68,6 +68,8 @@ def target_in(
         return "it is not a plain function"
     if is_empty(function):
         return "it is not implemented yet"
+    if "/" not in path and exists("__init__.py"):
+        return "the name of its package is unknown: the package is the root folder"
     names = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
     names |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
     if names & _ENVIRONMENT_NAMES:

@@ -74,8 +74,10 @@ def test_defaults_are_hollow_even_in_documentation() -> None:
 
 def test_exact_floats_in_collections_and_vague_exceptions_are_left_out() -> None:
     assert is_hollow(case("scale([1, 3])", (), "[[0.3333333333333333]]", "test"))
-    assert not is_hollow(case("scale([1, 3])", (), "[0.3333333333333333]", "test"))
+    assert not is_hollow(case("scale([1, 3])", (), "[0.30000000000000004]", "test"))
     assert is_hollow(case("distance(paris, paris)", (), "0.0", "test"))
+    assert is_hollow(case("unpack('u1u1', data)", (), "(0, 0)", "documentation"))
+    assert is_hollow(case("slope(1, 2)", (), "(1, -0.0)", "documentation"))
     assert is_hollow(replace(case("f('')", (), ""), raises="Exception"))
 
 
@@ -91,3 +93,19 @@ def test_an_object_that_gives_back_what_it_was_made_with_says_nothing() -> None:
 def test_floats_are_compared_approximately() -> None:
     assert expected_value("(0.5, 0.3333333333333333)") == "pytest.approx((0.5, 0.3333333333333333))"
     assert expected_value("(0.5, 'a')") == "(0.5, 'a')"
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("md5('hello')", "'5d41402abc4b2a76b9719d911017c592'"),
+        ("sign('a', key='MIIBOgIBAAJBAKj34GkxFhD90vcN')", "'ok'"),
+        ("pack('text')", "b'\\x00\\x01\\x02\\x03\\x04\\x05\\x06'"),
+        ("code('a')", "1715956215"),
+        ("distance('a', 'b')", "0.8333333333333334"),
+    ],
+)
+def test_values_that_a_reader_cannot_check(call: str, value: str) -> None:
+    assert is_hollow(case(call, (), value, "test"))
+    assert not is_hollow(case(call, (), value, "documentation"))
+    assert not is_hollow(case(f"same({value})", (), "1000000000", "documentation"))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from remora.operations.import_edits import Imported
 from remora.operations.test.assert_functions import with_file_assertions
@@ -336,8 +337,8 @@ def test_exceptions_count_where_the_project_raises_them() -> None:
     assert case_of(CallInput(call="f()"), [seen, seen], lambda *_: False, "-") is None
 
 
-def chosen(cases: list[Case], *killed: set[int], faults: int = 4) -> list[str]:
-    return [case.call for case in best_cases(cases, [frozenset(one) for one in killed], faults)]
+def chosen(cases: list[Case], *killed: set[int]) -> list[str]:
+    return [case.call for case in best_cases(cases, [frozenset(one) for one in killed])]
 
 
 def examples(*values: str, source: Source = "docstring") -> list[Case]:
@@ -360,9 +361,10 @@ def test_exceptions_alone_are_no_test() -> None:
 
 
 def test_examples_that_people_wrote_come_before_better_ones() -> None:
-    cases = [*examples("1"), *examples("2", "3", "4", source="value")[2:]]
-    assert chosen(cases, {1}, {1, 2}) == ["f(0)", "f(2)"]
-    assert chosen(cases, {1, 2, 3}, {1, 4}) == ["f(0)"]  # enough: nothing is invented beside them
+    shown = case("f(0)", "1", 1, source="docstring")
+    assert chosen([shown, case("f(2)", "4", 2)], {1}, {1, 2}) == ["f(0)", "f(2)"]
+    assert chosen([shown, case("f(2)", "4", 1)], {1}, {1, 2}) == ["f(0)"]  # it shows the same
+    assert chosen([shown, case("f(2)", "-4", 1)], {1}, {1, 2}) == ["f(0)", "f(2)"]
 
 
 def test_texts_without_letters_come_last() -> None:
@@ -391,6 +393,19 @@ def test_options_without_effect_are_left_out() -> None:
 def test_an_option_that_takes_another_branch_is_kept() -> None:
     cases = [case("f(7)", "5", 1), case("f(7, fast=True)", "5", 2)]
     assert chosen(cases, {1}, {2}) == ["f(7)", "f(7, fast=True)"]
+    other = case("f(9)", "8", 1, source="docstring")  # not the call without the option
+    assert chosen([other, *cases], {1, 3}, {1}, {2}) == ["f(9)"]
+
+
+def test_few_statements_and_no_long_texts_are_before_the_calls() -> None:
+    setups = (("a = A()", "a.x = 1"), ("b = A()", "b.x = 1", "b.y = 2", "b.z = 3", "b.add(4)"))
+    cases = [
+        replace(case(f"{one[0][0]}.f(5)", value, number, source="test"), setup=one)
+        for number, (one, value) in enumerate(zip(setups, ("7", "8"), strict=True))
+    ]
+    assert chosen(cases, {1}, {2}) == ["a.f(5)"]
+    long = replace(cases[0], setup=(f"a = A('{'long text ' * 8}')",))
+    assert chosen([long], {1}) == []
 
 
 def test_arguments_are_like_those_of_an_example() -> None:

@@ -32,3 +32,8 @@ def test_names_of_the_test_file(file: str, call: str, imports: tuple[str, ...]) 
 def test_a_variable_of_that_name_keeps_its_import() -> None:
     case = Case(call="client.pack()", setup=("client = mqtt.Client()",), imports=CASE.imports)
     assert with_known_imports(case, ast.parse("from paho.mqtt import client")) == case
+
+
+def test_texts_keep_their_quotes() -> None:
+    case = Case(call="mqtt.Client()", imports=CASE.imports, value="'text'")
+    assert with_known_imports(case, ast.parse("from paho.mqtt import client")).value == "'text'"

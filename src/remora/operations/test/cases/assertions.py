@@ -6,7 +6,7 @@ import math
 import tokenize
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -108,7 +108,7 @@ def _equality(call: str, value: str, expected: str, style: Style) -> str:
             return f"self.assert{short}({call})"
         if expected.startswith("pytest.approx"):
             equal = "Equal" if value[0] in "([" else "AlmostEqual"
-            return f"self.assert{equal}({call}, {value})"
+            return f"self.assert{equal}({call}, {expected[len('pytest.approx(') : -1]})"
         return f"self.assertEqual({call}, {expected})"
     if value in ("True", "False", "None"):
         return f"assert {call} is {value}"
@@ -129,13 +129,22 @@ def expected_value(value: str) -> str:
         return f"list({bytes(number)!r})"
     items = number if isinstance(number, list | tuple) else [number]
     is_flat = all(isinstance(each, int | float) for each in items)
-    return f"pytest.approx({value})" if is_flat and any(map(is_rounded, items)) else value
+    if not is_flat or not any(map(is_rounded, items)):
+        return value
+    short = [short_float(each) for each in items]
+    return f"pytest.approx({short[0] if items == [number] else type(number)(short)!r})"
 
 
 def is_rounded(number: object) -> bool:
     """Return True for a float whose last digits can differ between machines."""
     is_float = isinstance(number, float) and math.isfinite(number)
     return is_float and len(repr(number).partition(".")[2]) > _DIGITS
+
+
+def short_float(number: Any) -> Any:
+    """Return 0.3 for 0.30000000000000004, and other numbers as they are."""
+    short = round(number, _DIGITS) if isinstance(number, float) else number
+    return short if math.isclose(short, number, rel_tol=1e-12) else number
 
 
 def _is_letter_code(item: object) -> bool:

@@ -1,7 +1,7 @@
 """Selection of the most informative calls."""
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from remora.code.syntax.source import parse_text
@@ -21,8 +21,6 @@ from remora.operations.test.inputs.call_input import WRITTEN
 MOST_CASES = 4
 _MOST_RAISING = 2
 _MOST_CONTRASTING = 2
-_ENOUGH = 0.7
-"""Share of mutants beyond which no invented values are added to examples."""
 _WEAK_ANSWERS = frozenset({"False", "0", "0.0", "-1"})
 """Results that invented arguments give where the function refuses or does not find them."""
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
@@ -38,34 +36,36 @@ _TOO_LONG = 200
 _WIDTH = 80
 _MOST_LINES = 6
 _MOST_SETUP_LINES = 10
-"""Lines of an expected value or a call, and of the statements before it, that a reader accepts."""
+_MOST_SETUP = 6
+_LONGEST_TEXT = 70
+"""What a reader accepts: lines of an expected value or a call, and of the statements before it;
+statements before several calls; and characters of a text that no formatter splits."""
 
 
-def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: int) -> list[Case]:
+def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
     """Return cases that together kill the most mutants, then cases that take further branches.
 
-    `killed` contains the mutants that each case kills, of `faults` mutants. Examples from
-    documentation take precedence, followed by calls in the project. Invented values are added to
-    them only if they leave many mutants alive, or for further branches.
+    `killed` contains the mutants that each case kills. Examples from documentation take precedence,
+    followed by calls in the project. Invented values are added only if they show another behaviour.
 
     Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
     exceptions. In one case with invented values, none of them is empty, and the result is neither
     one of them nor False.
     """
-    idle = _without_effect(cases)
+    idle, same = _without_effect(cases), _same_without_option(cases)
     chosen: list[int] = []
     covered: set[int] = set()
     run: set[tuple[int, ...]] = set()
     while len(chosen) < MOST_CASES:
+        taken = [cases[n] for n in chosen]
         left = [
-            n for n in range(len(cases)) if n not in {*chosen, *idle} and _fits(cases, n, chosen)
+            n
+            for n in range(len(cases))
+            if n not in {*chosen, *idle}
+            and _fits(cases, n, chosen)
+            and _adds(cases[n], taken, run, same)
         ]
         useful = [n for n in left if killed[n] - covered]
-        is_shown = any(_group(cases[n]) < _INVENTED for n in chosen)
-        if is_shown and len(covered) >= _ENOUGH * faults:
-            useful = [
-                n for n in useful if _group(cases[n]) < _INVENTED or _branches(cases[n]) - run
-            ]
         best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered, run), default=None)
         if best is None:
             more = [n for n in left if _branches(cases[n]) - run]
@@ -82,21 +82,59 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]], faults: 
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
+def _adds(
+    case: Case,
+    chosen: Sequence[Case],
+    run: Collection[tuple[int, int]],
+    same: Mapping[str, Collection[str]],
+) -> bool:
+    """Return True for examples, and for invented values that show another behaviour.
+
+    These take a further branch, or the result is of another sign, type or answer. `same` maps calls
+    to those without an option that give the same result, one of which must be chosen.
+    """
+    if _group(case) < _INVENTED or not chosen:
+        return True
+    if case.call in same and not any(one.call in same[case.call] for one in chosen):
+        return False
+    text = literal_of(case.value)
+    if isinstance(text, str) and text and case.value in arguments_of(case):
+        return False
+    if not _branches(case).issubset(run):
+        return True
+    is_answer = {case.value, *(one.value for one in chosen)} == {"True", "False"}
+    return is_answer or all(_contrasts(case, one) for one in chosen)
+
+
 def _without_effect(cases: Sequence[Case]) -> set[int]:
     """Return the cases with an option that changes neither the result nor the branches taken."""
-    results = {(case.call, case.setup): _outcome(case) for case in cases}
-    found: set[int] = set()
-    for number, case in enumerate(cases):
-        call = ast.parse(case.call, mode="eval").body
-        if not isinstance(call, ast.Call) or case.source in SHOWN:
-            continue
-        for word in _options(case):
-            fewer = ast.Call(
-                call.func, call.args, [one for one in call.keywords if one.arg != word.arg]
-            )
-            if results.get((ast.unparse(fewer), case.setup)) == _outcome(case):
-                found.add(number)
-    return found
+    outcomes = {(case.call, case.setup): _outcome(case) for case in cases}
+    return {
+        number
+        for number, case in enumerate(cases)
+        if case.source not in SHOWN
+        and any(outcomes.get((one, case.setup)) == _outcome(case) for one in _fewer_options(case))
+    }
+
+
+def _same_without_option(cases: Sequence[Case]) -> dict[str, list[str]]:
+    """Map calls with an option to those without it that give the same result."""
+    results = {(case.call, case.setup): case.values for case in cases}
+    found = {
+        case.call: [x for x in _fewer_options(case) if results.get((x, case.setup)) == case.values]
+        for case in cases
+    }
+    return {call: fewer for call, fewer in found.items() if fewer}
+
+
+def _fewer_options(case: Case) -> list[str]:
+    """Return the call without one of its keyword arguments, for each of them."""
+    call = ast.parse(case.call, mode="eval").body
+    if not isinstance(call, ast.Call):
+        return []
+    words = call.keywords
+    rest = [[one for one in words if one is not word] for word in words]
+    return [ast.unparse(ast.Call(call.func, call.args, each)) for each in rest]
 
 
 def _outcome(case: Case) -> tuple[object, ...]:
@@ -144,6 +182,9 @@ def _is_too_long(case: Case) -> bool:
     longest = max((len(str(literal_of(text))) for text in case.values), default=0)
     if _group(case) == _INVENTED and (longest > _WIDTH or sum(map(len, case.values)) > _TOO_LONG):
         return True
+    texts = [part for each in (case.call, *case.setup) for part in ast.walk(ast.parse(each))]
+    if any(len(ast.unparse(one)) > _LONGEST_TEXT for one in texts if isinstance(one, ast.Constant)):
+        return True
     setup = sum(_height(line) for each in case.setup for line in each.splitlines())
     lines = [_height(case.call), *(_height(text, len(case.call)) for text in case.values)]
     return setup > _MOST_SETUP_LINES or max(lines) > _MOST_LINES
@@ -188,6 +229,8 @@ def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     if not chosen:
         tells = _is_informative(case) and not is_empty_input(case)
         return tells and not case.raises and not too_long
+    setups = {case.setup, *(cases[n].setup for n in chosen)}
+    too_long |= sum(map(len, setups)) > _MOST_SETUP
     if too_long or (
         _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}
     ):

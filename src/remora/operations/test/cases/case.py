@@ -14,7 +14,7 @@ _ENVIRONMENT_ERRORS = frozenset(
 )
 _IMPORT = re.compile(r"(from [\w.]+ )?import [\w.]+( as \w+)?")
 _SUBJECT = re.compile(
-    r"(list|dict|len|str|repr|bool)?\(?\{?\}?[\w.]*\)?(\.\w+)*|\[list\(each\) for each in \{\}\]"
+    r"(list|dict|len|str|bool)?\(?\{?\}?[\w.]*\)?(\.\w+)*|\[list\(each\) for each in \{\}\]"
 )
 _PLAIN = (
     ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd,

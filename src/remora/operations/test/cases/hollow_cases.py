@@ -1,14 +1,20 @@
 """Cases that say nothing to a reader, such as echoes of arguments and sample bytes."""
 
 import ast
+import re
 from typing import Any
 
-from remora.operations.test.cases.assertions import expected_value, is_rounded
+from remora.operations.test.cases.assertions import expected_value, is_rounded, short_float
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
 
-_LARGE = 10**12
-"""Size of an integer beyond which it says nothing to a reader."""
+_LARGE = 10**8
+"""Size of an integer beyond which it says nothing to a reader, unless it is round."""
+_OPAQUE_TEXT = re.compile(r"(?=[A-Za-z+]*\d)(?=[\d+]*[A-Za-z])[A-Za-z0-9+]{16,}")
+"""A token of letters and digits, such as a hash or a key."""
+_NEGATIVE_ZERO = re.compile(r"-0\.0\b")
+_MOST_ESCAPES = 6
+"""Number of bytes without a letter that a reader can check."""
 EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
 SHOWN = WRITTEN | {"test"}
@@ -31,8 +37,6 @@ def is_echo(case: Case) -> bool:
         given = {*arguments_of(case), *EMPTY_VALUES, "True", "False", "0"}
         is_guessed = case.source in _GUESSED
         return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
-    if any(_is_fingerprint(text, case) for text in case.values):
-        return True
     if case.source not in SHOWN and not case.raises and _is_of_nothing(case):
         return True
     guessed = case.source in _GUESSED and not case.raises
@@ -92,9 +96,9 @@ def is_hollow(case: Case) -> bool:
         return case.raises in ("Exception", "BaseException")
     given = arguments_of(case)
     is_same = len(given) > 1 and len({*given}) == 1
-    if (is_same and case.value in ("0", "0.0")) or any(map(_has_nested_floats, case.values)):
+    if (is_same and case.value in ("0", "0.0")) or any(map(_has_odd_floats, case.values)):
         return True
-    if is_hollow_call(case):
+    if is_hollow_call(case) or _is_unreadable(case):
         return True
     if case.source in SHOWN:
         return False
@@ -106,7 +110,10 @@ def is_hollow(case: Case) -> bool:
     return len(plain) > _MOST_NUMBERS
 
 
-def _has_nested_floats(text: str) -> bool:
+def _has_odd_floats(text: str) -> bool:
+    """Return True for negative zeros, and for long floats within nested collections."""
+    if _NEGATIVE_ZERO.search(text):
+        return True
     if expected_value(text).startswith("pytest.approx"):
         return False
     parts = [one.value for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Constant)]
@@ -124,11 +131,35 @@ def _is_of_nothing(case: Case) -> bool:
     return is_mark and not _call_arguments(case.call)
 
 
-def _is_fingerprint(text: str, case: Case) -> bool:
-    """Return True for a number such as a hash, which a reader cannot check."""
-    value = literal_of(text)
-    given = {literal_of(each) for each in arguments_of(case)}
-    return isinstance(value, int) and abs(value) >= _LARGE and value not in given
+def _is_unreadable(case: Case) -> bool:
+    """Return True for hashes, keys, numbers with many digits, and several zeros or empty texts.
+
+    Of what the author shows in documentation, only the last counts: it shows an object that is not
+    filled yet.
+    """
+    shown = [part for text in case.values for part in _constants(text)]
+    if case.source in WRITTEN:
+        return len(shown) > 1 and not any(shown)
+    given = [part for text in (*case.setup, case.call) for part in _constants(text)]
+    return (
+        (len(shown) > 1 and not any(shown))
+        or any(_is_opaque(part) for part in shown if part not in given)
+        or any(isinstance(part, str) and _OPAQUE_TEXT.search(part) for part in given)
+    )
+
+
+def _is_opaque(value: object) -> bool:
+    if isinstance(value, int):
+        return abs(value) >= _LARGE and value % 1000 != 0
+    if isinstance(value, bytes):
+        return sum(not 32 <= each < 127 for each in value) > _MOST_ESCAPES
+    if isinstance(value, str):
+        return _OPAQUE_TEXT.search(value) is not None
+    return is_rounded(value) and is_rounded(short_float(value))
+
+
+def _constants(source: str) -> list[object]:
+    return [one.value for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Constant)]
 
 
 def _share_of_none(case: Case) -> float:

@@ -20,8 +20,6 @@ _TYPES = {
 }  # fmt: skip
 _ENOUGH = 3
 """Minimum number of similar cases for a parametrized test."""
-_MOST_NAMED = 2
-"""Maximum number of keyword arguments in the name of a test."""
 _MOST_TESTS = 3
 """Maximum number of tests of results. Beyond it, a single test has all cases."""
 
@@ -77,25 +75,31 @@ def case_drafts(
 
 
 def _by_behaviour(cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """Group cases by the ending of the test's name, which says the keyword arguments."""
+    """Group cases by the ending of the test's name, which says the keyword argument.
+
+    Cases with several keyword arguments are in one test with the others.
+    """
     found: dict[str, list[Case]] = {}
     for case in cases:
         found.setdefault(_ending(case), []).append(case)
-    if len(found) == 1 or len(found) > _MOST_TESTS:
+    if len(found) == 1 or len(found) > _MOST_TESTS or any(len(_keywords(c)) > 1 for c in cases):
         return {"": list(cases)}
     return dict(sorted(found.items()))
 
 
 def _ending(case: Case) -> str:
+    match list(_keywords(case).items()):
+        case [(name, ast.Constant(value=False)), *_]:
+            return f"_without_{name}"
+        case [(name, _), *_]:
+            return f"_with_{name}"
+    return ""
+
+
+def _keywords(case: Case) -> dict[str, ast.expr]:
     call = ast.parse(case.call, mode="eval").body
     words = call.keywords if isinstance(call, ast.Call) else []
-    named = {word.arg: word.value for word in words if word.arg}
-    match list(named.values()):
-        case [ast.Constant(value=False)]:
-            return f"_without_{next(iter(named))}"
-    if len(named) > _MOST_NAMED:
-        return "_with_options"
-    return f"_with_{'_and_'.join(named)}" if named else ""
+    return {word.arg: word.value for word in words if word.arg}
 
 
 def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:

@@ -17,12 +17,17 @@ from remora.operations.test.inputs.call_input import (
     import_statements,
     importable_names,
 )
+from remora.operations.test.inputs.parameter_use import last_name
 from remora.operations.test.inputs.test_context import Fixture
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
 _MOST_STATEMENTS = 6
 _SHORT = 50
+_UNCHANGING = frozenset(
+    {"datetime", "date", "time", "timedelta", "Decimal", "Fraction", "Path", "UUID", "range"}
+)
+"""Names of classes whose objects no call changes."""
 _SETUP = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef,
     ast.Import, ast.ImportFrom,
@@ -64,9 +69,9 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
 
 
 def _variants(found: CallInput) -> Iterator[CallInput]:
-    """Yield the call without the method calls before it, with the first of them, and with all."""
+    """Yield the call without the changes of objects before it, with the first, and with all."""
     trees = [ast.parse(one).body[0] for one in found.setup]
-    extra = [one for one in trees if isinstance(one, ast.Expr)]
+    extra = [one for one in trees if isinstance(one, ast.Expr) or not bound_names(one)]
     for kept in ([], extra[:1]) if len(extra) > 1 else ([],) if extra else ():
         chosen = [one for one in trees if one in kept or one not in extra]
         call = ast.parse(found.call, mode="eval").body
@@ -214,14 +219,14 @@ class _Inline(ast.NodeTransformer):
 
 
 def _with_literals(call: ast.Call, setup: list[ast.stmt]) -> ast.Call:
-    """Return the call with short literals in place of variables that nothing else uses.
+    """Return the call with short values in place of variables that nothing else uses.
 
     The assignments of these variables are removed from `setup`.
     """
     values: dict[str, ast.expr] = {}
     for one in list(setup):
         match one:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_short_literal(value):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_short(value):
                 rest = [other for other in setup if other is not one]
                 reads = [n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == name]
                 if len(reads) == 1 and not any(_mentions(other, name) for other in rest):
@@ -234,9 +239,15 @@ def _with_literals(call: ast.Call, setup: list[ast.stmt]) -> ast.Call:
     return changed
 
 
-def _is_short_literal(value: ast.expr) -> bool:
+def _is_short(value: ast.expr) -> bool:
+    """Return True for a short literal, and for a value such as `timedelta(seconds=4)`."""
+    parts = [value]
+    match value:
+        case ast.Call(args=args, keywords=words) if last_name(value.func) in _UNCHANGING:
+            parts = [*args, *(word.value for word in words)]
     try:
-        ast.literal_eval(value)
+        for one in parts:
+            ast.literal_eval(one)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         return False
     return len(ast.unparse(value)) <= _SHORT

@@ -44,6 +44,7 @@ _FORMS = {
 }  # fmt: skip
 """Texts with a mark that string methods look for at the start or the end."""
 _MARKED = {"@": "ann{}example.com", "=": "key{}value", ",": "red{}green", "/": "docs{}intro"}
+_SPLITTING = frozenset({"split", "rsplit", "partition", "rpartition"})
 """Texts with a mark that other string methods look for."""
 _CALLABLES = ("lambda: 5", "lambda x: x * 2", "lambda a, b: a + b")
 _ITEMS_AT_MOST = 3
@@ -170,8 +171,6 @@ class ParameterUse:
                 self._kind("str")
                 if text and method in _MATCHING:
                     self.required[repr(text)] = None
-                elif text and not text.isalnum():  # which would read as one odd word
-                    self.compared[repr(f"left{text}right")] = None
 
     def _look_at_index(self, value: ast.expr, index: ast.expr) -> None:
         if isinstance(value, ast.Name) and self._is(index):
@@ -206,10 +205,13 @@ class ParameterUse:
                 self._compare(first)
 
     def _note_text_with(self, mark: object, method: str) -> None:
-        """Note a text in which a string method finds a mark, such as `left, right`."""
+        """Note a text in which a string method finds a mark, such as `red,green`."""
         if isinstance(mark, str) and mark.strip() and not any(map(str.isalnum, mark)):
-            form = _FORMS.get(method) or _MARKED.get(mark, "left{}right")
-            self.compared[repr(form.replace("{}", mark))] = None
+            form = (
+                _FORMS.get(method) or _MARKED.get(mark) or ("red{}green" * (method in _SPLITTING))
+            )
+            if form:
+                self.compared[repr(form.replace("{}", mark))] = None
 
     def _look_at_parser(self, node: ast.Call) -> None:
         """Note a text of the form that a parser accepts, which gets the parameter."""

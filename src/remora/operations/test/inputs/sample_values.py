@@ -22,9 +22,9 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 """Sample values by kind, those that say most first."""
 _ANY = frozenset(
-    text for kind in ("str", "bytes", "list", "tuple", "set", "dict") for text in KINDS[kind]
+    text for kind, texts in KINDS.items() if kind not in ("bool", "None") for text in texts
 )
-"""Texts and collections that show a type only. As an argument in a test, they would say nothing."""
+"""Values that show a type only. As an argument in a test, they would say nothing."""
 ALIASES = {
     "Iterable": "list", "Sequence": "list", "Iterator": "list", "Collection": "list", "List": "list",
     "MutableSequence": "list", "Tuple": "tuple", "Set": "set", "FrozenSet": "set", "frozenset": "set",

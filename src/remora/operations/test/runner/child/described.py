@@ -10,7 +10,7 @@ import inspect
 import math
 import re
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Set, Tuple
 
 _TEXT = 400
 _STRING = 120
@@ -19,6 +19,8 @@ _DEEPEST = 5
 _BITS = 200
 _MOST_ATTRIBUTES = 3
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+|<[\w.]+ object|\bfunction ")
+_NO_TEXT = re.compile(r"\n|\bat 0x|\A<.*>\Z|\A[\w.]+\(.*\)\Z")
+"""Texts that describe an object to developers, as its `repr` does, or that have several lines."""
 _DOTTED = re.compile(
     r"\b(datetime|decimal|fractions|collections|uuid|pathlib|ipaddress|zoneinfo)\.(?=[A-Za-z])"
 )
@@ -66,7 +68,10 @@ def _object(value: Any, depth: int) -> Described | None:
     if isinstance(value, enum.Enum):
         found = _named(type(value)) if value.name in type(value).__members__ else None
         return found and Described(found.text + "." + value.name, found.imports)
-    return _named(value) if isinstance(value, type) else _by_repr(value) or _as_base(value, depth)
+    if isinstance(value, type):
+        return _named(value)
+    made = [one for one in (_by_repr(value), _by_fields(value, depth)) if one is not None]
+    return min(made, key=lambda one: len(one.text)) if made else _as_base(value, depth)
 
 
 def _as_base(value: Any, depth: int) -> Described | None:
@@ -164,6 +169,36 @@ def _by_repr(value: Any) -> Described | None:
     return Described(text, imports) if same else None
 
 
+def _by_fields(value: Any, depth: int) -> Described | None:
+    """Return a call with the fields of a dataclass or attrs class, if it makes an equal object.
+
+    Fields that have their default value are left out.
+    """
+    kind = type(value)
+    named = _named(kind)
+    fields = [*getattr(kind, "__dataclass_fields__", {}).values()]
+    fields += getattr(kind, "__attrs_attrs__", ())
+    if named is None or not fields or not is_overridden(kind, "__eq__"):
+        return None
+    words: List[str] = []
+    imports = dict(named.imports)
+    given: Dict[str, Any] = {}
+    with contextlib.suppress(Exception):
+        for field in fields:
+            item = getattr(value, field.name)
+            if not field.init or item == field.default:
+                continue
+            found = describe(item, depth + 1)
+            if found is None or field.name.startswith("_"):
+                return None
+            words.append(field.name + "=" + found.text)
+            imports.update(found.imports)
+            given[field.name] = item
+        if kind(**given) == value:
+            return Described(named.text + "(" + ", ".join(words) + ")", imports)
+    return None
+
+
 def is_overridden(kind: type, method: str) -> bool:
     return getattr(kind, method, None) is not getattr(object, method)
 
@@ -200,19 +235,22 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None]]:
     kind = type(value)
     if not is_from(kind, root) or callable(value):
         return [], {}
-    for method, form in (("__str__", str), ("__repr__", repr)):
-        text = _text_of(value, form) if is_overridden(kind, method) else ""
-        unfit = "\n" in text or len(text) > _STRING or _ADDRESS.search(text)
-        if re.search(r"\w", text) and not unfit:
-            return [(form.__name__ + "({})", repr(text)), *_truth(value)], {}
+    text = _text_of(value)
+    if text:
+        return [("str({})", repr(text)), *_truth(value)], {}
     return _attributes(value)
 
 
-def _text_of(value: Any, form: Callable[[Any], str]) -> str:
+def _text_of(value: Any) -> str:
+    """Return the text of an object whose class says how it reads, or an empty string."""
+    if not is_overridden(type(value), "__str__"):
+        return ""
     try:
-        return form(value)
+        text = str(value)
     except Exception:
         return ""
+    is_text = re.search(r"\w", text) and not _NO_TEXT.search(text) and len(text) <= _STRING
+    return text if is_text else ""
 
 
 def _truth(value: Any) -> List[Claim]:
@@ -236,7 +274,7 @@ def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None]]:
 
 
 def state_of(value: Any) -> Dict[str, Described]:
-    """Return what can be asserted about an object: its value, or its public attributes and length.
+    """Return what can be asserted about an object: its value, or its text, attributes and length.
 
     Keys are expressions in which `{}` is the object.
     """
@@ -244,6 +282,9 @@ def state_of(value: Any) -> Dict[str, Described]:
     if whole is not None:
         return {"{}": whole}
     found: Dict[str, Described] = {}
+    text = _text_of(value)
+    if text:
+        found["str({})"] = Described(repr(text), {})
     for name in _public_attributes(value):
         with contextlib.suppress(Exception):
             described = describe(getattr(value, name))

@@ -28,6 +28,7 @@ from .tracer import Effects, Lines, foreign_module_error
 
 _TEXT = 400
 _MOST_ITEMS = 100
+_HOLLOW = ("None", "''", "[]", "{}", "()", "['']", "[None]")
 _MOST_CLAIMS = 3
 _LATE = "late"
 _DEPRECATED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
@@ -294,15 +295,28 @@ def asserted(
         changed: List[Any] = []
         needed: Dict[str, None] = {}
         for name, one in known.items():
-            for left, now in state_of(one).items():
-                then = before[name].get(left)
-                if (then is None or then.text != now.text) and len(changed) < _MOST_CLAIMS:
-                    changed.append((left.replace("{}", name), now.text))
-                    needed.update(now.imports)
+            for left, now in changes(before[name], state_of(one)).items():
+                changed.append((left.replace("{}", name), now.text))
+                needed.update(now.imports)
         if changed:
-            return {"claims": changed, "imports": list(needed)}
+            return {"claims": changed[:_MOST_CLAIMS], "imports": list(needed)}
     claims, imports = claims_about(value, asked["root"])
     return {"claims": claims, "imports": list(imports)}
+
+
+def changes(before: Dict[str, Described], now: Dict[str, Described]) -> Dict[str, Described]:
+    """Return the changed text of an object, or else its changed attributes.
+
+    Attributes without content are left out if others have some.
+    """
+    found = {
+        left: each
+        for left, each in now.items()
+        if left not in before or before[left].text != each.text
+    }
+    if "str({})" in found:
+        return {"str({})": found["str({})"]}
+    return {left: each for left, each in found.items() if each.text not in _HOLLOW} or found
 
 
 def raised(error: Exception) -> Order:
