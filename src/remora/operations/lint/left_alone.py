@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 
-from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.used_imports import is_used_elsewhere, names_from_modules, runs_code
@@ -61,7 +61,6 @@ _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
-_TESTS = ("test", "tests", "testing")
 _TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
 _DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
 """Folders of files that tests read, anywhere and inside folders of tests."""
@@ -178,10 +177,10 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
     They are in a folder with such a name, or in a subfolder of tests without tests or a package.
     """
     *folders, _ = path.split("/")
-    in_tests = any(each in _TESTS for each in folders)
+    in_tests = any(each in TEST_FOLDERS for each in folders)
     if any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders):
         return True
-    if not in_tests or folders[-1] in _TESTS:
+    if not in_tests or folders[-1] in TEST_FOLDERS:
         return False
     beside = place.files.glob(f"{'/'.join(folders)}/*.py", look=place.left)
     return not any(map(_CODE_OF_TESTS.search, beside))
