@@ -6,6 +6,9 @@
 .NOTPARALLEL:
 .PHONY: help setup weights demo test test-all check docs site bench lock clean bubblewrap
 
+# without bytecode, pytest rewrites and compiles every test module again in each of its processes
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed

@@ -204,7 +204,10 @@ def test_keys_show_the_packet_and_the_reasons(desk: Desk) -> None:
     assert desk.states == ["pending"] * 4
 
 
-@pytest.mark.parametrize(("by", "first"), [("rule", "── F401 ──"), ("agent", "── steps ──")])
+@pytest.mark.parametrize(
+    ("by", "first"),
+    [("rule", "── F401 ──"), pytest.param("agent", "── steps ──", marks=pytest.mark.slow)],
+)
 def test_changes_can_be_grouped_by_file_rule_or_agent(desk: Desk, by: str, first: str) -> None:
     with desk.review("last", "--by", by) as terminal:
         assert first in terminal.sees(ASK)
@@ -226,11 +229,10 @@ def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     assert desk.states == ["accepted", "pending", "pending", "pending"]
 
 
-@pytest.mark.parametrize("key", ["\x04", "q"])
-def test_the_end_of_the_input_is_an_end(desk: Desk, key: str) -> None:
+def test_the_end_of_the_input_is_an_end(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
-        terminal.press(key)
+        terminal.press("\x04")
         assert terminal.ends()[0] == 0
 
 

@@ -1,7 +1,5 @@
 """The built-in test agent: what it writes, what it leaves alone, who decides, what is refused."""
 
-import sys
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -15,7 +13,6 @@ from remora.operations.test.operation import TEST
 from remora.operations.test.runner.mutation_check import Proof
 from remora.sandbox.interpreters import ProjectPython
 from tests.agents.conftest import Play, Played, Theatre, a_job, of_job
-from tests.isolation_levels import need
 from tests.workspaces.conftest import skip_without
 
 SIZES = '''\
@@ -55,12 +52,8 @@ def agent() -> Agent:
     return load_agent(TEST.folder, BUILT_IN, builtin=True)
 
 
-def play(theatre: Theatre, agent: Agent, node: str, **more: Any) -> Played:
-    need(2)
-    python = ProjectPython(python=Path(sys.executable).absolute(), root=theatre.folder / "none")
-    return theatre.play(
-        Play(agent=agent, source=SIZES, node=node, strategy="rank", python=python, **more)
-    )
+def a_play(agent: Agent, node: str, **more: Any) -> Play:
+    return Play(agent=agent, source=SIZES, node=node, strategy="rank", **more)
 
 
 def tools(played: Played) -> list[tuple[str, str]]:
@@ -74,9 +67,11 @@ def checks(played: Played) -> list[tuple[str, bool]]:
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("driver", [pytest.param("slot", marks=pytest.mark.slow), "overlay"])
-def test_one_test_is_written_and_proved(theatre: Theatre, agent: Agent, driver: str) -> None:
+def test_one_test_is_written_and_proved(
+    theatre: Theatre, agent: Agent, plain_python: ProjectPython, driver: str
+) -> None:
     skip_without(driver, theatre.folder)
-    played = play(theatre, agent, "parse_size", driver=driver)
+    played = theatre.play(a_play(agent, "parse_size", python=plain_python, driver=driver))
     assert tools(played) == WRITES
     assert checks(played) == [
         ("parses", True), ("test_only_adds", True), ("test_findings", True),
@@ -89,14 +84,16 @@ def test_one_test_is_written_and_proved(theatre: Theatre, agent: Agent, driver: 
     assert 'assert parse_size("10k") == 10240' in written
 
 
-def test_unstable_results_are_left_alone(theatre: Theatre, agent: Agent) -> None:
-    played = play(theatre, agent, "noise")
+def test_unstable_results_are_left_alone(
+    theatre: Theatre, agent: Agent, plain_python: ProjectPython
+) -> None:
+    played = theatre.play(a_play(agent, "noise", python=plain_python))
     assert tools(played) == WRITES
     assert played.result.status == "no_change"
 
 
 def test_without_an_interpreter_it_ends_without_a_change(theatre: Theatre, agent: Agent) -> None:
-    played = theatre.play(Play(agent=agent, source=SIZES, node="parse_size", strategy="rank"))
+    played = theatre.play(a_play(agent, "parse_size"))
     assert played.result.status in {"no_change", "failed"}
     assert played.result.change_set == ()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
@@ -77,10 +78,9 @@ HOSTILE = {
 
 
 @pytest.fixture
-def run(tree: Path) -> Callable[..., Any]:
-    """Calls a host function on `tree`, whose code may be run by our own interpreter."""
-    need(2)
-    python = ProjectPython(python=Path(sys.executable).absolute(), root=tree.parent / "project")
+def run(tree: Path, plain_python: ProjectPython) -> Callable[..., Any]:
+    """Calls a host function on `tree`, whose code may be run."""
+    python = msgspec.structs.replace(plain_python, root=tree.parent / "project")
     functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
     return lambda name, *args: functions[name](*args)
 
@@ -287,6 +287,17 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any])
     (tree / "mod.py").write_text(code)
     with pytest.raises(HostError, match="import of mod: ModuleNotFoundError"):
         run("observe_calls", "mod.py", "f", ["f()"])
+
+
+def test_plugins_are_imported_once_for_all_runs(tree: Path, run: Callable[..., Any]) -> None:
+    """Their import takes longer than many tests."""
+    (tree / "plugin-1.dist-info").mkdir()
+    (tree / "plugin-1.dist-info/METADATA").write_text("Name: plugin\nVersion: 1\n")
+    (tree / "plugin-1.dist-info/entry_points.txt").write_text("[pytest11]\nplugin = plugin\n")
+    (tree / "plugin.py").write_text("import os\nIMPORTED_IN = os.getpid()\n")
+    code = "import os\nfrom plugin import IMPORTED_IN\n\n\ndef test_it():\n    assert IMPORTED_IN == os.getppid()\n"
+    (tree / "test_mod.py").write_text(code)
+    assert run("run_tests", ["test_mod.py::test_it"])["passed"]
 
 
 @pytest.mark.parametrize("activated", [False, True])

@@ -1,6 +1,5 @@
 """Real trials: survivors of existing tests, and arguments that documentation examples lead to."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,9 +62,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(tree: Path) -> Callable[..., Any]:
-    python = ProjectPython(python=Path(sys.executable).absolute(), root=tree.parent / "none")
-    host = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
+def run(tree: Path, plain_python: ProjectPython) -> Callable[..., Any]:
+    host = bind(BUILT_IN.host_functions.values(), ToolTree(tree, plain_python))
     return lambda name, *args: host[name](*args)
 
 

@@ -13,6 +13,7 @@ from remora.errors import OutsideError
 from remora.operations.types.shared_inference import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import SharedWork, ToolTree
 
 SHOP = """\
@@ -95,14 +96,16 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
     assert "name: str," not in (project / "shop.py").read_text()
 
 
-def test_annotation_that_run_time_types_contradict_is_left_out(project: Path) -> None:
+def test_annotation_that_run_time_types_contradict_is_left_out(
+    project: Path, plain_python: ProjectPython
+) -> None:
     (project / "shop.py").write_text(
         f"{SHOP}\n\ndef note(text, end='.'):\n    return str(text) + str(end)\n"
     )
     (project / "use.py").write_text(f"{USE}\nfrom shop import note\n\nnote('tea')\n")
     (project / "tests").mkdir()
     (project / "tests" / "test_shop.py").write_text(SEEN)
-    (project / "remora.yaml").write_text(f"python: {sys.executable}\n")
+    (project / "remora.yaml").write_text(f"python: {plain_python.python}\n")
     before = remora.analyze(root=project, operations=["types"])
     observe = [sys.executable, "-m", "remora", "hub", "observe", "--allow-unsandboxed"]
     subprocess.run(

@@ -18,7 +18,6 @@ from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.isolation import SAFE_LEVEL, best_level
 from remora.tools.tree import ToolTree
 
 PRE_COMMIT = """\
@@ -130,8 +129,9 @@ def test_data_that_cannot_be_copied_ends_no_run(tmp_path: Path) -> None:
     assert not copy_data_files(tmp_path / "tree", tmp_path / "copy"), "a file has the folder's name"
 
 
-@pytest.mark.skipif(best_level() < SAFE_LEVEL, reason="tests are only run isolated")
-def test_annotations_that_break_a_test_are_removed(tmp_path: Path) -> None:
+def test_annotations_that_break_a_test_are_removed(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
     """Code reads them when it runs. A test that failed before makes no difference."""
     shop = "def half(n=1):\n    return n / 2\n\n\ndef twice(k=1):\n    return k * 2\n"
     tests = (
@@ -141,7 +141,7 @@ def test_annotations_that_break_a_test_are_removed(tmp_path: Path) -> None:
     tests += "\n\ndef test_fails():\n    assert twice() == 3\n"
     (tmp_path / "shop.txt").write_text("tea")
     files = {"shop.py": shop, "tests/test_shop.py": tests, "tests/test_other.py": "1 / 0\n"}
-    python = ProjectPython(python=Path(sys.executable), root=tmp_path)
+    python = msgspec.structs.replace(plain_python, root=tmp_path)
     with TypeChecker(files, {}, minor=11) as ty:
         inference = Inference(files, ty, weights(), Settings(minor=11))
         slots = {slot.name: (path, slot) for path, slot in inference.slots(["shop.py"])}

@@ -31,7 +31,7 @@ FIXTURE_REQUEST_FUNCTIONS = ("usefixtures", "getfixturevalue")
 """pytest functions that take fixture names as strings."""
 _TEST_CASE = re.compile(r"TestCase$")
 _REPEAT = re.compile(r"#\d+")
-_TEST_FOLDERS = frozenset(("test", "tests", "testing"))
+TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 
 
 def is_test_file(path: str) -> bool:
@@ -47,7 +47,7 @@ def is_conftest(path: str) -> bool:
 
 def is_of_tests(path: str) -> bool:
     """Return True if the file belongs to a project's tests."""
-    in_folder = not _TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
+    in_folder = not TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
     return in_folder or is_test_file(path) or is_conftest(path)
 
 

@@ -12,13 +12,9 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.assigned_attributes import is_written
+from remora.operations.lint.fixable_findings import FixableFindings
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import (
-    LeftAlone,
-    docstring_tests,
-    is_about_docstrings,
-    is_generated,
-)
+from remora.operations.lint.left_alone import LeftAlone, is_generated
 from remora.operations.lint.recipes.apply import (
     Proposal,
     apply_proposals,
@@ -34,11 +30,6 @@ from remora.operations.lint.recipes.base import (
     nodes_with_parents,
     parse_source,
 )
-from remora.operations.lint.recipes.catalog import (
-    is_usable_in_preview,
-    may_go_beyond_ruff,
-    recipes_for,
-)
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
@@ -47,8 +38,6 @@ from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, one_process
-from remora.tools.host.ruff.rule_choice import SelectedRules
-from remora.tools.host.ruff.rule_codes import fixable_codes
 from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import decode, split_lines
 from remora.tools.tree import ToolTree
@@ -118,11 +107,9 @@ class _Fixer:
         self._format = FileFormat(place, path, decode(path, content))
         self._checked: dict[bytes, list[Finding]] = {}
         self._is_configured = is_configured(place, path)
-        self._selected = SelectedRules(place)
+        self._fixes = FixableFindings(place, unsafe=unsafe)
         self.before = self.check(content)
-        body = decode(path, content).body
-        tests = docstring_tests(place) if any(map(is_about_docstrings, self.before)) else {}
-        self._left_alone = LeftAlone(place, path, body, self.before, tests)
+        self._left_alone = LeftAlone(place, path, decode(path, content).body, self.before)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
@@ -153,8 +140,7 @@ class _Fixer:
 
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
-        recipes = recipes_for(unsafe=self._unsafe)
-        conventions = self._conventions
+        recipes, conventions = self._fixes.recipes, self._conventions
         tries_preview = True
         for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
@@ -164,15 +150,20 @@ class _Fixer:
                 for each in self.targets(content, present)
                 if not self._left_alone.reason(each, body)
             ]
-            wanted = [each for each in own if not self._allows(each) and self._may_go_beyond(each)]
+            wanted = [
+                each
+                for each in own
+                if not self._allows(each) and self._fixes.may_go_beyond_ruff(self._path, each)
+            ]
             source = parse_source(self._path, body, conventions)
             proposals = propose(source, wanted, recipes)
             proposals += _ruff_fixes(source, filter(self._allows, own))
             if tries_preview:
-                others = [each for each in wanted if each["code"] not in recipes]
-                in_preview = [*self._preview_fixes(source, others)]
-                proposals += in_preview
-                tries_preview = bool(in_preview)  # one may have overlapped another
+                check = partial(check_text, self._place, self._path, body.encode())
+                in_preview = filter(self._allows, self._fixes.in_preview(wanted, check))
+                preview_fixes = [*_ruff_fixes(source, in_preview)]
+                proposals += preview_fixes
+                tries_preview = bool(preview_fixes)  # one may have overlapped another
             settle = partial(self._settled, before=present, conventions=conventions)
             changed = apply_proposals(
                 source, proposals, present, settle=settle, check=self._check_body
@@ -202,7 +193,7 @@ class _Fixer:
         if codes:
             content = self._without(content, codes)
             extra = new_findings(before, self.check(content))
-        recipes = recipes_for(unsafe=self._unsafe)
+        recipes = self._fixes.recipes
         if extra and all(each["code"] in recipes for each in extra):
             bodies = [decode(self._path, each).body for each in (self._content, content)]
             new = suspects(bodies[0], bodies[1], extra, self.check(content))
@@ -244,35 +235,7 @@ class _Fixer:
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""
-        if finding["code"] in self._left_alone.rules:
-            return False
-        allowed = ("safe", "unsafe") if self._unsafe else ("safe",)
-        return finding["fix"] is not None and finding["fix"]["applicability"] in allowed
-
-    def _may_go_beyond(self, finding: Finding) -> bool:
-        """Return True if a finding may be fixed that ruff does not fix."""
-        code = finding["code"]
-        return may_go_beyond_ruff(code, self._selected.contain(self._path, code))
-
-    def _preview_fixes(
-        self, source: PythonSource, findings: Sequence[Finding]
-    ) -> Iterator[Proposal]:
-        """Yield the fixes that ruff has for findings only in preview mode."""
-        rules = sorted({each["code"] for each in findings} & fixable_codes())
-        if not rules:
-            return
-        wanted = {(each["code"], each["line"], each["column"]) for each in findings}
-        found = check_text(self._place, self._path, source.body.encode(), rules)
-        yield from _ruff_fixes(
-            source,
-            (
-                each
-                for each in found
-                if self._allows(each)
-                and is_usable_in_preview(each)
-                and (each["code"], each["line"], each["column"]) in wanted
-            ),
-        )
+        return finding["code"] not in self._left_alone.rules and self._fixes.has_fix(finding)
 
     def _fix_file(self) -> bytes:
         """Fix the whole file as ruff does, without the fixes that add findings.

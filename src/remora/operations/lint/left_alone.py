@@ -2,19 +2,20 @@
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from contextlib import suppress
+from functools import lru_cache
 from importlib.metadata import version
 
-from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.used_imports import is_used_elsewhere, names_from_modules, runs_code
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.ruff_versions import ruff_version, version_of
+from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
 from remora.tools.host.ruff.rule_choice import SelectedRules
 from remora.tools.host.ruff.shared_ruff import once_for_base
 from remora.tools.host.text_lines import split_lines
@@ -60,7 +61,6 @@ _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
-_TESTS = ("test", "tests", "testing")
 _TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
 _DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
 """Folders of files that tests read, anywhere and inside folders of tests."""
@@ -89,19 +89,13 @@ def is_generated(body: str) -> bool:
 class LeftAlone:
     """The findings of a file that stay, because their fixes would remove something that is needed.
 
-    `rules` contains the rules of which all findings stay, with the reasons. `tests` is the result
-    of `docstring_tests`.
+    `rules` contains the rules of which all findings stay, with the reasons.
     """
 
-    def __init__(
-        self,
-        place: ToolTree,
-        path: str,
-        body: str,
-        findings: Sequence[Finding],
-        tests: Mapping[str, str],
-    ) -> None:
+    def __init__(self, place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> None:
         self.rules = _rules_to_skip(place, path, body, findings)
+        codes = {finding["code"] for finding in findings}
+        tests = {} if codes.isdisjoint(_DOCSTRING_TEXT) else once_for_base(place, _docstring_tests)
         self._expected = "\n".join(text for test, text in tests.items() if test != path)
         self._lacks_extensions = not re.search(
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
@@ -110,8 +104,9 @@ class LeftAlone:
         self._path = path
         self._is_configured = is_configured(place, path)
         self._selected = SelectedRules(place)
-        has_unused = any(finding["code"] == _UNUSED_IMPORT for finding in findings)
-        self._imported = once_for_base(place, names_from_modules) if has_unused else frozenset()
+        self._imported = (
+            once_for_base(place, names_from_modules) if _UNUSED_IMPORT in codes else frozenset()
+        )
         self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
     def reason(self, finding: Finding, body: str) -> str:
@@ -119,7 +114,7 @@ class LeftAlone:
         if finding["code"] in self.rules:
             return self.rules[finding["code"]]
         reasons = (
-            (is_expected(finding, body, self._expected), "a test expects this text"),
+            (_is_expected(finding, body, self._expected), "a test expects this text"),
             (
                 self._lacks_extensions and _needs_extensions(finding),
                 "typing_extensions may be absent",
@@ -182,10 +177,9 @@ def _has_comment_above(finding: Finding, body: str) -> bool:
 
 def _is_only_statement(finding: Finding, body: str) -> bool:
     """Return True for a `pass` that has only a docstring beside it, where many authors write one."""
-    tree = parse_text(body) if finding["code"] == _NO_EFFECT else ""
-    return not isinstance(tree, str) and any(
+    return finding["code"] == _NO_EFFECT and any(
         len(block) == 2 and block[1].lineno == finding["line"]
-        for block in (getattr(node, "body", None) for node in ast.walk(tree))
+        for block in (getattr(node, "body", None) for node in _nodes(body))
         if isinstance(block, list)
     )
 
@@ -196,10 +190,10 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
     They are in a folder with such a name, or in a subfolder of tests without tests or a package.
     """
     *folders, _ = path.split("/")
-    in_tests = any(each in _TESTS for each in folders)
+    in_tests = any(each in TEST_FOLDERS for each in folders)
     if any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders):
         return True
-    if not in_tests or folders[-1] in _TESTS:
+    if not in_tests or folders[-1] in TEST_FOLDERS:
         return False
     beside = place.files.glob(f"{'/'.join(folders)}/*.py", look=place.left)
     return not any(map(_CODE_OF_TESTS.search, beside))
@@ -267,14 +261,20 @@ def _is_in_fallback(finding: Finding, body: str) -> bool:
     """Return True if the upgrade of an import is in a `try` whose handlers import another module."""
     if finding["code"] not in _IMPORT_UPGRADES or not _FALLBACK.search(body):
         return False
-    tree = parse_text(body)
-    return not isinstance(tree, str) and any(
+    return any(
         isinstance(node, ast.Try) and node.lineno < finding["line"] <= (node.end_lineno or 0)
-        for node in ast.walk(tree)
+        for node in _nodes(body)
     )
 
 
-def docstring_tests(place: ToolTree) -> dict[str, str]:
+@lru_cache(maxsize=1)  # for all findings of a version of a file
+def _nodes(body: str) -> tuple[ast.AST, ...]:
+    """Return the nodes of a file's tree, or an empty tuple if it does not parse."""
+    tree = parse_text(body)
+    return () if isinstance(tree, str) else tuple(ast.walk(tree))
+
+
+def _docstring_tests(place: ToolTree) -> dict[str, str]:
     """Return the texts of the project's tests that read `__doc__`, by path.
 
     They probably contain the docstrings that they expect.
@@ -289,12 +289,7 @@ def docstring_tests(place: ToolTree) -> dict[str, str]:
     return found
 
 
-def is_about_docstrings(finding: Finding) -> bool:
-    """Return True if the fix of a finding changes the text of a docstring."""
-    return finding["code"] in _DOCSTRING_TEXT
-
-
-def is_expected(finding: Finding, body: str, expected: str) -> bool:
+def _is_expected(finding: Finding, body: str, expected: str) -> bool:
     """Return True if a finding is in a docstring whose first line a test probably expects."""
     if finding["code"] not in _DOCSTRING_TEXT:
         return False
@@ -310,7 +305,7 @@ def is_expected(finding: Finding, body: str, expected: str) -> bool:
 
 
 def _uses_other_ruff(place: ToolTree) -> bool:
-    used = ruff_version(place)
+    used = once_for_base(place, ruff_use).version
     return used is not None and used.number[:2] != version_of(version("ruff"))[:2]
 
 

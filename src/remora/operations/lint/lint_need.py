@@ -9,29 +9,17 @@ from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, Amount, FindingCounts
 from remora.operations.lint.assigned_attributes import is_written
+from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import (
-    LeftAlone,
-    docstring_tests,
-    is_about_docstrings,
-    is_generated,
-)
+from remora.operations.lint.left_alone import LeftAlone, is_generated
 from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import Conventions, Recipe, parse_source
-from remora.operations.lint.recipes.catalog import (
-    is_usable_in_preview,
-    may_go_beyond_ruff,
-    recipes_for,
-)
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
-from remora.tools.host.ruff.rule_choice import SelectedRules, rule_choice
+from remora.tools.host.ruff.rule_choice import rule_choice
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
-
-_Place = tuple[str, str, int, int]
-"""Path, code, line and column of a finding."""
 
 
 def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
@@ -51,45 +39,38 @@ def fixable_findings(
     Unsafe fixes count only if the option `unsafe_fixes` is set. Findings of generated files cannot
     be fixed. Raises ConfigError if ruff fails.
     """
-    unsafe = bool(options.get("unsafe_fixes"))
-    allowed = ("safe", "unsafe") if unsafe else ("safe",)
-
-    def has_fix(finding: Finding) -> bool:
-        fix = finding["fix"]
-        return fix is not None and fix["applicability"] in allowed
-
+    place = ToolTree(tree)
+    fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
     every = _findings(tree, modules)
-    kept = _kept(tree, every)
-    found = [each for each in every if _place(each) not in kept]
-    fixable = [each for each in found if has_fix(each)]
-    selected = SelectedRules(ToolTree(tree))
+    kept = _kept(place, every)
+    found = [each for each in every if place_of(each) not in kept]
+    fixable = [each for each in found if fixes.has_fix(each)]
     others = [
         each
         for each in found
-        if not has_fix(each)
-        and may_go_beyond_ruff(each["code"], selected.contain(each["path"], each["code"]))
+        if not fixes.has_fix(each) and fixes.may_go_beyond_ruff(each["path"], each)
     ]
-    fixable += _fixed_in_preview(tree, modules, others, has_fix)
-    fixable += _fixed_by_recipes(tree, others, {each["path"] for each in fixable}, unsafe=unsafe)
+    fixable += fixes.in_preview(others, lambda rules: _findings(tree, modules, rules))
+    fixable += _fixed_by_recipes(place, others, {each["path"] for each in fixable}, fixes.recipes)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
-    skipped = _generated(tree, {each["path"] for each in fixable})
+    skipped = _generated(place, {each["path"] for each in fixable})
     fixable = [each for each in fixable if each["path"] not in skipped]
     return FindingCounts(
         amount=_counts(fixable),
-        left=_left(every, {_place(each) for each in fixable}, kept),
-        rules=rule_choice(ToolTree(tree), "").text,
+        left=_left(every, {place_of(each) for each in fixable}, kept),
+        rules=rule_choice(place, "").text,
     )
 
 
 def _left(
-    findings: Sequence[Finding], fixable: Collection[_Place], kept: Mapping[_Place, str]
+    findings: Sequence[Finding], fixable: Collection[Place], kept: Mapping[Place, str]
 ) -> Callable[[Module, Node], Mapping[str, Sequence[str]]]:
     """Return a function that returns the findings of a node that are left, by reason."""
     by_path: dict[str, list[tuple[int, str, str]]] = {}
     for each in findings:
-        if _place(each) in fixable:
+        if place_of(each) in fixable:
             continue
-        why, fix = kept.get(_place(each)), each["fix"]
+        why, fix = kept.get(place_of(each)), each["fix"]
         if why is not None:
             reason = KEPT
         elif fix is not None and fix["applicability"] == "unsafe":
@@ -110,63 +91,39 @@ def _left(
     return of_node
 
 
-def _place(finding: Finding) -> _Place:
-    return finding["path"], finding["code"], finding["line"], finding["column"]
-
-
-def _kept(tree: Path, findings: Sequence[Finding]) -> dict[_Place, str]:
+def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
     """Return the findings that the fixes leave alone, with the reasons."""
-    place = ToolTree(tree)
-    by_path: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_path.setdefault(finding["path"], []).append(finding)
-    tests = docstring_tests(place) if any(map(is_about_docstrings, findings)) else {}
-    found: dict[_Place, str] = {}
-    for path, here in by_path.items():
+    found: dict[Place, str] = {}
+    for path, here in _by_path(findings).items():
         try:
             body = decode(path, place.read(path)).body
         except HostError as error:  # a file that is not UTF-8, or too large
-            found |= dict.fromkeys(map(_place, here), error.message)
+            found |= dict.fromkeys(map(place_of, here), error.message)
             continue
-        left_alone = LeftAlone(place, path, body, here, tests)
-        found |= {_place(each): why for each in here if (why := left_alone.reason(each, body))}
+        left_alone = LeftAlone(place, path, body, here)
+        found |= {place_of(each): why for each in here if (why := left_alone.reason(each, body))}
     return found
 
 
-def _fixed_in_preview(
-    tree: Path,
-    modules: Sequence[Module],
-    findings: Sequence[Finding],
-    has_fix: Callable[[Finding], bool],
-) -> list[Finding]:
-    recipes = recipes_for(unsafe=True)
-    codes = {each["code"] for each in findings}
-    rules = sorted(code for code in codes if code.isalnum() and code not in recipes)
-    if not rules:
-        return []
-    places = {_place(each) for each in findings}
-    return [
-        each
-        for each in _findings(tree, modules, rules)
-        if has_fix(each) and is_usable_in_preview(each) and _place(each) in places
-    ]
+def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding["path"], []).append(finding)
+    return by_path
 
 
 def _fixed_by_recipes(
-    tree: Path, findings: Sequence[Finding], planned: Collection[str], *, unsafe: bool
+    place: ToolTree,
+    findings: Sequence[Finding],
+    planned: Collection[str],
+    recipes: Mapping[str, Recipe],
 ) -> list[Finding]:
     """Return the findings that recipes apply to.
 
     Long statements are laid out only in files that are not in `planned`, because that takes time.
     """
-    recipes = recipes_for(unsafe=unsafe)
-    by_path: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding["code"] in recipes:
-            by_path.setdefault(finding["path"], []).append(finding)
-    place = ToolTree(tree)
     fixed: list[Finding] = []
-    for path, here in by_path.items():
+    for path, here in _by_path([each for each in findings if each["code"] in recipes]).items():
         try:
             found = _proposed(place, path, here, recipes, lays_out=False)
             if not found and path not in planned:
@@ -197,8 +154,7 @@ def _proposed(
     return [each.finding for each in propose(source, findings, recipes)]
 
 
-def _generated(tree: Path, paths: Collection[str]) -> set[str]:
-    place = ToolTree(tree)
+def _generated(place: ToolTree, paths: Collection[str]) -> set[str]:
     found: set[str] = set()
     for path in paths:
         with suppress(HostError):

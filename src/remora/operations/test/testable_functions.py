@@ -3,10 +3,10 @@
 import ast
 
 from remora.code.folders import BESIDE, VENDORED
-from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
+from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_conftest, is_test_file
 from remora.code.syntax.nodes import Module, Node, find_node
 
-_FOLDERS = BESIDE | VENDORED | {"tests", "test", "testing"}
+_FOLDERS = BESIDE | VENDORED | TEST_FOLDERS
 _FILES = frozenset(
     {"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py", "compat.py", "_compat.py"}
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from remora.tools.host.ruff.ruff_process import lint_findings
-from remora.tools.host.ruff.ruff_versions import ruff_version
+from remora.tools.host.ruff.ruff_versions import ruff_use
 from remora.tools.host.ruff.rule_choice import (
     SelectedRules,
     rule_choice,
@@ -132,4 +132,4 @@ def test_an_unknown_rule_is_named() -> None:
 def test_the_version_is_read_from(tmp_path: Path, name: str, text: str, shown: str) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(text)
-    assert str(ruff_version(ToolTree(tmp_path))) == shown
+    assert str(ruff_use(ToolTree(tmp_path)).version) == shown

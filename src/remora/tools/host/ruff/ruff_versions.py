@@ -1,7 +1,7 @@
-"""The version of ruff that a project uses."""
+"""The version of ruff that a project uses, and the files that name ruff."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from remora.tools.host.ruff.config_files import SETTINGS
@@ -51,37 +51,41 @@ def version_of(text: str) -> Version:
     return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
 
 
-def ruff_version(place: ToolTree) -> RuffVersion | None:
-    """Return the oldest version of ruff that a project pins, or None if it pins none.
+class RuffUse(NamedTuple):
+    """How a project uses ruff.
+
+    `version` is the oldest version that it pins, or None if it pins none. `is_named` is True if its
+    settings, requirements or commands name ruff.
+    """
+
+    version: RuffVersion | None
+    is_named: bool
+
+
+def ruff_use(place: ToolTree) -> RuffUse:
+    """Return how a project uses ruff.
 
     It is read from pre-commit's configuration, ruff's own, lock files, requirements, tox.ini and
-    the workflows of GitHub. Of `ruff>=0.3`, nothing is known.
+    the workflows of GitHub. Of `ruff>=0.3`, no version is known.
     """
-    return min(_versions(place), default=None)
+    paths = [*_NAMES]
+    for pattern in _PATTERNS:
+        paths += place.files.glob(pattern, look=place.left)
+    texts = [place.text_or_empty(path) for path in paths]
+    is_named = any(_NAME.search(text) for text in texts)
+    return RuffUse(min(_versions(place, texts), default=None), is_named)
 
 
-def _versions(place: ToolTree) -> Iterator[RuffVersion]:
+def _versions(place: ToolTree, texts: Sequence[str]) -> Iterator[RuffVersion]:
     pinned = _HOOK.findall(place.text_or_empty(".pre-commit-config.yaml"))
     for name in _LOCKS:
         pinned += _LOCKED.findall(place.text_or_empty(name, _LIMIT))
     for name in SETTINGS:
         pinned += _REQUIRED_VERSION.findall(place.text_or_empty(name))
-    for text in _texts(place):
+    for text in texts:
         for _, number, is_limit, limit in _REQUIRED.findall(text):
             if is_limit:
                 yield RuffVersion(version_of(limit), is_limit=True)
             else:
                 pinned.append(number)
     yield from (RuffVersion(version_of(each)) for each in pinned)
-
-
-def runs_ruff(place: ToolTree) -> bool:
-    """Return True if the project's settings, requirements or commands name ruff."""
-    return any(_NAME.search(text) for text in _texts(place))
-
-
-def _texts(place: ToolTree) -> Iterator[str]:
-    paths = [*_NAMES]
-    for pattern in _PATTERNS:
-        paths += place.files.glob(pattern, look=place.left)
-    yield from map(place.text_or_empty, paths)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.import_sorters import sorts_as_ruff
-from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_version, runs_ruff
+from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_use
 from remora.tools.host.ruff.rule_codes import all_rules
 from remora.tools.host.ruff.rule_selectors import expand, unknown_selectors
 from remora.tools.tree import ToolTree
@@ -91,15 +91,17 @@ def rule_choice(place: ToolTree, path: str) -> RuleChoice:
 
 
 def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
-    settings = settings_for(place, path) or []
-    used = ruff_version(place)
+    configured = settings_for(place, path)
+    settings = configured or []
+    use = ruff_use(place)
+    used = use.version
     defaults = _defaults(used)
     if _values(settings, "select"):
         return RuleChoice(_ignoring(_newer_codes(settings, used)))
     if defaults is None:
         text = f"the defaults of ruff {version('ruff')}"
         newer = _newer_codes(settings, used)
-        if has_taste or used is not None or _uses_ruff(place, path):
+        if has_taste or configured is not None or used is not None or use.is_named:
             return RuleChoice(_ignoring(newer), f"{text}, because the project does not select any")
         left_out = _codes_of_taste(place)
         text += (
@@ -112,10 +114,6 @@ def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
     # not single codes: pydocstyle's convention applies only to rules that a prefix selects
     options = ("--select", ",".join(selectors), *_ignoring(left_out))
     return RuleChoice(options, f"{_shown(selectors)}, because the project uses ruff {used}")
-
-
-def _uses_ruff(place: ToolTree, path: str) -> bool:
-    return settings_for(place, path) is not None or runs_ruff(place)
 
 
 def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:

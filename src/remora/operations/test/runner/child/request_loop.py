@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -26,20 +27,31 @@ def main() -> None:
     if asked["shift"]:
         shift_clocks(asked["shift"])
     block_network()
-    if not asked["orders"] or any("ids" in order for order in asked["orders"]):
-        try:
-            import pytest
-        except ImportError:
-            write(asked["out"], "pytest", {"missing": sys.executable})
-            return
-        # plugins of the environment are imported once, for all children
-        pytest.main(["--version", "-c", os.devnull, "--noconftest", "--rootdir", asked["out"]])
+    needs_pytest = not asked["orders"] or any("ids" in order for order in asked["orders"])
+    if needs_pytest and not has_pytest(asked):
+        return
     if any(order.get("properties") for order in asked["orders"]) and not prepare():
         for order in asked["orders"]:
             order["properties"] = []
     for number, order in enumerate(asked["orders"]):
         with_text(order, functools.partial(run_order, asked, str(number), order))
     write(asked["out"], "done", {})
+
+
+def has_pytest(asked: Order) -> bool:
+    """Import pytest and its plugins, so that child processes need not. Return False without pytest.
+
+    Pytest runs an empty folder, because some plugins import modules as late as at the end of a run.
+    """
+    try:
+        import pytest
+    except ImportError:
+        write(asked["out"], "pytest", {"missing": sys.executable})
+        return False
+    words = ["--collect-only", "-q", "-s", "-p", "no:cacheprovider", "--noconftest"]
+    with contextlib.suppress(BaseException):  # a run of tests reports it
+        pytest.main([*words, "-c", os.devnull, "--rootdir", asked["out"], asked["out"]])
+    return True
 
 
 def with_text(order: Order, work: Callable[[], None]) -> None:

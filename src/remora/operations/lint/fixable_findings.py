@@ -1,0 +1,77 @@
+"""Choice of the findings that may be fixed: by ruff, by ruff in preview mode, or by recipes."""
+
+from collections.abc import Callable, Sequence
+
+from remora.operations.lint.recipes.catalog import RECIPES
+from remora.operations.lint.recipes.imports import UNUSED_IMPORTS
+from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.rule_choice import SelectedRules
+from remora.tools.host.ruff.rule_codes import fixable_codes
+from remora.tools.tree import ToolTree
+
+_CHANGES_WHEN_CODE_RUNS = {"E402", "PLC0415", "PLW0603", "B006", "B008", "B905"}
+_FAMILIES = ("PTH", "PERF", "SIM")
+
+Place = tuple[str, str, int, int]
+"""Path, code, line and column of a finding."""
+
+
+def place_of(finding: Finding) -> Place:
+    return finding["path"], finding["code"], finding["line"], finding["column"]
+
+
+class FixableFindings:
+    """The findings of a tree that may be fixed. Unsafe fixes are permitted only if `unsafe` is True.
+
+    `recipes` contains the recipes that may be used, by rule.
+    """
+
+    def __init__(self, place: ToolTree, *, unsafe: bool) -> None:
+        self.recipes = {
+            code: recipe for code, recipe in RECIPES.items() if unsafe or not recipe.unsafe
+        }
+        self._permitted = ("safe", "unsafe") if unsafe else ("safe",)
+        self._selected = SelectedRules(place)
+
+    def has_fix(self, finding: Finding) -> bool:
+        """Return True if ruff has a fix for the finding that may be applied."""
+        fix = finding["fix"]
+        return fix is not None and fix["applicability"] in self._permitted
+
+    def may_go_beyond_ruff(self, path: str, finding: Finding) -> bool:
+        """Return True if a finding may be fixed that ruff does not fix.
+
+        Its rule must be one that the project selects itself, or the fix must only complete other
+        fixes.
+        """
+        code = finding["code"]
+        return self._selected.contain(path, code) or code in UNUSED_IMPORTS.codes
+
+    def in_preview(
+        self, wanted: Sequence[Finding], check: Callable[[Sequence[str]], list[Finding]]
+    ) -> list[Finding]:
+        """Return the wanted findings that ruff fixes only in preview mode, with their fixes.
+
+        `check` returns the findings of some rules in preview mode. Rules with a recipe are left out.
+        """
+        rules = sorted(({each["code"] for each in wanted} & fixable_codes()) - self.recipes.keys())
+        if not rules:
+            return []
+        places = {place_of(each) for each in wanted}
+        return [
+            each
+            for each in check(rules)
+            if self.has_fix(each) and _is_usable_in_preview(each) and place_of(each) in places
+        ]
+
+
+def _is_usable_in_preview(finding: Finding) -> bool:
+    """Return True if a fix that ruff has only in preview mode may be applied.
+
+    Fixes that move imports or change defaults change when code runs. `--unsafe-fixes` does not
+    permit unsafe fixes that ruff itself would not apply, except of these families.
+    """
+    fix, code = finding["fix"], finding["code"]
+    if fix is None or code in _CHANGES_WHEN_CODE_RUNS:
+        return False
+    return bool(fix["applicability"] == "safe" or code.startswith(_FAMILIES))
