@@ -26,10 +26,10 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
 from remora.operations.test.function_context import target_at
+from remora.operations.test.missing_tests import TestNeed
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_need import TestNeed
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree

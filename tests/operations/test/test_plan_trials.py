@@ -8,7 +8,7 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.test import plan_trials
-from remora.operations.test.test_need import TestNeed
+from remora.operations.test.missing_tests import TestNeed
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import write
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
 from remora.code.callgraph.linker import Linker
 from remora.code.links import TIERS, Related
+from remora.code.pytest_model.caller_search import CallerSearch
 from remora.code.pytest_model.pytest_file import pytest_id
 from remora.code.pytest_model.pytest_project import PytestProject
 from remora.code.pytest_model.reverse_links import KnownLinks, ReverseLinks
-from remora.code.pytest_model.test_naming import tests_named_after
-from remora.code.pytest_model.test_search import CallerSearch
+from remora.code.pytest_model.tests_by_name import tests_named_after
 
 DEPTH = 10
 """Maximum number of calls between a test and a node."""

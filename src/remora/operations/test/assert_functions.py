@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from remora.code.syntax.source import parse_text
 from remora.operations.import_edits import imported_names
-from remora.operations.test.cases.test_source import Draft
+from remora.operations.test.cases.drafts import Draft
 
 _FUNCTIONS = frozenset({"eq_", "assert_equal", "assert_equals"})
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from remora.code.syntax.source import parse_text
 from remora.operations.import_edits import Imported, imported_names
-from remora.operations.test.test_blocks import used_names
+from remora.operations.test.source_blocks import used_names
 
 Form = Literal["function", "class", "unittest"]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -17,7 +17,7 @@ from remora.operations.test.host_probe import (
 from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.runner.mutation_check import prove_together
-from remora.operations.test.test_blocks import tests_of, used_names
+from remora.operations.test.source_blocks import tests_of, used_names
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 

@@ -8,15 +8,15 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
-from remora.operations.test.public_names import public_modules
-from remora.operations.test.pytest_settings import pytest_settings
-from remora.operations.test.target_function import TargetFunction, find_target
-from remora.operations.test.test_location import (
+from remora.operations.test.insert_location import (
     InsertLocation,
     is_unittest_file,
     locate_test,
     test_path,
 )
+from remora.operations.test.public_names import public_modules
+from remora.operations.test.pytest_settings import pytest_settings
+from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree

@@ -23,6 +23,7 @@ from remora.operations.test.inputs.observed_calls import (
 )
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
+from remora.operations.test.insert_location import test_path
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.pytest_settings import pytest_settings
@@ -31,7 +32,6 @@ from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_location import test_path
 from remora.operations.test.trivial_functions import CONSTANT, SHARED, why_trivial
 from remora.tools.tree import ToolTree
 

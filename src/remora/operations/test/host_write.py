@@ -12,19 +12,19 @@ from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
+from remora.operations.test.cases.drafts import Draft, case_drafts, property_draft
 from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
-from remora.operations.test.cases.test_source import Draft, case_drafts, property_draft
-from remora.operations.test.cases.test_surroundings import with_surroundings
+from remora.operations.test.cases.surroundings import with_surroundings
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft, formatted_file
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
+from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.known_imports import with_known_imports
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
+from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_blocks import tests_of
-from remora.operations.test.test_location import InsertLocation
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, with_sorted_imports
 from remora.tools.host.style_config import width_of

@@ -67,7 +67,7 @@ def _load() -> Parts:
 
 
 def _prepare(tree: Path, _modules: Sequence["Module"], options: Mapping[str, Any]) -> Amount:
-    from remora.operations.test.test_need import TestNeed
+    from remora.operations.test.missing_tests import TestNeed
 
     return TestNeed(tree, options).amount
 

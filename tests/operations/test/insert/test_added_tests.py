@@ -10,7 +10,7 @@ from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.best_cases import best_cases, further_cases
 from remora.operations.test.cases.case import Case, case_of
-from remora.operations.test.cases.test_source import Draft
+from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.class_style import class_style
 from remora.operations.test.inputs.call_input import CallInput, Source
 from remora.operations.test.insert.added_tests import (
@@ -20,9 +20,9 @@ from remora.operations.test.insert.added_tests import (
     with_tests,
 )
 from remora.operations.test.insert.removed_tests import remove_added_tests
+from remora.operations.test.insert_location import InsertLocation, import_form, locate_test
+from remora.operations.test.source_blocks import with_block
 from remora.operations.test.target_function import TargetFunction, find_target
-from remora.operations.test.test_blocks import with_block
-from remora.operations.test.test_location import InsertLocation, import_form, locate_test
 
 NEIGHBOUR = (
     "import pytest\n\nfrom pkg.mod import g\n\n\ndef test_g() -> None:\n    assert g() == 1\n"

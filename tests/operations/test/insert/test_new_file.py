@@ -9,7 +9,7 @@ from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
 from remora.operations.test.insert.removed_tests import remove_added_tests
-from remora.operations.test.test_need import REFUSED
+from remora.operations.test.missing_tests import REFUSED
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 from tests.operations.test.test_plan_trials import planned

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import expected_value, with_quotes
 from remora.operations.test.cases.case import Case
+from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_location import InsertLocation
 
 _MOST_COLUMNS = 3
 _RESERVED_NAMES = frozenset({"expected", "request", "pytest", *dir(builtins)})

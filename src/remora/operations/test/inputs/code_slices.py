@@ -18,7 +18,7 @@ from remora.operations.test.inputs.call_input import (
     importable_names,
 )
 from remora.operations.test.inputs.parameter_use import last_name
-from remora.operations.test.inputs.test_context import Fixture
+from remora.operations.test.inputs.setup_statements import Fixture
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400

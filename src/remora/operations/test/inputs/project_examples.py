@@ -18,15 +18,15 @@ from remora.operations.test.inputs.call_input import (
 )
 from remora.operations.test.inputs.code_blocks import code_in
 from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
-from remora.operations.test.inputs.test_context import (
+from remora.operations.test.inputs.setup_statements import (
     Fixture,
     fixtures_of,
     module_constants,
     prepared,
 )
+from remora.operations.test.insert_location import is_unittest_file
+from remora.operations.test.source_blocks import reached_names, tests_of
 from remora.operations.test.target_function import TargetFunction, import_name
-from remora.operations.test.test_blocks import reached_names, tests_of
-from remora.operations.test.test_location import is_unittest_file
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24

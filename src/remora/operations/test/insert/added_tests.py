@@ -10,15 +10,15 @@ from remora.code.syntax.source import parse_text
 from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.operations.parsed_text import ParsedText, apply_edits
 from remora.operations.test.cases.assertions import names_in
-from remora.operations.test.cases.test_source import Draft
-from remora.operations.test.test_blocks import (
+from remora.operations.test.cases.drafts import Draft
+from remora.operations.test.insert_location import InsertLocation
+from remora.operations.test.source_blocks import (
     class_of,
     first_line,
     tests_of,
     with_block,
     without_tests,
 )
-from remora.operations.test.test_location import InsertLocation
 from remora.tools.host.text_lines import split_lines
 
 HYPOTHESIS = "hypothesis"

@@ -8,7 +8,7 @@ from remora.code.syntax.source import parse_text
 from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import added_tests
-from remora.operations.test.test_blocks import first_line, tests_of, without_tests
+from remora.operations.test.source_blocks import first_line, tests_of, without_tests
 
 
 def remove_added_tests(

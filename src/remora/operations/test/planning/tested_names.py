@@ -10,9 +10,9 @@ from typing import NamedTuple
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
 from remora.operations.test.function_context import test_files
+from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.planning.run_doctests import RunDoctests
-from remora.operations.test.test_blocks import reached_names, used_names
-from remora.operations.test.test_location import is_unittest_file
+from remora.operations.test.source_blocks import reached_names, used_names
 from remora.tools.tree import ToolTree
 
 COMMON_NAMES = frozenset(

@@ -11,8 +11,8 @@ import msgspec
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.cases.case import Case, case_of
+from remora.operations.test.cases.drafts import property_source
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.cases.test_source import property_source
 from remora.operations.test.inputs.call_input import CallInput, bound_names
 from remora.operations.test.mutants import Mutant
 from remora.operations.test.runner.inline_conditions import with_outcomes

@@ -3,10 +3,10 @@
 import pytest
 
 from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.drafts import case_drafts, property_draft
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.cases.test_source import case_drafts, property_draft
+from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction, find_target
-from remora.operations.test.test_location import InsertLocation
 
 SOURCE = """
 def f(text: str, times: int = 1, *, loud: bool = False, mode=object()) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from remora.code.pytest_model.pytest_file import is_conftest
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names, free_names
-from remora.operations.test.test_location import InsertLocation
+from remora.operations.test.insert_location import InsertLocation
 
 
 def with_surroundings(case: Case, home: InsertLocation, tree: ast.Module | None) -> Case:

@@ -26,15 +26,15 @@ from remora.operations.test.inputs.call_input import WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.new_file import required_style
+from remora.operations.test.insert_location import test_path
 from remora.operations.test.plan_trials import PlanTrials
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
+from remora.operations.test.source_blocks import used_names
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
-from remora.operations.test.test_blocks import used_names
-from remora.operations.test.test_location import test_path
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import why_trivial
 from remora.sandbox.interpreters import ProjectPython

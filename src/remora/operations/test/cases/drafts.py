@@ -9,10 +9,10 @@ from remora.operations.test.cases.assertions import Style, case_statements, with
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.cases.test_surroundings import parameters_of
+from remora.operations.test.cases.surroundings import parameters_of
 from remora.operations.test.class_style import snake_case
+from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.test_location import InsertLocation
 
 _TYPES = {
     "st.integers": "int", "st.floats": "float", "st.text": "str", "st.binary": "bytes",

@@ -9,10 +9,10 @@ from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.names.unique_method import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
 from remora.code.links import TIERS, Edge
+from remora.code.pytest_model.found_tests import FoundTests
 from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
 from remora.code.pytest_model.pytest_project import PytestProject
 from remora.code.pytest_model.reverse_links import ReverseLinks
-from remora.code.pytest_model.test_index import FoundTests
 from remora.ids import MODULE, node_key, split_node_key
 
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
