@@ -85,7 +85,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
 def _adds(
     case: Case,
     chosen: Sequence[Case],
-    run: Collection[tuple[int, int]],
+    run: Collection[tuple[int, ...]],
     same: Mapping[str, Collection[str]],
 ) -> bool:
     """Return True for examples, and for invented values that show another behaviour.

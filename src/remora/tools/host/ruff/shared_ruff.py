@@ -19,7 +19,7 @@ from remora.tools.host.ruff.config_files import (
 )
 from remora.tools.host.ruff.import_lines import imports_one_per_line
 from remora.tools.host.ruff.ruff_pool import RuffPool
-from remora.tools.host.ruff.ruff_versions import runs_ruff
+from remora.tools.host.ruff.ruff_versions import ruff_use
 from remora.tools.host.ruff.rule_choice import rule_choice, selected_rules
 from remora.tools.host.style_config import configured_width
 from remora.tools.tree import ToolTree
@@ -194,6 +194,8 @@ def isolated_options(place: ToolTree) -> list[str]:
     DEFAULT_MINOR, unless it uses ruff, which decides then.
     """
     minor = oldest_minor(place)
-    if minor is None and runs_ruff(place):
-        return ["--isolated"]
+    if minor is None:
+        use = once_for_base(place, ruff_use)
+        if use.is_named or use.version is not None:
+            return ["--isolated"]
     return ["--isolated", *target_version(minor or DEFAULT_MINOR)]
