@@ -278,3 +278,16 @@ def test_what_a_text_is_searched_for_comes_before_vague_values(
     source = f"MARKS = frozenset(' *_')\ndef f(text):\n    return {body}\n"
     examples = ProjectExamples(ToolTree(tmp_path))
     assert invented_calls(subject(source), examples)[0].call == expected
+
+
+def test_numbers_are_in_the_range_of_the_parameters_name() -> None:
+    source = (
+        "def days(year, month):\n"
+        "    if month in (1, 3, 5):\n"
+        "        return 31\n"
+        "    return 29 if month == 2 and year % 400 == 0 else 28\n"
+    )
+    found = invented_calls(subject(source, "days"), ProjectExamples(ToolTree(Path("/nonexistent"))))
+    calls = [one.call for one in found]
+    assert "days(2023, 2)" in calls
+    assert not [call for call in calls if "401" in call or ", 0)" in call]

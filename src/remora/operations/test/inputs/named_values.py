@@ -1,5 +1,7 @@
 """Sample arguments by the name of the parameter, as an example in documentation would have them."""
 
+import math
+
 _NAMED: dict[str, tuple[str, ...]] = {
     "email mail": ("'ann@example.com'",),
     "base_url base_uri": ("'https://example.com/docs/'",),
@@ -100,6 +102,21 @@ _SURE = frozenset(
 """Names that show the type without any use of the parameter."""
 
 
+_RANGES = {
+    "year": (1800, 2200), "month": (1, 12), "day": (1, 31), "weekday": (0, 6), "hour": (0, 23),
+    "minute": (0, 59), "second": (0, 59), "lat": (-90, 90), "latitude": (-90, 90),
+    "lon": (-180, 180), "lng": (-180, 180), "longitude": (-180, 180), "percent": (0, 100),
+    "percentage": (0, 100), "port": (1, 65535),
+}  # fmt: skip
+"""The numbers that a reader expects of a parameter of that name."""
+
+
+def is_usual(name: str, value: object) -> bool:
+    """Return False for a number that a reader would not expect, such as the month 0."""
+    low, high = _RANGES.get(_plain(name), (-math.inf, math.inf))
+    return not isinstance(value, int | float) or low <= value <= high
+
+
 def shows_type(name: str) -> bool:
     """Return True if the type of a parameter is known from its name alone."""
     return name.lower().strip("_") in _SURE
@@ -107,10 +124,14 @@ def shows_type(name: str) -> bool:
 
 def values_by_name(name: str) -> tuple[str, ...]:
     """Return sample values for a parameter of that name, or of a name that ends with such a word."""
-    plain = name.lower().strip("_").rstrip("0123456789").strip("_")
+    plain = _plain(name)
     if plain in _BY_NAME:
         return _BY_NAME[plain]
     if plain.startswith(("max_", "min_")):
         return ("100", "10") if plain.startswith("max_") else ("1", "0")
     last = plain.rpartition("_")[2]
     return _BY_NAME.get(last, ()) if last not in _NOT_ENDINGS else ()
+
+
+def _plain(name: str) -> str:
+    return name.lower().strip("_").rstrip("0123456789").strip("_")

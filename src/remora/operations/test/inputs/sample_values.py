@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from remora.code.syntax.definitions import FunctionNode
-from remora.operations.test.inputs.named_values import shows_type, values_by_name
+from remora.operations.test.inputs.named_values import is_usual, shows_type, values_by_name
 from remora.operations.test.inputs.parameter_use import ParameterUse, last_name
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -61,6 +61,7 @@ def values_of(
     takes.
     """
     used = ParameterUse(arg.arg, function, constants)
+    used.compared = {text: None for text in used.compared if _is_usual(arg.arg, text)}
     named = list(values_by_name(arg.arg))
     if default is not None and kind_of(default) != "bool":
         is_none = isinstance(default, ast.Constant) and default.value is None
@@ -90,6 +91,10 @@ def values_of(
     shown = {*fitting, *compared, *used.required}
     found = [text for text in found if text in shown or text not in _ANY]
     return list(dict.fromkeys(found))[:MAX_VALUES]
+
+
+def _is_usual(name: str, text: str) -> bool:
+    return is_usual(name, ast.literal_eval(text))
 
 
 def _is_letter(text: str) -> bool:
