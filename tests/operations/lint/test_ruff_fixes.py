@@ -225,6 +225,17 @@ def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
     assert (tmp_path / "a.py").read_text() == source
 
 
+@pytest.mark.parametrize("selector", ["default", "UP"])
+@pytest.mark.parametrize("name", ["upgrades beside code for Python 2", "nothing but a placeholder"])
+def test_rules_that_the_user_selects_are_fixed_all_the_same(
+    tmp_path: Path, name: str, selector: str
+) -> None:
+    (tmp_path / "a.py").write_text(UNCONFIGURED[name])
+    with selected_rules([selector]):
+        fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
+    assert (tmp_path / "a.py").read_text() != UNCONFIGURED[name]
+
+
 def test_imports_that_another_file_uses_stay(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text("from .compat import iterkeys\n\nprint(iterkeys)\n")
     source = """from six import iterkeys

@@ -100,7 +100,8 @@ class LeftAlone:
         findings: Sequence[Finding],
         tests: Mapping[str, str],
     ) -> None:
-        self.rules = _rules_to_skip(place, path, body, findings)
+        self._selected = SelectedRules(place)
+        self.rules = _rules_to_skip(place, path, body, findings, self._selected)
         self._expected = "\n".join(text for test, text in tests.items() if test != path)
         self._lacks_extensions = not re.search(
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
@@ -108,7 +109,6 @@ class LeftAlone:
         self._place = place
         self._path = path
         self._is_configured = is_configured(place, path)
-        self._selected = SelectedRules(place)
         has_unused = any(finding["code"] == _UNUSED_IMPORT for finding in findings)
         self._imported = once_for_base(place, names_from_modules) if has_unused else frozenset()
         self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
@@ -125,7 +125,7 @@ class LeftAlone:
         )
 
     def _is_asked_for(self, finding: Finding) -> bool:
-        return self._is_configured or self._selected.contain(self._path, finding["code"])
+        return self._is_configured or self._selected.are_asked_for(self._path, finding["code"])
 
     def _is_needed(self, finding: Finding, body: str) -> bool:
         """Return True for an import that another file uses, that runs code, or that pylint keeps."""
@@ -191,7 +191,13 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
     return not any(map(_CODE_OF_TESTS.search, beside))
 
 
-def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> list[str]:
+def _rules_to_skip(
+    place: ToolTree,
+    path: str,
+    body: str,
+    findings: Sequence[Finding],
+    selected: SelectedRules,
+) -> list[str]:
     """Return the rules whose findings stay.
 
     `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
@@ -199,7 +205,7 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
     suppress findings stay if the project pins another version of ruff, which may need them.
 
     Unless the project configures ruff, files with code for Python 2 stay as they are until that code
-    is removed, and so do files that tests read as data.
+    is removed or the rules are selected, and so do files that tests read as data.
     """
     codes = {finding["code"] for finding in findings}
     own = is_configured(place, path)
@@ -209,7 +215,8 @@ def _rules_to_skip(place: ToolTree, path: str, body: str, findings: Sequence[Fin
     if any(code.startswith(_PYTHON_3) for code in codes) and supports_python_2(place):
         skipped += [code for code in codes if code.startswith(_PYTHON_3)]
     elif not own and _PYTHON_2_CODE.search(body):
-        skipped += [code for code in codes if code.startswith(_UPGRADES)]
+        upgrades = [code for code in codes if code.startswith(_UPGRADES)]
+        skipped += [code for code in upgrades if not selected.are_asked_for(path, code)]
     suppressing = [code for code in codes if code.startswith(_SUPPRESSION)]
     if suppressing and _uses_other_ruff(place):
         return skipped + suppressing
