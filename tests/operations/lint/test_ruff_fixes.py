@@ -190,6 +190,11 @@ else:
 class A(object):
     pass
 """,
+    "an unused fallback of an import": """try:
+    import cPickle as pickle
+except ImportError:
+    import pickle
+""",
     "a fallback of an import": """try:
     import xml.etree.cElementTree as etree
 except ImportError:
@@ -223,6 +228,17 @@ def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
     (tmp_path / "a.py").write_text(source)
     fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
     assert (tmp_path / "a.py").read_text() == source
+
+
+@pytest.mark.parametrize("selector", ["default", "UP"])
+@pytest.mark.parametrize("name", ["upgrades beside code for Python 2", "nothing but a placeholder"])
+def test_rules_that_the_user_selects_are_fixed_all_the_same(
+    tmp_path: Path, name: str, selector: str
+) -> None:
+    (tmp_path / "a.py").write_text(UNCONFIGURED[name])
+    with selected_rules([selector]):
+        fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
+    assert (tmp_path / "a.py").read_text() != UNCONFIGURED[name]
 
 
 def test_imports_that_another_file_uses_stay(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ _PYTHON_3 = (
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
 _UPGRADES = "UP"
-_IMPORT_UPGRADES = {"UP023", "UP026", "UP029", "UP035"}
+_IN_FALLBACK = {"UP023", "UP026", "UP029", "UP035", _UNUSED_IMPORT}
 _FALLBACK = re.compile(
     r"^\s*except\b.*\b(?:ImportError|ModuleNotFoundError)\b|^\s*except:", re.MULTILINE
 )
@@ -93,7 +93,8 @@ class LeftAlone:
     """
 
     def __init__(self, place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> None:
-        self.rules = _rules_to_skip(place, path, body, findings)
+        self._selected = SelectedRules(place)
+        self.rules = _rules_to_skip(place, path, body, findings, self._selected)
         codes = {finding["code"] for finding in findings}
         tests = {} if codes.isdisjoint(_DOCSTRING_TEXT) else once_for_base(place, _docstring_tests)
         self._expected = "\n".join(text for test, text in tests.items() if test != path)
@@ -103,7 +104,6 @@ class LeftAlone:
         self._place = place
         self._path = path
         self._is_configured = is_configured(place, path)
-        self._selected = SelectedRules(place)
         self._imported = (
             once_for_base(place, names_from_modules) if _UNUSED_IMPORT in codes else frozenset()
         )
@@ -131,7 +131,7 @@ class LeftAlone:
         )
 
     def _is_asked_for(self, finding: Finding) -> bool:
-        return self._is_configured or self._selected.contain(self._path, finding["code"])
+        return self._is_configured or self._selected.are_asked_for(self._path, finding["code"])
 
     def _need(self, finding: Finding, body: str) -> str:
         """Return why an unused import is needed, or an empty string."""
@@ -200,7 +200,11 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
 
 
 def _rules_to_skip(
-    place: ToolTree, path: str, body: str, findings: Sequence[Finding]
+    place: ToolTree,
+    path: str,
+    body: str,
+    findings: Sequence[Finding],
+    selected: SelectedRules,
 ) -> dict[str, str]:
     """Return the rules whose findings stay, with the reasons.
 
@@ -209,7 +213,7 @@ def _rules_to_skip(
     suppress findings stay if the project pins another version of ruff, which may need them.
 
     Unless the project configures ruff, files with code for Python 2 stay as they are until that code
-    is removed, and so do files that tests read as data.
+    is removed or the rules are selected, and so do files that tests read as data.
     """
     codes = {finding["code"] for finding in findings}
     own = is_configured(place, path)
@@ -220,8 +224,9 @@ def _rules_to_skip(
     if newer and supports_python_2(place):
         skipped |= dict.fromkeys(newer, "the project supports Python 2")
     elif not own and _PYTHON_2_CODE.search(body):
-        upgrades = (code for code in codes if code.startswith(_UPGRADES))
-        skipped |= dict.fromkeys(upgrades, "the file has code for Python 2")
+        upgrades = [code for code in codes if code.startswith(_UPGRADES)]
+        left = [code for code in upgrades if not selected.are_asked_for(path, code)]
+        skipped |= dict.fromkeys(left, "the file has code for Python 2")
     suppressing = [code for code in codes if code.startswith(_SUPPRESSION)]
     if suppressing and _uses_other_ruff(place):
         return skipped | dict.fromkeys(suppressing, "the project pins another version of ruff")
@@ -258,8 +263,8 @@ def _is_explained(finding: Finding, body: str) -> bool:
 
 
 def _is_in_fallback(finding: Finding, body: str) -> bool:
-    """Return True if the upgrade of an import is in a `try` whose handlers import another module."""
-    if finding["code"] not in _IMPORT_UPGRADES or not _FALLBACK.search(body):
+    """Return True if the upgrade or removal of an import is in a `try` whose handlers import another module."""
+    if finding["code"] not in _IN_FALLBACK or not _FALLBACK.search(body):
         return False
     return any(
         isinstance(node, ast.Try) and node.lineno < finding["line"] <= (node.end_lineno or 0)

@@ -34,6 +34,8 @@ from remora.sandbox.cancellation import raise_if_cancelled
 
 SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""
+_PLANNED_ROUNDS = 2
+"""How often facts are derived before a file is planned."""
 COMPLETING = 0.6
 """The least probability of an annotation that completes a signature."""
 MOSTLY_ANNOTATED = 0.5
@@ -104,7 +106,7 @@ class Inference:
         """Find annotations for some slots, and add them to `annotations`."""
         wanted = list(slots)
         for _ in range(self._settings.rounds):
-            likely = self.likely([each for each in wanted if each not in self.annotations])
+            likely = self.likely(self._left(wanted))
             found = self._judged(likely, self.annotations)
             if not found:
                 break
@@ -113,8 +115,7 @@ class Inference:
 
     def _complete(self, wanted: Iterable[tuple[str, Slot]]) -> None:
         """Add less likely annotations that complete a signature, and leave out scattered ones."""
-        left = [each for each in wanted if each not in self.annotations]
-        likely = self._completing(left, self.annotations)
+        likely = self._completing(self._left(wanted), self.annotations)
         self.annotations |= self._judged(likely, self.annotations)
         self.leave_out_scattered()
 
@@ -132,16 +133,22 @@ class Inference:
     def promising(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
         """Return the slots with a likely candidate, in files that are worth annotating.
 
-        What is found for them may complete further signatures.
+        Likely candidates count as facts for others, as accepted ones do in `run`. What is found for
+        them may complete further signatures.
         """
         every = list(slots)
-        known = self.annotations | self.likely(
-            each for each in every if each not in self.annotations
-        )
-        left = [each for each in every if each not in known]
-        completing = self._completing(left, known)
-        paths = {path for path, _ in self.signatures.consistent(known | completing)}
-        return {key: term for key, term in (known | completing).items() if key[0] in paths}
+        before = self.annotations
+        try:
+            for _ in range(_PLANNED_ROUNDS):
+                self.annotations = self.annotations | self.likely(self._left(every))
+            found = self.annotations | self._completing(self._left(every), self.annotations)
+        finally:
+            self.annotations = before
+        paths = {path for path, _ in self.signatures.consistent(found)}
+        return {key: term for key, term in found.items() if key[0] in paths}
+
+    def _left(self, slots: Iterable[tuple[str, Slot]]) -> list[tuple[str, Slot]]:
+        return [each for each in slots if each not in self.annotations]
 
     def likely(self, slots: Iterable[tuple[str, Slot]], limit: float | None = None) -> Terms:
         """Return the slots whose best candidate has the probability `limit`, with this candidate.

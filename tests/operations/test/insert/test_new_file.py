@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
 from remora.operations.test.function_context import home_of, target_at
 from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
 from remora.operations.test.insert.removed_tests import remove_added_tests
-from remora.operations.test.missing_tests import REFUSED
+from remora.operations.test.missing_tests import REFUSED, TestNeed
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
-from tests.operations.test.test_plan_trials import planned
 
 LICENCE = "# Copyright Shop\n# MIT\n"
 FUTURE = "from __future__ import annotations\n"
@@ -69,7 +70,11 @@ def test_the_package_of_a_test_file() -> None:
 
 def test_no_tests_are_planned_that_a_lint_rule_refuses(tmp_path: Path) -> None:
     write(tmp_path / "p", {"shop.py": DOUBLE, "ruff.toml": 'lint.select = ["S"]\n'})
-    assert planned(tmp_path / "p", "shop.py", [], may_run=False) == {"double": REFUSED}
+    module = parse_module("shop.py", DOUBLE.encode())
+    assert isinstance(module, Module)
+    needs = TestNeed(tmp_path / "p", {"may_run": False, "notify": print})
+    (function,) = (node for node in module.nodes if node.node_type == "function")
+    assert needs.amount(module, function) == REFUSED
 
 
 def test_lint_rules_of_a_project_with_tests_are_those_that_its_tests_follow(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
 from remora.code.syntax.definitions import FunctionNode
@@ -94,7 +95,9 @@ def values_of(
 
 
 def _is_usual(name: str, text: str) -> bool:
-    return is_usual(name, ast.literal_eval(text))
+    with suppress(SyntaxError, ValueError):  # an expression
+        return is_usual(name, ast.literal_eval(text))
+    return True
 
 
 def _is_letter(text: str) -> bool:

@@ -135,6 +135,10 @@ class SelectedRules:
         self._asked = _SELECTED.get()
         self._selectors: dict[str, list[str]] = {}
 
+    def are_asked_for(self, path: str, code: str) -> bool:
+        """Return True if a rule is selected for a file, or the user selects ruff's defaults."""
+        return DEFAULT in self._asked or self.contain(path, code)
+
     def contain(self, path: str, code: str) -> bool:
         """Return True if a rule is selected for a file."""
         folder = path.rpartition("/")[0]
