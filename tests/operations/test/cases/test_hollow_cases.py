@@ -109,3 +109,10 @@ def test_values_that_a_reader_cannot_check(call: str, value: str) -> None:
     assert is_hollow(case(call, (), value, "test"))
     assert not is_hollow(case(call, (), value, "documentation"))
     assert not is_hollow(case(f"same({value})", (), "1000000000", "documentation"))
+
+
+def test_attributes_say_something_if_a_reader_finds_them_in_the_call() -> None:
+    call = "parse('http://example.com:80')"
+    host = Case(call=call, claims=(("{}.host", "'example.com'"),), source="documentation")
+    assert not is_echo(host)
+    assert is_echo(replace(host, claims=(*host.claims, ("{}.mask", "6"))))

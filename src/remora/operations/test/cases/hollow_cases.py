@@ -30,13 +30,16 @@ _MOST_NUMBERS = 8
 def is_echo(case: Case) -> bool:
     """Return True if the result says only what was passed.
 
-    So do attributes that keep arguments or are empty, a None among the items that no example shows,
-    and what becomes of several objects without arguments.
+    So do attributes that keep arguments or are empty, or whose values a reader does not find in the
+    call, a None among the items that no example shows, and what becomes of several objects without
+    arguments.
     """
     if case.claims and all(left.startswith("{}.") for left, _ in case.claims):
         given = {*arguments_of(case), *EMPTY_VALUES, "True", "False", "0"}
         is_guessed = case.source in _GUESSED
-        return is_guessed or all(text in given or text.isidentifier() for _, text in case.claims)
+        others = [text for _, text in case.claims if text not in given and not text.isidentifier()]
+        written = " ".join((*case.setup, case.call))
+        return is_guessed or not others or any(text.strip("'") not in written for text in others)
     if case.source not in SHOWN and not case.raises and _is_of_nothing(case):
         return True
     guessed = case.source in _GUESSED and not case.raises

@@ -21,6 +21,13 @@ _DIRECTIVE = re.compile(
     re.MULTILINE,
 )
 
+_ASSUMED = re.compile(r"(?<!`)``?(import [\w.]+ as \w+)``?(?!`)")
+"""An import that documentation tells its readers to assume."""
+_CHANGING = frozenset(
+    {"print", "pprint", "next", "pop", "popitem", "popleft", "setdefault", "add", "append", "send"}
+)
+"""Functions and methods that show something and also change an object, or print it."""
+
 
 def code_in(text: str) -> list[ast.stmt]:
     """Return the statements of all examples in a text, in the order of the text.
@@ -38,6 +45,8 @@ def code_in(text: str) -> list[ast.stmt]:
                 tree = parse_text(code)
                 if isinstance(tree, ast.Module):
                     found.append((match.start(), tree.body))
+    for match in _ASSUMED.finditer(text):
+        found.append((match.start(), ast.parse(match[1]).body))
     return [one for _, body in sorted(found, key=lambda each: each[0]) for one in body]
 
 
@@ -53,7 +62,22 @@ def _interactive(text: str) -> Iterator[tuple[int, list[ast.stmt]]]:
     for one in examples:
         tree = parse_text(one.source)
         if isinstance(tree, ast.Module):
-            yield starts[min(one.lineno, len(lines))], tree.body
+            shows = bool(one.want) and not one.exc_msg
+            body = [_as_shown(each) if shows else each for each in tree.body]
+            yield starts[min(one.lineno, len(lines))], body
+
+
+def _as_shown(statement: ast.stmt) -> ast.stmt:
+    """Return `_ = value` for an expression whose value is shown, as the interpreter does it.
+
+    Such a call is a question, while a call that shows nothing probably changes something.
+    """
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute() as function) as value) if (
+            getattr(function, "attr", getattr(function, "id", "")) not in _CHANGING
+        ):
+            return ast.fix_missing_locations(ast.Assign([ast.Name("_", ast.Store())], value))
+    return statement
 
 
 def _without_other_prompts(text: str) -> str:

@@ -185,13 +185,17 @@ class _Before:
         self.setup: list[ast.stmt] = []
         self.imports: dict[str, None] = {}
         self._snippet = snippet
+        bound = [bound_names(each) for each in snippet.statements if isinstance(each, ast.Import)]
+        self._modules = frozenset().union(*bound) | {
+            name for name, one in snippet.known.items() if not one.name
+        }
 
     def add(self, each: ast.stmt) -> bool:
         """Add a statement if it is needed. Return False if it cannot be part of a test."""
         bound, needed = bound_names(each), self.needed
         if self._snippet.source == "call" and bound and bound <= self._snippet.known.keys():
             return True  # imported from where it is defined
-        if not bound & needed and not _changes(each, needed):
+        if not bound & needed and not _changes(each, needed - self._modules):
             return True
         if not isinstance(each, _SETUP) or len(ast.unparse(each)) > _LONGEST_STATEMENT:
             return False
