@@ -86,3 +86,13 @@ def test_lint_rules_of_a_project_with_tests_are_those_that_its_tests_follow(tmp_
     assert not home_of(place, subject, tests).docstring
     write_test(place, "shop.py", "double", CASES)
     assert not (tmp_path / "tests/__init__.py").exists()
+
+
+def test_tests_are_formatted_in_folders_that_the_formatter_leaves_out(tmp_path: Path) -> None:
+    write(
+        tmp_path, {"shop.py": DOUBLE, "ruff.toml": 'extend-exclude = ["tests"]\nline-length = 70\n'}
+    )
+    long = {"call": f"double('{'ab ' * 12}')", "source": "docstring", "value": f"'{'ab ' * 24}'"}
+    write_test(ToolTree(tmp_path), "shop.py", "double", [long])
+    (path,) = tmp_path.glob("**/test_shop.py")
+    assert "    assert (\n" in path.read_text()

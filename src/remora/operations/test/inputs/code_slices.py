@@ -24,6 +24,7 @@ _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
 _MOST_STATEMENTS = 6
 _SHORT = 50
+_SHORT_EXAMPLE = 4
 _UNCHANGING = frozenset(
     {"datetime", "date", "time", "timedelta", "Decimal", "Fraction", "Path", "UUID", "range"}
 )
@@ -69,15 +70,24 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
 
 
 def _variants(found: CallInput) -> Iterator[CallInput]:
-    """Yield the call without the changes of objects before it, with the first, and with all."""
+    """Yield the call without the changes of objects before it, with the first, and with all.
+
+    A short example in documentation is kept, except for assignments to attributes.
+    """
     trees = [ast.parse(one).body[0] for one in found.setup]
     extra = [one for one in trees if isinstance(one, ast.Expr) or not bound_names(one)]
+    if found.source in ("docstring", "documentation") and len(trees) <= _SHORT_EXAMPLE:
+        extra = [one for one in extra if _is_attribute_set(one)]
     for kept in ([], extra[:1]) if len(extra) > 1 else ([],) if extra else ():
         chosen = [one for one in trees if one in kept or one not in extra]
         call = ast.parse(found.call, mode="eval").body
         used = _used(chosen[::-1], call)
         yield replace(found, setup=tuple(ast.unparse(one) for one in reversed(used)))
     yield found
+
+
+def _is_attribute_set(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)
 
 
 def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:

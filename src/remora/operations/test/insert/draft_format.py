@@ -27,12 +27,19 @@ def formatted_draft(place: ToolTree, home: InsertLocation, draft: Draft) -> Draf
 
 
 def formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
-    """Return the content of a test file formatted like a draft."""
+    """Return the content of a test file formatted like a draft.
+
+    In a file that the project excludes from formatting, only the width of the lines is the
+    project's.
+    """
+    width = width_of(place, home.path)
+    own = ["--line-length", str(width)]
     options = black_options(place, home.path)
     if options is None and home.quote == "'":
-        width = str(width_of(place, home.path))
-        options = ["--line-length", width, "--config", 'format.quote-style="single"']
+        options = [*own, "--config", 'format.quote-style="single"']
     try:
-        return format_text(place, home.path, content, options)
+        done = format_text(place, home.path, content, options)
+        is_left = done == content and max(map(len, content.splitlines()), default=0) > width
+        return format_text(place, home.path, content, own) if is_left else done
     except HostError:  # it does not parse, which the checks report
         return content
