@@ -201,7 +201,8 @@ class ParameterUse:
     def _look_at_method(self, function: ast.Attribute, first: ast.expr) -> None:
         if isinstance(first, ast.Constant) and self._is(_chain_start(function.value)):
             self._note_text_with(first.value, function.attr)
-            if self._is(function.value) and any(map(str.isalnum, str(first.value))):
+            is_of_text = self._is(function.value) and hasattr(str, function.attr)
+            if is_of_text and any(map(str.isalnum, str(first.value))):
                 self._compare(first)
 
     def _note_text_with(self, mark: object, method: str) -> None:
