@@ -296,11 +296,11 @@ def test_numbers_are_in_the_range_of_the_parameters_name() -> None:
 def test_examples_that_show_a_value_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(
         "With `import shop as s`:\n\n>>> s.Cart('Eve').total()\n0\n"
-        ">>> cart = s.Cart('Ann')\n>>> cart.total()\n0\n>>> cart.total(tax=1)\n0\n"
+        ">>> s.pay(1)\n>>> iter = s.Cart('Ann')\n>>> iter.total()\n0\n>>> iter.total(tax=1)\n0\n"
     )
     (tmp_path / "shop.py").write_text("")
     target = subject(SHOP, "Cart.total", "shop.py")
     found = candidate_calls(target, ProjectExamples(ToolTree(tmp_path)))
     shown = [one for one in found if one.source == "documentation"]
-    assert [one.setup for one in shown if "tax" in one.call] == [("cart = s.Cart('Ann')",)]
+    assert [one.setup for one in shown if "tax" in one.call] == [("iter = s.Cart('Ann')",)]
     assert {one.imports for one in shown} == {("import shop as s",)}

@@ -138,7 +138,8 @@ def _sliced(snippet: Snippet, number: int, call: ast.Call, wanted: Wanted) -> Ca
         return None
     if any(isinstance(one, ast.Starred) for one in call.args):
         return None
-    before = _Before(snippet, free_names([call]))
+    own = free_names([call], builtin=True) & _assigned(snippet)  # `iter`, if the code assigns it
+    before = _Before(snippet, free_names([call]) | own)
     if not all(before.add(each) for each in reversed(snippet.statements[:number])):
         return None
     needed, setup = before.needed, before.setup
@@ -166,13 +167,13 @@ def _fixtures_in(setup: Sequence[str], known: Mapping[str, Fixture]) -> Iterator
 
 def _used(setup: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
     """Return the statements, from the last to the first, without unused assignments."""
-    needed = free_names([call])
+    needed = free_names([call], builtin=True)
     kept: list[ast.stmt] = []
     for one in setup:
         bound = bound_names(one)
         if isinstance(one, ast.Expr | ast.AugAssign) or not bound or bound & needed:
             kept.append(one)
-            needed = (needed - bound) | free_names([one])
+            needed = (needed - bound) | free_names([one], builtin=True)
     return kept
 
 
@@ -187,6 +188,11 @@ def without_unused(found: CallInput) -> CallInput:
     return replace(found, setup=setup, imports=tuple(imports), fixtures=fixtures)
 
 
+def _assigned(snippet: Snippet) -> set[str]:
+    others = (one for one in snippet.statements if not isinstance(one, ast.Import | ast.ImportFrom))
+    return set().union(*map(bound_names, others))
+
+
 class _Before:
     """The statements that provide the needed names, found from the last to the first."""
 
@@ -195,17 +201,20 @@ class _Before:
         self.setup: list[ast.stmt] = []
         self.imports: dict[str, None] = {}
         self._snippet = snippet
-        bound = [bound_names(each) for each in snippet.statements if isinstance(each, ast.Import)]
-        self._modules = frozenset().union(*bound) | {
-            name for name, one in snippet.known.items() if not one.name
-        }
+        self._imported = {*snippet.known}.union(
+            *(
+                bound_names(x)
+                for x in snippet.statements
+                if isinstance(x, ast.Import | ast.ImportFrom)
+            )
+        ) - _assigned(snippet)
 
     def add(self, each: ast.stmt) -> bool:
         """Add a statement if it is needed. Return False if it cannot be part of a test."""
         bound, needed = bound_names(each), self.needed
         if self._snippet.source == "call" and bound and bound <= self._snippet.known.keys():
             return True  # imported from where it is defined
-        if not bound & needed and not _changes(each, needed - self._modules):
+        if not bound & needed and not _changes(each, needed - self._imported):
             return True
         if not isinstance(each, _SETUP) or len(ast.unparse(each)) > _LONGEST_STATEMENT:
             return False
