@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.source import Source
@@ -139,19 +140,15 @@ def _own_names(tree: ast.Module) -> set[str]:
 def _uses_shared_state(qualname: str, function: FunctionNode, source: Source) -> bool:
     """Return True if the function uses a collection of its class or module that code changes."""
     tree = source.tree
-    inside = [
-        node for one in ast.walk(tree) if isinstance(one, FunctionNode) for node in ast.walk(one)
-    ]
-    changed = _changed_names(inside)
+    changed = _changed_in_functions(tree)
     used = {
         one.id if isinstance(one, ast.Name) else one.attr
         for one in ast.walk(function)
         if isinstance(one, ast.Name)
         or (isinstance(one, ast.Attribute) and ast.unparse(one.value) in ("self", "cls"))
     } - _parameters(function)
-    written = {n for one in ast.walk(tree) if isinstance(one, ast.Global) for n in one.names}
     owner = class_named(tree, qualname.rpartition(".")[0])
-    shared = written | (_collections(tree.body) & changed)
+    shared = _global_names(tree) | (_collections(tree.body) & changed)
     if owner is not None:
         made = {
             one.attr
@@ -163,6 +160,17 @@ def _uses_shared_state(qualname: str, function: FunctionNode, source: Source) ->
         shared |= (_collections(owner.body) & changed) - made
         shared |= _blank_tables(owner.body) - made
     return bool(used & shared)
+
+
+@lru_cache(maxsize=1)  # for all functions of a file
+def _changed_in_functions(tree: ast.Module) -> set[str]:
+    functions = (one for one in ast.walk(tree) if isinstance(one, FunctionNode))
+    return _changed_names([node for one in functions for node in ast.walk(one)])
+
+
+@lru_cache(maxsize=1)
+def _global_names(tree: ast.Module) -> set[str]:
+    return {n for one in ast.walk(tree) if isinstance(one, ast.Global) for n in one.names}
 
 
 def _collections(body: Iterable[ast.stmt]) -> set[str]:

@@ -55,12 +55,30 @@ class Wanted(NamedTuple):
     by_name: bool
 
 
+class _Bound(NamedTuple):
+    """The names that each statement of a snippet binds; those that it assigns; those it imports."""
+
+    by_statement: list[set[str]]
+    assigned: set[str]
+    imported: set[str]
+
+
+def _bound_in(snippet: Snippet) -> _Bound:
+    found = [bound_names(each) for each in snippet.statements]
+    assigned: set[str] = set()
+    imported = {*snippet.known}
+    for each, names in zip(snippet.statements, found, strict=True):
+        (imported if isinstance(each, ast.Import | ast.ImportFrom) else assigned).update(names)
+    return _Bound(found, assigned, imported - assigned)
+
+
 def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]:
     """Yield about `most` calls of the function whose names are all known."""
     seen: set[tuple[str, tuple[str, ...]]] = set()
+    bound = _bound_in(snippet)
     for number, statement in enumerate(snippet.statements):
         for call in _calls_of(statement, wanted):
-            found = _sliced(snippet, number, call, wanted)
+            found = _sliced(snippet, bound, number, call, wanted)
             for each in _variants(found) if found is not None else ():
                 if (each.call, each.setup) not in seen:
                     seen.add((each.call, each.setup))
@@ -132,16 +150,19 @@ def _is_named(function: ast.expr, wanted: Wanted) -> bool:
     return wanted.by_name and isinstance(function, ast.Name) and function.id == wanted.name
 
 
-def _sliced(snippet: Snippet, number: int, call: ast.Call, wanted: Wanted) -> CallInput | None:
+def _sliced(
+    snippet: Snippet, bound: _Bound, number: int, call: ast.Call, wanted: Wanted
+) -> CallInput | None:
     """Return the call with the statements before it, or None if some of its names are unknown."""
     if len(ast.unparse(call)) > _LONGEST_CALL:
         return None
     if any(isinstance(one, ast.Starred) for one in call.args):
         return None
-    own = free_names([call], builtin=True) & _assigned(snippet)  # `iter`, if the code assigns it
-    before = _Before(snippet, free_names([call]) | own)
-    if not all(before.add(each) for each in reversed(snippet.statements[:number])):
-        return None
+    own = free_names([call], builtin=True) & bound.assigned  # `iter`, if the code assigns it
+    before = _Before(snippet, bound.imported, free_names([call]) | own)
+    for n in reversed(range(number)):
+        if not before.add(snippet.statements[n], bound.by_statement[n]):
+            return None
     needed, setup = before.needed, before.setup
     if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
         return None
@@ -188,30 +209,19 @@ def without_unused(found: CallInput) -> CallInput:
     return replace(found, setup=setup, imports=tuple(imports), fixtures=fixtures)
 
 
-def _assigned(snippet: Snippet) -> set[str]:
-    others = (one for one in snippet.statements if not isinstance(one, ast.Import | ast.ImportFrom))
-    return set().union(*map(bound_names, others))
-
-
 class _Before:
     """The statements that provide the needed names, found from the last to the first."""
 
-    def __init__(self, snippet: Snippet, needed: set[str]) -> None:
+    def __init__(self, snippet: Snippet, imported: set[str], needed: set[str]) -> None:
         self.needed = needed
         self.setup: list[ast.stmt] = []
         self.imports: dict[str, None] = {}
         self._snippet = snippet
-        self._imported = {*snippet.known}.union(
-            *(
-                bound_names(x)
-                for x in snippet.statements
-                if isinstance(x, ast.Import | ast.ImportFrom)
-            )
-        ) - _assigned(snippet)
+        self._imported = imported
 
-    def add(self, each: ast.stmt) -> bool:
+    def add(self, each: ast.stmt, bound: set[str]) -> bool:
         """Add a statement if it is needed. Return False if it cannot be part of a test."""
-        bound, needed = bound_names(each), self.needed
+        needed = self.needed
         if self._snippet.source == "call" and bound and bound <= self._snippet.known.keys():
             return True  # imported from where it is defined
         if not bound & needed and not _changes(each, needed - self._imported):
