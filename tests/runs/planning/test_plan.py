@@ -363,9 +363,9 @@ class TestNeedsTest:
     """Public functions that no test calls, whatever lies between them."""
 
     CODE = (
-        "import functools\n\n\ndef lone(a: int):\n    return a + 1\n\n\ndef unknown(a):\n    return a.b + 1\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
+        "import functools\n\n\ndef lone(year: int):\n    return year + 1\n\n\ndef unknown(a):\n    return a.b + 1\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
         "    return 1\n\n\ndef called():\n    return inner()\n\n\ndef inner():\n    def nested():\n        return 1\n\n"
-        "    return nested()\n\n\nclass A:\n    def method(self, a: int):\n        return a + 1\n\n    @property\n"
+        "    return nested()\n\n\nclass A:\n    def method(self, year: int):\n        return year + 1\n\n    @property\n"
         "    def size(self):\n        return 1\n\n    @functools.cached_property\n    def far(self):\n"
         "        return 1\n\n    async def later(self):\n        return 1\n"
     )
