@@ -278,7 +278,9 @@ def test_rest_corrected() -> None:
 
 
 def test_a_renamed_parameter_keeps_its_words() -> None:
-    made = corrected(REST_BEFORE + "    return a\n", DocstringTexts(renames={"gone": "new"}))
+    source = REST_BEFORE.replace("Do it.", "Do it with `gone`.") + "    return a\n"
+    made = corrected(source, DocstringTexts(renames={"gone": "new"}))
+    assert "Do it with `new`." in made
     assert "    :param new: Was here\n        for long.\n    :type new: str\n" in made
     assert "gone" not in made
 

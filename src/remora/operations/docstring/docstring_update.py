@@ -61,6 +61,10 @@ def _replaced(read: ParsedDocstring, mend: Mend) -> dict[int, str]:
             if old in item.names:
                 line = found.get(item.first, read.lines[item.first])
                 found[item.first] = _renamed(line, old, new)
+    for old, new in mend.renames.items():
+        for number, line in enumerate(read.lines):
+            if f"`{old}`" in line:
+                found[number] = found.get(number, line).replace(f"`{old}`", f"`{new}`")
     for number, old, new in mend.replaced:
         line = found.get(number, read.lines[number])
         at = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", line)

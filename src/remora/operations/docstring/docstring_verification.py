@@ -1,12 +1,13 @@
 """Checks that a docstring is right, and that nothing a person wrote is lost."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
 
 from remora.errors import HostError
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.operations.docstring.drift.drift_finding import DriftFinding
 from remora.operations.docstring.mend import certain_renames
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parse import parse_docstring
@@ -88,11 +89,23 @@ def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
         is_unknown = each.code in ("unknown-parameter", "renamed-parameter")
         if is_unknown and each.name not in renamed and may_remove:
             removable.add(each.name)
-        for at in re.finditer(re.escape(each.old), lines[each.line]) if each.old else ():
-            yield starts[each.line] + at.start(), starts[each.line] + at.end()
+        for line, start, end in _mentions(lines, each, anywhere=is_unknown):
+            yield starts[line] + start, starts[line] + end
     for section in code.parsed.sections if removable else ():
         gone = [item for item in section.items if removable.issuperset(item.names)]
         if section.kind == "parameters" and len(gone) == len(section.items):
             yield starts[section.first], starts[section.last + 1]
         for item in gone if section.kind == "parameters" else ():
             yield starts[item.first], starts[item.last + 1]
+
+
+def _mentions(
+    lines: Sequence[str], found: DriftFinding, *, anywhere: bool
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the line, start and end of what is wrong on its line, and in backticks anywhere."""
+    wrong = re.escape(found.old)
+    for at in re.finditer(wrong, lines[found.line]) if wrong else ():
+        yield found.line, at.start(), at.end()
+    for number, line in enumerate(lines if wrong and anywhere else ()):
+        for at in re.finditer(f"(?<=`){wrong}(?=`)", line):
+            yield number, at.start(), at.end()
