@@ -30,6 +30,7 @@ from remora.operations.test.insert_location import test_path
 from remora.operations.test.plan_trials import PlanTrials
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
+from remora.operations.test.planning.run_doctests import commands_of
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
@@ -49,6 +50,7 @@ OPTIONAL = "that import a package only when they are called"
 TYPE_COMMENTS = "whose tests have type comments, for Python 2"
 _TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
 SHARED_FILE = "whose tests belong in the same file as those of another module, which come first"
+OTHER_RUNNER = "of a project whose tests run with unittest, without pytest"
 REFUSED = "whose tests a lint rule of the project would refuse"
 CHANGING = "with results that change from run to run or with the version"
 NOT_CALLABLE = "that cannot be called from a test"
@@ -131,6 +133,8 @@ class TestNeed:
             return SHARED_FILE
         if not self._test_files and required_style(self._place, home).refused:
             return REFUSED
+        if not self._test_files and self._runs_unittest:
+            return OTHER_RUNNER
         reason = self._trials.reason(node, home)
         if not reason:
             self._homes[home] = node.path
@@ -186,6 +190,11 @@ class TestNeed:
         if why_trivial(subject):
             calls = [each for each in calls if each.source in WRITTEN]
         return [each for each in calls if not is_hollow_call(each)]
+
+    @cached_property
+    def _runs_unittest(self) -> bool:
+        commands = commands_of(self._place)
+        return "-m unittest" in commands and not re.search(r"py\.?test", commands)
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Selection of the most informative calls."""
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from remora.code.syntax.source import parse_text
@@ -52,7 +52,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
     exceptions. In one case with invented values, none of them is empty, and the result is neither
     one of them nor False.
     """
-    idle, same = _without_effect(cases), _same_without_option(cases)
+    idle = _without_effect(cases)
     chosen: list[int] = []
     covered: set[int] = set()
     run: set[tuple[int, ...]] = set()
@@ -61,9 +61,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
         left = [
             n
             for n in range(len(cases))
-            if n not in {*chosen, *idle}
-            and _fits(cases, n, chosen)
-            and _adds(cases[n], taken, run, same)
+            if n not in {*chosen, *idle} and _fits(cases, n, chosen) and _adds(cases[n], taken, run)
         ]
         useful = [n for n in left if killed[n] - covered]
         best = min(useful, key=lambda n: _rank(cases[n], killed[n] - covered, run), default=None)
@@ -82,21 +80,13 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
-def _adds(
-    case: Case,
-    chosen: Sequence[Case],
-    run: Collection[tuple[int, ...]],
-    same: Mapping[str, Collection[str]],
-) -> bool:
+def _adds(case: Case, chosen: Sequence[Case], run: Collection[tuple[int, ...]]) -> bool:
     """Return True for examples, and for invented values that show another behaviour.
 
-    These take a further branch, or the result is of another sign, type or answer. `same` maps calls
-    to those without an option that give the same result, one of which must be chosen.
+    These take a further branch, or the result is of another sign, type or answer.
     """
     if _group(case) < _INVENTED or not chosen:
         return True
-    if case.call in same and not any(one.call in same[case.call] for one in chosen):
-        return False
     text = literal_of(case.value)
     if isinstance(text, str) and text and case.value in arguments_of(case):
         return False
@@ -107,7 +97,7 @@ def _adds(
 
 
 def _without_effect(cases: Sequence[Case]) -> set[int]:
-    """Return the cases with an option that changes neither the result nor the branches taken."""
+    """Return the cases with an option that does not change the result."""
     outcomes = {(case.call, case.setup): _outcome(case) for case in cases}
     return {
         number
@@ -115,16 +105,6 @@ def _without_effect(cases: Sequence[Case]) -> set[int]:
         if case.source not in SHOWN
         and any(outcomes.get((one, case.setup)) == _outcome(case) for one in _fewer_options(case))
     }
-
-
-def _same_without_option(cases: Sequence[Case]) -> dict[str, list[str]]:
-    """Map calls with an option to those without it that give the same result."""
-    results = {(case.call, case.setup): case.values for case in cases}
-    found = {
-        case.call: [x for x in _fewer_options(case) if results.get((x, case.setup)) == case.values]
-        for case in cases
-    }
-    return {call: fewer for call, fewer in found.items() if fewer}
 
 
 def _fewer_options(case: Case) -> list[str]:
@@ -138,7 +118,7 @@ def _fewer_options(case: Case) -> list[str]:
 
 
 def _outcome(case: Case) -> tuple[object, ...]:
-    return case.value, case.claims, case.raises, case.branches
+    return case.value, case.claims, case.raises
 
 
 def _options(case: Case) -> list[ast.keyword]:

@@ -40,6 +40,8 @@ def is_echo(case: Case) -> bool:
         others = [text for _, text in case.claims if text not in given and not text.isidentifier()]
         written = " ".join((*case.setup, case.call))
         return is_guessed or not others or any(text.strip("'") not in written for text in others)
+    if _shows_little_change(case):
+        return True
     if case.source not in SHOWN and not case.raises and _is_of_nothing(case):
         return True
     guessed = case.source in _GUESSED and not case.raises
@@ -59,6 +61,15 @@ def is_echo(case: Case) -> bool:
         or _gives_back(case)
         or any(text.startswith(("'<", '"<')) for left, text in case.claims if left != "{}")
         or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
+    )
+
+
+def _shows_little_change(case: Case) -> bool:
+    """Return True if only the length of an object is known, or a flag that a call without arguments sets."""
+    flags = all(text in ("True", "False", "None") for _, text in case.claims)
+    given = [word for code in (case.call, *case.setup) for word in _call_arguments(code)]
+    return bool(case.claims) and (
+        all(left.startswith("len(") for left, _ in case.claims) or (flags and not given)
     )
 
 

@@ -84,18 +84,28 @@ class RunDoctests:
 
     @cached_property
     def _commands(self) -> str:
-        texts = [self._text(path) for path in self._paths if _HAS_COMMANDS.fullmatch(path)]
-        return _BETWEEN_WORDS.sub(" ", "\n".join(texts))
+        return commands_of(self._place)
 
     @cached_property
     def _paths(self) -> list[str]:
         return self._place.files.glob("**/*", look=self._place.left)
 
     def _text(self, path: str) -> str:
-        try:
-            return self._place.read(path).decode("utf-8", "replace")
-        except HostError:  # too large
-            return ""
+        return _text_of(self._place, path)
+
+
+def commands_of(place: ToolTree) -> str:
+    """Return the texts with the commands and settings of a project's tests."""
+    paths = place.files.glob("**/*", look=place.left)
+    texts = [_text_of(place, path) for path in paths if _HAS_COMMANDS.fullmatch(path)]
+    return _BETWEEN_WORDS.sub(" ", "\n".join(texts))
+
+
+def _text_of(place: ToolTree, path: str) -> str:
+    try:
+        return place.read(path).decode("utf-8", "replace")
+    except HostError:  # too large
+        return ""
 
 
 def _examples(text: str) -> Iterator[str]:

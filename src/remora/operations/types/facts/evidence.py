@@ -217,7 +217,8 @@ class Collector:
             self._add(function, RETURN, item._replace(term=f"{name}[{item.term}]"))
         for function, terms in returned.values():
             ends = ["None"] if FunctionBody(function).falls_through else []
-            self._add(function, RETURN, _summary("returned", [*terms, *ends]))
+            if not ends or {*terms} <= {"None"}:  # else mypy would miss a `return None`
+                self._add(function, RETURN, _summary("returned", [*terms, *ends]))
 
     def _add_static(self, function: Function) -> None:
         body = FunctionBody(function)
