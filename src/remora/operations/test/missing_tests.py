@@ -30,6 +30,7 @@ from remora.operations.test.insert_location import test_path
 from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
+from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
@@ -196,7 +197,9 @@ class TestNeed:
         return test_files(self._place)
 
     def _texts(self) -> ProjectTexts:
-        return ProjectTexts(self._examples, self._test_files)
+        return ProjectTexts(
+            self._examples, self._test_files, RunDoctests(self._place, self._test_files)
+        )
 
     @cached_property
     def _examples(self) -> ProjectExamples:
