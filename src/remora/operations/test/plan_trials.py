@@ -79,7 +79,7 @@ class PlanTrials:
 
     @cached_property
     def _can_run(self) -> bool:
-        """Whether the project's code and pytest run."""
+        """True if the project's code and pytest run."""
         if self._place.python is None:
             return False
         self._notify(f"trying calls of untested functions (at most {_MOST_TRIED})")
