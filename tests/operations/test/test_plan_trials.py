@@ -71,10 +71,19 @@ def test_after_some_trials_the_others_are_left(
     assert planned("loads.py", []) == expected
 
 
-def test_what_there_is_no_time_for_is_planned(
+def test_what_there_are_no_trials_for_is_left(
     planned: Planned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_trials, "_MOST_TRIED", 0)
-    notes: list[str] = []
-    assert planned("loads.py", notes) == {"load": 1}
-    assert not notes, "no trial was started"
+    assert planned("doubles.py", []) == dict.fromkeys(("double", "load"), plan_trials.NOT_TRIED)
+    monkeypatch.undo()
+    monkeypatch.setattr(plan_trials, "_FUNCTION_S", 0.0)
+    assert planned("loads.py", []) == {"load": plan_trials.NOT_FINISHED}
+
+
+def test_a_function_whose_test_cannot_be_written_has_no_job(root: Path, planned: Planned) -> None:
+    write(root, {"tests/test_doubles.py": "import re as double\n\n\ndef test_it(): ...\n"})
+    before = {path: path.read_bytes() for path in root.rglob("*.py")}
+    found = planned("doubles.py", [])
+    assert found == {"double": plan_trials.NOT_WRITTEN, "load": plan_trials.SHOWS_NOTHING}
+    assert {path: path.read_bytes() for path in root.rglob("*.py")} == before

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.errors import HostError
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
@@ -78,6 +79,47 @@ def test_a_case_is_proposed_for_faults_that_the_tests_miss(
     assert plan["killed"] > plan["mutants"] / 2
     written = run("write_test", "shop.py", "shipping", plan["cases"], None)
     assert run("run_tests", written["ids"])["passed"]
+
+
+def test_a_row_that_a_table_lacks_is_named(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "shop.py").write_text(PRICE)
+    table = "import pytest\n\n\n@pytest.mark.parametrize('weight', [1, 2])\n"
+    test = WEAK.replace("(2)", "(weight)").replace("test_shipping()", "test_shipping(weight)")
+    (tree / "test_shop.py").write_text(test.replace("\n\n\n", f"\n{table}"))
+    plan = run("strengthen_plan", "shop.py", "shipping")
+    row = "it needs a writer: a row for shipping(20) in the table of test_shipping"
+    assert plan["reason"].startswith(row)
+
+
+def test_values_of_named_constants_are_not_observed(tree: Path, run: Callable[..., Any]) -> None:
+    code = "FAST = 0\n\n\ndef order(word, mode=FAST):\n    return word[::-1] if mode else word\n"
+    (tree / "shop.py").write_text(code)
+    test = "from shop import order\n\n\ndef test_order():\n    assert order('ab') == 'ab'\n"
+    (tree / "test_shop.py").write_text(test)
+    plan = run("strengthen_plan", "shop.py", "order")
+    assert not any("mode=1" in case["call"] for case in plan["cases"])
+
+
+def test_examples_that_run_count_as_existing_tests(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "shop.py").write_text(PRICE)
+    (tree / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
+    assert "its examples run" in run("strengthen_plan", "shop.py", "shipping")["reason"]
+    (tree / "test_shop.py").write_text(WEAK)
+    plan = run("strengthen_plan", "shop.py", "shipping")
+    assert "shipping(20)" not in [case["call"] for case in plan["cases"]]
+
+
+def test_tests_that_change_their_arguments_say_nothing_about_faults(
+    tree: Path, run: Callable[..., Any]
+) -> None:
+    (tree / "shop.py").write_text(PRICE)
+    test = WEAK.replace("test_shipping()", "test_shipping(given)").replace("(2)", "(given[0])")
+    head, _, body = test.partition("\n\n\n")
+    table = '@pytest.mark.parametrize("given", [[2]])'
+    text = f"import pytest\n{head}\n\n\n{table}\n{body}    given[0] = 20\n"
+    (tree / "test_shop.py").write_text(text)
+    with pytest.raises(HostError, match="passes once"):
+        run("strengthen_plan", "shop.py", "shipping")
 
 
 @pytest.mark.slow

@@ -153,10 +153,10 @@ def _related_class(
 ) -> ast.ClassDef | None:
     """Return the class with most tests named after `siblings`.
 
-    For a method, the name of its class in that of the test class is enough, and for a function, that
-    it is the only class. Most tests must use the class or the functions. A decorated class, which
-    may pass arguments, one with a set-up but without such names, and one whose tests have numbers
-    as names are not related.
+    For a method, the name of its class in that of the test class is enough, and for a function,
+    that it is the only class. Most tests must use the class or the functions. A decorated class,
+    which may pass arguments, one with a set-up but without such names, and one whose tests have
+    numbers as names are not related.
     """
     words = {name.strip("_") for name in siblings}
     wanted = {owner} if owner else {*siblings}

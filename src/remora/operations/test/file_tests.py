@@ -38,13 +38,12 @@ def write_tests(
     """Write tests of some functions of a file into one test file.
 
     `nodes` contains their qualnames. Each function is tried like `test_plan` does, or like
-    `strengthen_plan` if `strengthen` is true. Those that most examples call come first, and at most 25
-    get tests. The tests then run together, and tests that fail or
-    detect no mutant are removed.
+    `strengthen_plan` if `strengthen` is true. Those that most examples call come first, and at most
+    25 get tests. The tests then run together, and tests that fail or detect no mutant are removed.
 
     The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
-    and those of each function in `tests`; the reason that a function has none in `reasons`; and the sums of
-    `killed`, `mutants`, `lines` and `all_lines` in `worth`.
+    and those of each function in `tests`; the reason that a function has none in `reasons`; and the
+    sums of `killed`, `mutants`, `lines` and `all_lines` in `worth`.
     """
     plans, reasons = _plans(place, path, nodes, plan_further if strengthen else plan_missing)
     written: dict[str, dict[str, Any]] = {}

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import structs
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
@@ -15,7 +14,7 @@ from remora.operations.test.cases.hollow_cases import is_echo, is_empty_input, i
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.function_context import names_hypothesis, target_at, test_files
 from remora.operations.test.inputs.arguments import candidate_calls
-from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
+from remora.operations.test.inputs.call_input import INVENTED, SOURCES, WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import (
     observed_calls,
     recorded_calls,
@@ -26,10 +25,11 @@ from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.insert_location import test_path
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
+from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.inline_conditions import hides_outcomes
-from remora.operations.test.runner.surviving_mutants import surviving_mutants
+from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, SHARED, why_trivial
@@ -51,11 +51,13 @@ class ProjectTexts(NamedTuple):
 
     examples: ProjectExamples
     tests: dict[str, str]
+    doctests: RunDoctests
 
 
 def project_texts(place: ToolTree) -> ProjectTexts:
     """Return the texts of a project, as they are now."""
-    return ProjectTexts(ProjectExamples(place), test_files(place))
+    tests = test_files(place)
+    return ProjectTexts(ProjectExamples(place), tests, RunDoctests(place, tests))
 
 
 def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
@@ -133,8 +135,7 @@ def _calls_of(
     calls = [*recorded_calls(subject, place.observed), *calls]
     shown = [each for each in calls if each.source not in INVENTED]
     if shown:
-        varied = variations_of(subject, shown[:_MOST_TO_VARY])[:_MOST_VARIATIONS]
-        return [*calls, *(structs.replace(each, source="variation") for each in varied)]
+        return [*calls, *variations_of(subject, shown[:_MOST_TO_VARY])[:_MOST_VARIATIONS]]
     if "." in subject.qualname or not examples.is_reached(subject.function.name):
         return calls
     seen = example_arguments(place, subject, examples.runnable())
@@ -147,7 +148,8 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     The tests that reach the function run with each mutant. Mutants that survive are tried with
     calls from documentation and code, with the arguments that the tests pass, and with slightly
     different arguments. The result is like that of `test_plan`. `mutants` counts only survivors. A
-    function that no test reaches is handled by `test_plan`.
+    function that no test reaches is handled by `test_plan`, unless its examples run as tests. Where
+    a test of the function has a table, the reason names a row that it lacks.
     """
     return plan_further(place, path, node, project_texts(place))
 
@@ -158,25 +160,53 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     if isinstance(subject, str):
         return _unfit(subject)
     examples = texts.examples
-    ids = examples.tests_of(subject)
-    ids = ids or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
+    direct = examples.tests_of(subject)
+    ids = direct or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
     faults = mutants(place.read(path), node)
     alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if alive is None or not alive.tests:
+        if _run_sources(subject, texts.doctests):
+            return _unfit("its examples run as tests")
         return plan_missing(place, path, node, texts)
     if not alive.mutants:
         return _unfit(f"its tests detect all {alive.tried} planted faults")
-    calls = _calls_near_tests(place, subject, examples, alive.arguments)
+    return _plan_from_survivors(place, subject, texts, alive, table=examples.table_of(direct))
+
+
+def _plan_from_survivors(
+    place: ToolTree, subject: TargetFunction, texts: ProjectTexts, alive: Survivors, *, table: str
+) -> dict[str, Any]:
+    """Return calls that detect survivors. `table` is the name of a test that could have them."""
+    calls = _calls_near_tests(place, subject, texts.examples, alive.arguments)
     found = try_calls(place, subject, calls, faults=alive.mutants)
-    pairs = zip(found.cases, found.killed, strict=True)
-    kept = [(case, dead) for case, dead in pairs if dead and _is_assertable(subject, case)]
+    run = _run_sources(subject, texts.doctests)
+    pairs = [*zip(found.cases, found.killed, strict=True)]
+    known = frozenset[int]().union(*(dead for case, dead in pairs if case.source in run))
+    kept = [
+        (case, dead - known)
+        for case, dead in pairs
+        if dead - known and _is_assertable(subject, case)
+    ]
     chosen = further_cases([case for case, _ in kept], [dead for _, dead in kept])
+    survive = len(alive.mutants) - len(known)
+    if not survive:
+        return _unfit(f"its tests detect all {alive.tried} planted faults")
     if not chosen:
-        few = f"{len(alive.mutants)} of {len(faults)} planted faults survive its tests"
+        few = f"{survive} of {alive.tried} planted faults survive its tests"
         return _unfit(f"it needs a writer: {few}, and no known call detects them", calls=len(calls))
+    if table and not chosen[0].setup:
+        row = f"{chosen[0].call} in the table of {table}"
+        return _unfit(f"it needs a writer: a row for {row} would detect faults", calls=len(calls))
     dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
     ranking = _Ranking(chosen, None, len(dead), "")
-    return _open(place, subject, ranking, texts, calls=len(calls), mutants=len(alive.mutants))
+    return _open(place, subject, ranking, texts, calls=len(calls), mutants=survive)
+
+
+def _run_sources(subject: TargetFunction, doctests: RunDoctests) -> set[str]:
+    """Return the sources of calls that run as tests, if the function has examples."""
+    if ">>> " in (ast.get_docstring(subject.function) or "") and doctests.runs(subject.path):
+        return {"docstring"}
+    return set()
 
 
 def _calls_near_tests(
@@ -190,7 +220,10 @@ def _calls_near_tests(
     written = [one for one in known if one.source == "test"]
     calls = [*known, *recorded_calls(subject, place.observed)]
     calls += [*observed_calls(subject, arguments), *variations_of(subject, written)]
-    return list({(each.call, each.setup): each for each in calls}.values())[:_MOST_TRIED]
+    found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
+    for each in sorted(calls, key=lambda one: SOURCES.index(one.source)):
+        found.setdefault((each.call, each.setup), each)
+    return list(found.values())[:_MOST_TRIED]
 
 
 def _open(

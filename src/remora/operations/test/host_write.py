@@ -51,8 +51,9 @@ def write_test(
     The test file is chosen according to the project's conventions. Similar cases become a
     parametrized test. Cases with other keyword arguments and with exceptions have their own tests.
 
-    Return the `path`, `name` and `id` of the first test, and the `ids` of all tests. Raises HostError, without writing
-    anything, if the file would have new findings or names would conflict.
+    Return the `path`, `name` and `id` of the first test, and the `ids` of all tests. Raises
+    HostError, without writing anything, if the file would have new findings or names would
+    conflict.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -177,7 +178,8 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """Return the content with sorted imports and other safe fixes, if lint rules require them.
 
-    Raises HostError if the change still adds findings, but for rules that other tests do not follow.
+    Raises HostError if the change still adds findings, but for rules that other tests do not
+    follow.
     """
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
     extra = new_findings(found, check_text(place, home.path, content))

@@ -11,7 +11,7 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
-from remora.operations.import_edits import Imported
+from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
 
@@ -35,9 +35,9 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     is the form of the parameter names in parametrized tests: a single string (`text`) or several
     strings (`names`). `form` says whether tests are functions or methods, `owner` is the class of a
     method, and `base` the source of its base class if the class has to be created, which
-    `base_import` imports. `test_name` is the name of the new test, and `docstring` the source of its
-    docstring. Functions are inserted after the last test that uses one of the names in `related`. A new
-    file starts with `header`.
+    `base_import` imports. `test_name` is the name of the new test, and `docstring` the source of
+    its docstring. Functions are inserted after the last test that uses one of the names in
+    `related`. A new file starts with `header`.
     """
 
     path: str
@@ -242,17 +242,30 @@ def _tested_stem(path: str) -> str:
 
 
 def _uses(subject: TargetFunction, text: str) -> int:
-    """Return how often a test file uses the module's names, or 0 if it does not import it."""
+    """Return how often a test file uses what it imports from the module or a package above."""
     imports = re.compile(rf"(?m)^\s*(?:from|import) {re.escape(subject.module)}\b(?!\.)")
     parent, _, last = subject.module.rpartition(".")
     from_parent = re.compile(
         rf"(?m)^\s*from (?:{re.escape(parent or '.')}|\.+) import .*\b{last}\b"
     )
     relative = re.compile(rf"(?m)^\s*from \.+(?:\w+\.)*{last} import ")
+    own = module_names(subject.source.tree)
     if not any(each.search(text) for each in (imports, from_parent, relative)):
-        return 0
-    names = "|".join(map(re.escape, module_names(subject.source.tree)))
+        own = [
+            one.name
+            for one in _imports(text)
+            if one.name in own and subject.module.startswith(f"{one.module}.")
+        ]
+        if not own:
+            return 0
+    names = "|".join(map(re.escape, own))
     return 1 + len(re.findall(rf"\b(?:{names})\b", text)) if names else 1
+
+
+@functools.lru_cache(maxsize=512)
+def _imports(text: str) -> tuple[Imported, ...]:
+    tree = parse_text(text)
+    return tuple(imported_names(tree)) if isinstance(tree, ast.Module) else ()
 
 
 def _imports_namesake(subject: TargetFunction, text: str) -> bool:

@@ -27,10 +27,10 @@ from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.insert_location import test_path
-from remora.operations.test.plan_trials import PlanTrials
+from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
-from remora.operations.test.planning.run_doctests import commands_of
+from remora.operations.test.planning.run_doctests import RunDoctests, commands_of
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
@@ -104,7 +104,7 @@ class TestNeed:
         self._homes: dict[str, str] = {}
         """The file whose functions get tests in a test file, by the path of the test file."""
         may_try = bool(options.get("may_run")) and not self._strengthen
-        tried = ToolTree(tree, python if may_try else None, observed=options.get("observed"))
+        tried = UnwrittenTree(tree, python if may_try else None, observed=options.get("observed"))
         self._trials = PlanTrials(tried, self._texts, options.get("notify") or _ignore)
 
     def amount(self, module: Module, node: Node) -> int | str:
@@ -205,7 +205,9 @@ class TestNeed:
         return test_files(self._place)
 
     def _texts(self) -> ProjectTexts:
-        return ProjectTexts(self._examples, self._test_files)
+        return ProjectTexts(
+            self._examples, self._test_files, RunDoctests(self._place, self._test_files)
+        )
 
     @cached_property
     def _examples(self) -> ProjectExamples:

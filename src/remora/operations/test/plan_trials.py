@@ -1,65 +1,93 @@
 """Trial calls at planning, so that only functions with a usable result get a job."""
 
-import time
+import os
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 
 from remora.code.syntax.nodes import Node
 from remora.errors import HostError
 from remora.operations.test.host_probe import ProjectTexts, plan_missing
+from remora.operations.test.host_write import write_test
 from remora.operations.test.runner.collection_check import collection_problem, require_collection
+from remora.operations.test.runner.parent import require_pytest
 from remora.tools.tree import ToolTree
 
 NEEDS_VALUES = "whose calls need values that only a writer knows"
 SHOWS_NOTHING = "whose tried calls show nothing that a test can assert"
 NOT_IMPORTED = "of modules that cannot be imported"
 NOT_COLLECTED = "whose test file pytest cannot collect"
+NOT_WRITTEN = "whose test the test file or a lint rule refuses"
 LIKE_OTHERS = "of modules in which no tried function has a usable call"
+NOT_FINISHED = "whose trial calls did not finish"
+NOT_TRIED = "not tried (name their files to try them)"
 _MOST_TRIED = 40
 _MOST_OF_MODULE = 8
 """Numbers of functions that are tried. A trial takes about half a second on an idle machine."""
-_ALL_S = 60.0
-_FUNCTION_S = 30.0
-"""Seconds after which no other function is tried, and limit of one trial, on a busy machine."""
+_ALL_CPU_S = 60.0
+"""CPU seconds after which no other function is tried."""
+_FUNCTION_S = 90.0
+"""Limit of one trial, long enough for a busy machine."""
+
+
+class UnwrittenTree(ToolTree):
+    """A tree in which nothing is written."""
+
+    def write(self, path: str, content: bytes) -> None:
+        """Discard a change."""
+
+    def create(self, path: str, content: bytes) -> None:
+        """Discard a new file."""
 
 
 class PlanTrials:
-    """Tries functions like their job does, until one of each module has a test.
+    """Tries functions and writes their tests like their job does, until one of each module has one.
 
-    Nothing is recorded, so the job repeats the trial. After many trials, the functions of other
-    modules count as possible, and so do all functions if the project's code may not run.
+    Nothing is recorded, so the job repeats the trial. What cannot be tried, since other functions
+    have used up the trials, has no job. All functions count as possible if the project's code may
+    not run, or if pytest does not, which the run reports.
     """
 
     def __init__(
-        self, place: ToolTree, texts: Callable[[], ProjectTexts], notify: Callable[[str], None]
+        self, place: UnwrittenTree, texts: Callable[[], ProjectTexts], notify: Callable[[str], None]
     ) -> None:
         self._place = place
         self._texts = texts
         self._notify = notify
         self._tried = Counter[str]()
-        self._seconds = 0.0
+        self._cpu_s = 0.0
         self._open: set[str] = set()
         self._collected: dict[str, str] = {}
 
     def reason(self, node: Node, home: str) -> str:
         """Return why no test can be proposed, or an empty string. `home` is the test file's path."""
-        if self._place.python is None or node.path in self._open:
+        if node.path in self._open or not self._can_run:
             return ""
         if self._tried[node.path] >= _MOST_OF_MODULE:
             return LIKE_OTHERS
-        if self._tried.total() >= _MOST_TRIED or self._seconds >= _ALL_S:
-            return ""
-        if not self._tried:
-            self._notify(f"trying calls of untested functions (at most {_MOST_TRIED})")
+        if self._tried.total() >= _MOST_TRIED or self._cpu_s >= _ALL_CPU_S:
+            return NOT_TRIED
         self._tried[node.path] += 1
-        start = time.monotonic()
+        start = _cpu_seconds()
         try:
             with self._place.within(_FUNCTION_S):
                 return self._trial(node, home)
         except HostError:
-            return ""  # the job reports it
+            return NOT_FINISHED
         finally:
-            self._seconds += time.monotonic() - start
+            self._cpu_s += _cpu_seconds() - start
+
+    @cached_property
+    def _can_run(self) -> bool:
+        """True if the project's code and pytest run."""
+        if self._place.python is None:
+            return False
+        self._notify(f"trying calls of untested functions (at most {_MOST_TRIED})")
+        try:
+            require_pytest(self._place.python)
+        except HostError:
+            return False
+        return True
 
     def _trial(self, node: Node, home: str) -> str:
         texts = self._texts()
@@ -67,20 +95,29 @@ class PlanTrials:
             if home not in self._collected:
                 self._collected[home] = collection_problem(self._place, home)
             if self._collected[home]:
-                self._require_tests()
-                return NOT_COLLECTED
+                return self._uncollected()
         plan = plan_missing(self._place, node.path, node.qualname, texts)
         if plan["state"] == "open":
+            try:
+                write_test(self._place, node.path, node.qualname, plan["cases"], plan["holds"])
+            except HostError:
+                return NOT_WRITTEN
             self._open.add(node.path)
             return ""
         if plan["reason"].startswith("import of "):
             return NOT_IMPORTED
         return NEEDS_VALUES if "needs a writer" in plan["reason"] else SHOWS_NOTHING
 
-    def _require_tests(self) -> None:
-        """Try nothing more if pytest collects none of the tests, since the run ends with its error."""
+    def _uncollected(self) -> str:
+        """Return a reason, or an empty string if pytest collects none of the project's tests."""
         try:
             require_collection(self._place)
         except HostError:
-            self._seconds = _ALL_S
-            raise
+            self._can_run = False
+            return ""
+        return NOT_COLLECTED
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of the processes that it has waited for."""
+    return sum(os.times()[:4])

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.case_lengths import is_too_long, repeats_variable
 from remora.operations.test.cases.hollow_cases import (
     EMPTY_VALUES,
     SHOWN,
@@ -31,15 +31,8 @@ _LONG_CALL = 80
 _GREETING = "Hello, World"
 _VAGUE_TEXTS = (_GREETING, "one two  three")
 """Sample texts that read oddly as examples of an invalid value."""
-_TOO_LONG = 200
-"""Length of expected values of invented arguments, beyond which they are not asserted."""
-_WIDTH = 80
-_MOST_LINES = 6
-_MOST_SETUP_LINES = 10
 _MOST_SETUP = 6
-_LONGEST_TEXT = 70
-"""What a reader accepts: lines of an expected value or a call, and of the statements before it;
-statements before several calls; and characters of a text that no formatter splits."""
+"""Number of statements before several calls that a reader accepts."""
 
 
 def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
@@ -129,19 +122,25 @@ def _options(case: Case) -> list[ast.keyword]:
 def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
     """Return cases for a function that has tests, each of which kills mutants that are alive.
 
-    Invented arguments are left out. A trivial result counts beside another, because the existing
-    tests do not assert it. Return an empty list if all cases raise exceptions.
+    Invented arguments are left out, but for changed arguments of known calls that are as easy to
+    read and have no trivial result. A trivial result of others counts beside another, because the
+    existing tests do not assert it. Return an empty list if all cases raise exceptions.
     """
     chosen: list[int] = []
     covered: set[int] = set()
+    known = [case for case in cases if _group(case) < _INVENTED]
     fitting = [
-        n for n, case in enumerate(cases) if _group(case) < _INVENTED or not arguments_of(case)
+        n
+        for n, case in enumerate(cases)
+        if _group(case) < _INVENTED or not arguments_of(case) or _is_worth_changing(case, known)
     ]
     while len(chosen) < MOST_CASES:
         raising = sum(bool(cases[n].raises) for n in chosen)
         allowed = chosen and raising < _MOST_RAISING
         left = [n for n in fitting if killed[n] - covered]
-        left = [n for n in left if not _is_too_long(cases[n]) and (allowed or not cases[n].raises)]
+        left = [n for n in left if not is_too_long(cases[n]) and (allowed or not cases[n].raises)]
+        taken = [cases[n] for n in chosen]
+        left = [n for n in left if not repeats_variable(cases[n], taken)]
         best = min(left, key=lambda n: _rank(cases[n], killed[n] - covered), default=None)
         if best is None:
             break
@@ -153,41 +152,21 @@ def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> li
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
 
 
+def _is_worth_changing(case: Case, known: Sequence[Case]) -> bool:
+    """Return True for a changed call like the known ones with a result that says something."""
+    return (
+        case.source == "variation"
+        and not case.raises
+        and _shows_behaviour(case)
+        and case.value not in _WEAK_ANSWERS
+        and not _has_symbol_text(case.call)
+        and all(_is_like(case, one) for one in known if one.setup == case.setup)
+    )
+
+
 def _branches(case: Case) -> set[tuple[int, ...]]:
     """Return the branches that a case takes, between lines and within them."""
     return {*case.branches, *case.outcomes}
-
-
-def _is_too_long(case: Case) -> bool:
-    longest = max((len(str(literal_of(text))) for text in case.values), default=0)
-    if _group(case) == _INVENTED and (longest > _WIDTH or sum(map(len, case.values)) > _TOO_LONG):
-        return True
-    texts = [part for each in (case.call, *case.setup) for part in ast.walk(ast.parse(each))]
-    if any(len(ast.unparse(one)) > _LONGEST_TEXT for one in texts if isinstance(one, ast.Constant)):
-        return True
-    setup = sum(_height(line) for each in case.setup for line in each.splitlines())
-    lines = [_height(case.call), *(_height(text, len(case.call)) for text in case.values)]
-    return setup > _MOST_SETUP_LINES or max(lines) > _MOST_LINES
-
-
-def _height(source: str, before: int = 0) -> int:
-    """Return the number of lines of an expression that a formatter splits.
-
-    Its items are on one line if they fit, and otherwise on a line each. `before` is the length of
-    what is on the same line.
-    """
-    if len(source) + before <= _WIDTH or expected_value(source) != source:
-        return 1
-    match ast.parse(source).body:
-        case [ast.Expr(value=ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts))]:
-            items = [ast.unparse(part) for part in parts]
-        case [ast.Expr(value=ast.Dict(values=parts))]:
-            items = [ast.unparse(part) for part in parts]
-        case [ast.Expr(value=ast.Call(args=args, keywords=words))]:
-            items = [ast.unparse(part) for part in (*args, *(word.value for word in words))]
-        case _:
-            return -(-len(source) // _WIDTH)
-    return 2 + (1 if len(", ".join(items)) <= _WIDTH - 8 else sum(map(_height, items)))
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
@@ -205,12 +184,13 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     """Return True if the case can be added to the chosen ones."""
     case = cases[number]
-    too_long = _is_too_long(case)
+    too_long = is_too_long(case)
     if not chosen:
         tells = _is_informative(case) and not is_empty_input(case)
         return tells and not case.raises and not too_long
     setups = {case.setup, *(cases[n].setup for n in chosen)}
     too_long |= sum(map(len, setups)) > _MOST_SETUP
+    too_long |= repeats_variable(case, [cases[n] for n in chosen])
     if too_long or (
         _group(case) == _INVENTED and case.setup not in {cases[n].setup for n in chosen}
     ):

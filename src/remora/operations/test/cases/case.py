@@ -47,11 +47,11 @@ class Case(CallInput, frozen=True, kw_only=True):
     """A call and its result, which is a `value` as source code or the exception that it `raises`.
 
     `origin` is the module of the exception. If `listed` is true, the call returns an iterator, and
-    `value` is the list of its items, or reading the items raises the exception. If the result itself cannot be written as source code, or the
-    call changes an object, `claims` contains pairs of an expression and its value instead. `{}` in
-    an expression is the result. `branches` contains pairs of lines that were executed one after the
-    other. `outcomes` contains line, column, number and count of the outcomes of conditions within
-    lines.
+    `value` is the list of its items, or reading the items raises the exception. If the result
+    itself cannot be written as source code, or the call changes an object, `claims` contains pairs
+    of an expression and its value instead. `{}` in an expression is the result. `branches` contains
+    pairs of lines that were executed one after the other. `outcomes` contains line, column, number
+    and count of the outcomes of conditions within lines.
     """
 
     value: str = ""

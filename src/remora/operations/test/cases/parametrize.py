@@ -11,7 +11,7 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
 
-_MOST_COLUMNS = 3
+MOST_COLUMNS = 3
 _RESERVED_NAMES = frozenset({"expected", "request", "pytest", *dir(builtins)})
 
 
@@ -54,7 +54,7 @@ def table_of(
     columns = [n for n in _names(subject) if any(n in call.given for call in made)]
     missing = {name for name in columns for call in made if name not in call.given}
     if (
-        not 0 < len(columns) <= _MOST_COLUMNS
+        not 0 < len(columns) <= MOST_COLUMNS
         or not missing <= defaults.keys()
         or len({case.listed for case in cases}) > 1
         or not _RESERVED_NAMES.isdisjoint(columns)

@@ -33,7 +33,8 @@ def candidate_calls(subject: TargetFunction, examples: ProjectExamples) -> list[
     """Return up to `MAX_CALLS` calls of the function.
 
     Calls in documentation come first, followed by calls in the project's code, by calls with the
-    arguments of siblings if there are few others, and then by calls whose values are chosen by use, name and type. Calls that contradict annotations are left out.
+    arguments of siblings if there are few others, and then by calls whose values are chosen by use,
+    name and type. Calls that contradict annotations are left out.
     """
     found = examples.calls_of(subject)
     found += sibling_calls(subject, examples) if len(found) < _ENOUGH else []

@@ -43,9 +43,11 @@ def observed_calls(
         for name, text in each.items():
             for other in _variations(subject, name, text):
                 varied[_call(subject, {**each, name: other})] = None
-    calls = dict.fromkeys([*found, *list(varied)[:_MOST_VARIED]])
     source: Source = "test" if vary else "observed"
-    return [CallInput(call=call, source=source) for call in calls if call and len(call) <= _LONGEST]
+    calls: dict[str, Source] = dict.fromkeys(found, source)
+    for call in list(varied)[:_MOST_VARIED]:
+        calls.setdefault(call, "variation")
+    return [CallInput(call=call, source=calls[call]) for call in calls if 0 < len(call) <= _LONGEST]
 
 
 def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[CallInput]:
@@ -58,13 +60,13 @@ def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[C
         slots = [*zip(names[subject.implied :], range(len(call.args)), strict=False)]
         for word in _options(subject, call, names[subject.implied :]):
             made = ast.Call(call.func, call.args, [*call.keywords, word])
-            one = replace(each, call=ast.unparse(made))
+            one = replace(each, call=ast.unparse(made), source="variation")
             found.setdefault((one.call, one.setup), one)
         for name, number in slots:
             for other in _literal_variations(subject, name, call.args[number]):
                 made = ast.Call(call.func, [*call.args], call.keywords)
                 made.args[number] = ast.parse(other, mode="eval").body
-                one = replace(each, call=ast.unparse(made))
+                one = replace(each, call=ast.unparse(made), source="variation")
                 found.setdefault((one.call, one.setup), one)
     return [one for one in found.values() if len(one.call) <= _LONGEST][:_MOST_VARIED]
 
@@ -105,7 +107,11 @@ def _are_literals(arguments: Mapping[str, str]) -> bool:
 
 
 def _call(subject: TargetFunction, given: Mapping[str, str]) -> str:
-    """Return the call without arguments that are equal to their default, or an empty string."""
+    """Return the call without arguments that are equal to their default, or an empty string.
+
+    An empty string is returned for values of named constants, too, of which only the number is
+    known.
+    """
     args = subject.parameters
     if args.vararg or args.kwarg:
         return ""
@@ -118,7 +124,7 @@ def _call(subject: TargetFunction, given: Mapping[str, str]) -> str:
     by_place = True
     for arg in (*positional, *args.kwonlyargs):
         default = defaults.get(arg.arg)
-        if arg.arg not in given:
+        if arg.arg not in given or isinstance(default, ast.Name | ast.Attribute):
             return ""
         if default is not None and ast.unparse(default) == given[arg.arg]:
             by_place = False

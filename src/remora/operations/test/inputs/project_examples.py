@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,8 +24,7 @@ from remora.operations.test.inputs.setup_statements import (
     module_constants,
     prepared,
 )
-from remora.operations.test.insert_location import is_unittest_file
-from remora.operations.test.source_blocks import reached_names, tests_of
+from remora.operations.test.source_blocks import reached_names, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.tree import ToolTree
 
@@ -122,9 +121,17 @@ class ProjectExamples:
                     found.append(f"{path}::{qualname.replace('.', '::')}")
         return found
 
-    def is_called_in_other_tests(self, name: str) -> bool:
-        """Return True if a unittest module that pytest does not collect calls such a function."""
-        return any(is_unittest_file(path) for path in self._by_name.get(name, []))
+    def table_of(self, ids: Iterable[str]) -> str:
+        """Return the first of some tests, given by their pytest ids, that has a table of cases."""
+        for each in ids:
+            path, _, name = each.partition("::")
+            tree = self.tree(path)
+            test = tests_of(tree).get(name.replace("::", ".")) if tree is not None else None
+            if test is not None and any(
+                "parametrize" in used_names(d) for d in test.decorator_list
+            ):
+                return name
+        return ""
 
     def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
         """Return calls of a class in the project, which make objects for the function's calls."""

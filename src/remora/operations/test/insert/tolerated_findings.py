@@ -15,8 +15,8 @@ _ALWAYS = re.compile(r"F\d|E9|I0")
 def tolerated_rules(place: ToolTree, path: str, found: list[Finding]) -> tuple[str, ...]:
     """Return prefixes of rule codes whose findings a new test in the file may have.
 
-    These are the rules of the findings in the file, which are `found`, and in other test files. Raises
-    HostError if ruff fails.
+    These are the rules of the findings in the file, which are `found`, and in other test files.
+    Raises HostError if ruff fails.
     """
     codes = {str(each["code"]) for each in found}
     files = place.files.glob("**/*.py", look=place.left)

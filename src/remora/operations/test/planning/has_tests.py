@@ -21,8 +21,8 @@ class NodesWithTests:
     def holds(self, key: str) -> bool:
         """Return True if a test calls the node, directly or indirectly, or is named after it.
 
-        `observed` contains the keys of nodes that tests entered when they were observed, for example
-        through a registry or a command line.
+        `observed` contains the keys of nodes that tests entered when they were observed, for
+        example through a registry or a command line.
         """
         return key in self._observed or bool(self.tests_of(key))
 

@@ -19,8 +19,8 @@ def example_arguments(
 ) -> list[dict[str, str]]:
     """Run the examples, which are lists of statements, and return the arguments of each call.
 
-    Each item maps parameters to the source of literals. Calls with other arguments are left out, and
-    so are arguments that differ in another run.
+    Each item maps parameters to the source of literals. Calls with other arguments are left out,
+    and so are arguments that differ in another run.
     """
     order: Order = {
         "module": subject.module,

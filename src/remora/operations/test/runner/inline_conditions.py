@@ -35,10 +35,11 @@ def hides_outcomes(cases: Iterable[Case]) -> bool:
 
 
 class _Instrumented(ast.NodeTransformer):
-    """Reports the outcomes of conditional expressions, `and` and `or`, comprehensions, and `min` and `max`.
+    """Reports the outcomes of conditions within lines.
 
-    Those of `and` and `or` count unless they only decide a statement or another condition. A
-    condition without variables of the function always has the same outcome.
+    These are conditional expressions, `and` and `or`, comprehensions, and `min` and `max`. Those of
+    `and` and `or` count unless they only decide a statement or another condition. A condition
+    without variables of the function always has the same outcome.
     """
 
     def __init__(self, function: FunctionNode) -> None:

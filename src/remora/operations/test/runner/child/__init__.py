@@ -12,19 +12,19 @@ Standard input is a JSON object with these keys:
     shift     number of seconds by which Python's clocks are set forward
     orders    the orders, which are carried out in sequence
 
-Every order has a time limit in `seconds`, and may have one for CPU time in `cpu`. It may replace the
-content of a file (`path`) with `text` while it runs. There are three kinds of orders.
+Every order has a time limit in `seconds`, and may have one for CPU time in `cpu`. It may replace
+the content of a file (`path`) with `text` while it runs. There are three kinds of orders.
 
 An order with `calls` evaluates expressions in the namespace of `module` (file `path`). A call has
 its expression in `call`, statements to run before it in `imports` and `setup`, and the names of
 `objects` whose changes are reported. `each` is the time limit for each call in seconds, and the
 order stops after `patience` timeouts. The order may also have `properties`, which are groups of
 tests with a name and source. The tests of a group are tried until one of them holds, with
-`examples` examples and a time limit of `each_property` seconds for each test. `outcomes` is the source of a function that reports the outcomes of its
-conditions; the calls are repeated with it.
+`examples` examples and a time limit of `each_property` seconds for each test. `outcomes` is the
+source of a function that reports the outcomes of its conditions; the calls are repeated with it.
 
-An order with `snippets`, which are lists of statements, runs these in the namespace of `package`, and
-returns the arguments with which they call a function (`qualname`, `header`, and `probe` as its
+An order with `snippets`, which are lists of statements, runs these in the namespace of `package`,
+and returns the arguments with which they call a function (`qualname`, `header`, and `probe` as its
 source).
 
 An order with `ids` runs the pytest tests with these ids and the options `words`, or only collects

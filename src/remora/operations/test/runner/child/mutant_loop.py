@@ -14,8 +14,8 @@ from .fork import Order, in_child, monotonic, write
 PROBE = "__remora_called__"
 _MOST_ARGUMENTS = 30
 _LONGEST = 120
-_BASELINE_S = 10.0
-"""Time after which no further tests run on the unchanged function, in seconds."""
+_BASELINE_S = 20.0
+"""Most time of the tests on the unchanged function, in seconds."""
 _LEAST_S = 1.0
 _WAITING = 5
 """Ratio of the limit in real time, which counts for tests that wait, to the limit in CPU time."""
@@ -26,7 +26,8 @@ _SHARE = 0.8
 class MutantLoop:
     """Pytest plugin that replaces the test loop. `found` is the result of the order.
 
-    Only tests that enter the function and pass twice run with mutants, the fastest first.
+    Tests that enter the function run with mutants, the fastest first. If one of them does not pass
+    twice, or if time is up before all tests ran, no mutant is known to survive.
     """
 
     def __init__(self, asked: Order, name: str, order: Order) -> None:
@@ -37,23 +38,10 @@ class MutantLoop:
 
     def pytest_runtestloop(self, session: Any) -> bool:
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
-        recorder = Recorder()
         if session.testsfailed or not self.prepare(functions, self.order["probe"]):
             return True
         self.found["swapped"] = True
-        start = monotonic()
-        reaching = [
-            item
-            for item in session.items
-            if monotonic() - start < _BASELINE_S and recorder.reached(item)
-        ]
-        self.found["arguments"] = recorder.arguments
-        limit = _LEAST_S + 2 * (monotonic() - start)
-        took: Dict[Any, float] = {}
-        for item in reaching:
-            start = monotonic()
-            if self.passes("again", [item], limit):
-                took[item] = monotonic() - start
+        took = self.reaching(session.items)
         alive = sorted(took, key=lambda item: took[item])
         self.found["reaching"] = [item.nodeid for item in alive]
         limit = _LEAST_S + 3 * sum(took.values())
@@ -64,6 +52,28 @@ class MutantLoop:
             if self.prepare(functions, text) and self.passes(f"m{number}", alive, limit):
                 self.found["lines"].append(number)
         return True
+
+    def reaching(self, items: List[Any]) -> Dict[Any, float]:
+        """Return the seconds of each test that enters the function, or nothing after a problem."""
+        recorder = Recorder()
+        start = monotonic()
+        found: List[Any] = []
+        for item in items:
+            if monotonic() - start >= _BASELINE_S:
+                self.found["problem"] = "its tests take too long to run them with each fault"
+                return {}
+            if recorder.reached(item):
+                found.append(item)
+        self.found["arguments"] = recorder.arguments
+        limit = _LEAST_S + 2 * (monotonic() - start)
+        took: Dict[Any, float] = {}
+        for item in found:
+            start = monotonic()
+            if not self.passes("again", [item], limit):
+                self.found["problem"] = "a test passes once, but not when it is repeated"
+                return {}
+            took[item] = monotonic() - start
+        return took
 
     def prepare(self, functions: List[FunctionType], text: str) -> bool:
         return swap(functions, mutated_code(text, self.order["path"], self.order["qualname"]))

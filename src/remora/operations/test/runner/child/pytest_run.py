@@ -86,7 +86,8 @@ def run_with_mutants(asked: Order, name: str, order: Order) -> None:
             pytest.main([*words, *order["ids"]], plugins=[loop])
         except BaseException as error:
             problem = f"pytest does not start: {type(error).__name__}: {line_of(error)}"
-    write(asked["out"], name, {**loop.found, "problem": problem or foreign_module_error(asked)})
+    problem = problem or foreign_module_error(asked) or loop.found.get("problem", "")
+    write(asked["out"], name, {**loop.found, "problem": problem})
 
 
 def run_tests(asked: Order, name: str, order: Order) -> None:
