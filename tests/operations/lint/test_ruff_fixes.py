@@ -207,14 +207,16 @@ LONG_F_STRINGS = {
         def f(name, value, expected, actual):
             return ('In the function {}(), invalid type for value: {}, '
                     'expected one of: {}, received: "{}"'.format(
-                        name.value, value.current, expected.type, actual.type))
+                        name.value, value.current,
+                        expected.allowed_types, actual.current_type))
         """,
         """
         def f(name, value, expected, actual):
             return (
                 f'In the function {name.value}(), invalid type for value: '
                 f'{value.current}, '
-                f'expected one of: {expected.type}, received: "{actual.type}"'
+                f'expected one of: {expected.allowed_types}, received: '
+                f'"{actual.current_type}"'
             )
         """,
     ),
