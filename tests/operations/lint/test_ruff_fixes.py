@@ -170,6 +170,66 @@ def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
     assert 'no_space/{name_of_the_file}/{name_of_the_file}"' in fixed(tmp_path, source, "UP032")
 
 
+def test_a_fix_of_a_selected_rule_may_make_a_line_too_long_as_that_of_ruff(tmp_path: Path) -> None:
+    source = """
+    import os
+    def f(name_of_the_file):
+        return "https://files.example.org/a_path/with_no_space/{0}/{0}".format(
+            name_of_the_file
+        )
+    """
+    (tmp_path / "a.py").write_text(lines(source))
+    with selected_rules(["default"]):
+        fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert (tmp_path / "a.py").read_text() == lines("""
+    def f(name_of_the_file):
+        return f"https://files.example.org/a_path/with_no_space/{name_of_the_file}/{name_of_the_file}"
+    """)
+
+
+LONG_F_STRINGS = {
+    "between two replacements where there is no space": (
+        """
+        def f(self):
+            return '{.__class__.__name__}{!r}'.format(
+                self, tuple(reversed((self.first_function, self.other_functions))))
+        """,
+        """
+        def f(self):
+            return (
+                f'{self.__class__.__name__}'
+                f'{tuple(reversed((self.first_function, self.other_functions)))!r}'
+            )
+        """,
+    ),
+    "in each of its parts": (
+        """
+        def f(name, value, expected, actual):
+            return ('In the function {}(), invalid type for value: {}, '
+                    'expected one of: {}, received: "{}"'.format(
+                        name.value, value.current,
+                        expected.allowed_types, actual.current_type))
+        """,
+        """
+        def f(name, value, expected, actual):
+            return (
+                f'In the function {name.value}(), invalid type for value: '
+                f'{value.current}, '
+                f'expected one of: {expected.allowed_types}, received: '
+                f'"{actual.current_type}"'
+            )
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), LONG_F_STRINGS.values(), ids=LONG_F_STRINGS)
+def test_a_long_f_string_is_divided(tmp_path: Path, source: str, expected: str) -> None:
+    (tmp_path / "a.py").write_text(lines(source))
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert (tmp_path / "a.py").read_text() == lines(expected)
+
+
 def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) -> None:
     source = 'def f():\n    """size of it"""\n'
     assert fixed(tmp_path, source, "D401", "D403", "D400", unsafe=True) == (

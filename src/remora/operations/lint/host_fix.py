@@ -38,6 +38,7 @@ from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, one_process
+from remora.tools.host.ruff.rule_choice import user_selects
 from remora.tools.host.ruff.text_edits import edits_of
 from remora.tools.host.text_lines import decode, split_lines
 from remora.tools.tree import ToolTree
@@ -119,7 +120,7 @@ class _Fixer:
     def _keep(self, content: bytes, found: list[Finding]) -> None:
         """Keep the findings of a version. If ruff is not configured, long lines count as findings.
 
-        They are not fixed, but a fix that adds one is left out.
+        They are not fixed, but a fix that adds one is left out, unless the user selects the rules.
         """
         if not self._is_configured:
             found = [*found, *_long_lines(decode(self._path, content).body, self._format.width)]
@@ -188,11 +189,11 @@ class _Fixer:
         self, content: bytes, before: list[Finding], conventions: Conventions
     ) -> bytes | None:
         """Return a version in which all new findings are fixed, by ruff and by recipes, or None."""
-        extra = new_findings(before, self.check(content))
+        extra = self._added(before, content)
         codes = sorted({each["code"] for each in extra if self._allows(each)})
         if codes:
             content = self._without(content, codes)
-            extra = new_findings(before, self.check(content))
+            extra = self._added(before, content)
         recipes = self._fixes.recipes
         if extra and all(each["code"] in recipes for each in extra):
             bodies = [decode(self._path, each).body for each in (self._content, content)]
@@ -201,8 +202,13 @@ class _Fixer:
             more = verified(source, without_overlaps(propose(source, new, recipes)))
             if len(more) >= len(extra):
                 content = self._format.formatted(edited(source, more))
-                extra = new_findings(before, self.check(content))
+                extra = self._added(before, content)
         return None if extra else content
+
+    def _added(self, before: list[Finding], content: bytes) -> list[Finding]:
+        """Return the new findings of a version, without those that the user's selection permits."""
+        extra = new_findings(before, self.check(content))
+        return [each for each in extra if each["code"] != _LONG_LINE or not user_selects()]
 
     def _without(self, content: bytes, codes: Sequence[str]) -> bytes:
         """Return a version in which the findings of some rules are fixed."""
@@ -251,7 +257,7 @@ class _Fixer:
             if self._left_alone.reason(each, body)
         }
         fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
-        extra = new_findings(self.before, self.check(fixed))
+        extra = self._added(self.before, fixed)
         if not extra:
             return fixed
         mended = self._mended(fixed, self.before, self._conventions)
@@ -263,9 +269,9 @@ class _Fixer:
         if reverted is None:
             return self._content
         fixed = self._format.formatted(reverted[0])
-        if new_findings(self.before, self.check(fixed)):
+        if self._added(self.before, fixed):
             fixed = self._fix_one_by_one(self._findings_at(reverted[1] | kept))
-        return self._content if new_findings(self.before, self.check(fixed)) else fixed
+        return self._content if self._added(self.before, fixed) else fixed
 
     def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:
         """Return the code of each finding in some lines of the file, with the line's text."""

@@ -50,11 +50,14 @@ def split_string(source: PythonSource, number: int) -> RecipeFix | None:
 
 
 def split_literals(lines: list[str], width: int) -> list[str]:
-    """Return the lines of a statement, with long strings split that follow a parenthesis."""
+    """Return the lines of a statement, with long strings split.
+
+    They follow a parenthesis, or another part of the same string.
+    """
     found: list[str] = []
     for line in lines:
         shape = _PART.fullmatch(line)
-        follows = bool(found) and found[-1].endswith("(")
+        follows = bool(found) and found[-1].endswith(("(", '"', "'"))
         parts = None
         if shape is not None and follows and len(line) > width:
             parts = _parts(shape, width, shape["indent"], shape["tail"])
@@ -135,18 +138,19 @@ def _takes_parentheses(around: ast.AST, literal: ast.expr) -> bool:
 def _parts(
     shape: re.Match[str], width: int, indent: str, after: str, *, ends: bool = True
 ) -> list[str] | None:
-    """Return the literals that a literal is split into at spaces, or None if it cannot be split.
+    """Return the literals that a literal is split into, or None if it cannot be split.
 
-    If no other literal follows, which `ends` says, the last part is not a single short word.
+    It is split at spaces, and between two replacements where no space fits. If no other literal follows, which `ends` says, the last part is not a single short word.
     """
     prefix, quote, text = shape["prefix"], shape["quote"], shape["text"]
     formatted = "f" in prefix.lower()
-    spaces = _spaces(text, formatted=formatted)
+    spaces, between = _cuts(text, formatted=formatted)
     parts: list[str] = []
     begin = 0
     room = width - len(indent) - len(prefix) - 2
     while len(text) - begin > room - len(after):
         fitting = [at for at in spaces if begin < at <= begin + room]
+        fitting = fitting or [at for at in between if begin < at <= begin + room]
         if not fitting:
             return None
         cut = fitting[-1]
@@ -165,9 +169,10 @@ def _prefix(prefix: str, part: str) -> str:
     return re.sub("[fF]", "", prefix)
 
 
-def _spaces(text: str, *, formatted: bool) -> list[int]:
-    """Return the offsets after the spaces of a literal's source that are not in replacements."""
-    found: list[int] = []
+def _cuts(text: str, *, formatted: bool) -> tuple[list[int], list[int]]:
+    """Return the offsets after the spaces of a literal's source, and between its replacements."""
+    spaces: list[int] = []
+    between: list[int] = []
     depth = at = 0
     while at < len(text):
         if text[at] == "\\":
@@ -177,11 +182,13 @@ def _spaces(text: str, *, formatted: bool) -> list[int]:
             if depth == 0 and text[at : at + 2] in ("{{", "}}"):
                 at += 2
                 continue
+            if depth == 0 and text[at - 1 : at] == "}":
+                between.append(at)
             depth += 1 if text[at] == "{" else -1
         if text[at] == " " and depth == 0:
-            found.append(at + 1)
+            spaces.append(at + 1)
         at += 1
-    return found
+    return spaces, between
 
 
 def _edit(source: PythonSource, start: int, stop: int, parts: list[str], indent: str) -> RecipeFix:

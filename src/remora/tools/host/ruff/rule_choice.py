@@ -47,6 +47,11 @@ def selected_rules(selectors: Iterable[str]) -> Iterator[None]:
         _SELECTED.reset(token)
 
 
+def user_selects() -> bool:
+    """Return True if the user selects the rules."""
+    return bool(_SELECTED.get())
+
+
 def selectors_in(texts: Iterable[str]) -> list[str]:
     """Return the selectors in comma-separated texts. Raises ValueError if ruff does not know one."""
     selectors = [each.strip() for text in texts for each in text.split(",") if each.strip()]
