@@ -66,8 +66,10 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
         chosen.append(best)
         covered |= killed[best]
         run |= _branches(cases[best])
-    if len(chosen) == 1:
-        chosen += _contrasting_cases(cases, chosen[0])
+    plain = [n for n in chosen if not _options(cases[n])]
+    if len(plain) == 1 and len(chosen) < MOST_CASES:
+        more = _contrasting_cases(cases, plain[0])
+        chosen += [n for n in more if n not in chosen and not _options(cases[n])]
     if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]

@@ -125,7 +125,16 @@ def _combinations(values: dict[str, list[str]], required: list[str]) -> Iterator
         several = {n: values[n][number] for n in required if number < len(values[n])}
         if len(several) > 1:
             yield {**base, **several}
+    yield from _other_options(values, base)
     yield from _products({name: values[name] for name in required})
+
+
+def _other_options(values: dict[str, list[str]], base: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Yield options with other values than the best, which they may change."""
+    others = {name: values[name][1] for name in base if len(values[name]) > 1}
+    for name, texts in values.items():
+        if others and name not in base:
+            yield from ({**base, **others, name: text} for text in texts[:2])
 
 
 def _products(values: dict[str, list[str]]) -> Iterator[dict[str, str]]:

@@ -31,6 +31,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "end stop": ("4", "2"),
     "seconds duration sec secs": ("90", "3600", "0"),
     "minutes": ("45", "90"),
+    "age": ("5", "30", "70"),
     "year": ("2024", "2023", "1900"),
     "month": ("5", "2", "12"),
     "day": ("17", "1"),
