@@ -238,3 +238,25 @@ def test_cases_show_both_outcomes_of_a_conditional_expression(
     (tree / "shop.py").write_text(PLURAL.replace("count == 1", "isinstance(count, int)"))
     hidden = run("test_plan", "shop.py", "plural")
     assert hidden["reason"].endswith("known arguments show one outcome of a condition")
+
+
+UNIQUE = '''\
+def count(words, unique=False):
+    """Return the number of words.
+
+    >>> count(["a", "b"], unique=True)
+    2
+    """
+    if unique:
+        words = set(words)
+    return len(words)
+'''
+
+
+def test_cases_that_do_not_show_what_a_condition_is_for_are_not_proposed(
+    tree: Path, run: Callable[..., Any]
+) -> None:
+    (tree / "shop.py").write_text(UNIQUE)
+    assert "what a condition" in run("test_plan", "shop.py", "count")["reason"]
+    (tree / "shop.py").write_text(UNIQUE.replace('"b"', '"a"').replace("2\n", "1\n"))
+    assert run("test_plan", "shop.py", "count")["state"] == "open"

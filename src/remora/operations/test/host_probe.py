@@ -23,7 +23,7 @@ from remora.operations.test.inputs.observed_calls import (
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.insert_location import test_path
-from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.mutants import NEGATED, REMOVED, Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.pytest_settings import pytest_settings
@@ -42,6 +42,9 @@ _MOST_TO_VARY = 3
 _MOST_VARIATIONS = 12
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
+_BEHAVIOUR = {NEGATED, REMOVED.format("Expr"), REMOVED.format("Delete")}
+_MOST_MISSED = 1 / 3
+"""Faults that show whether a test notices what a function does, and how many it may miss."""
 _MIN_LINE_SHARE = {False: 0.5, True: 0.7}
 """Minimum share of a function's lines that a test must execute, with and without invented arguments."""
 
@@ -293,10 +296,19 @@ def _rank(
         why = "it needs a writer: known arguments reach only a small part of it"
     elif hides_outcomes(chosen):
         why = "it needs a writer: known arguments show one outcome of a condition"
+    elif _misses_behaviour(chosen, dead, faults):
+        why = "it needs a writer: known arguments do not show what a condition or a call is for"
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
         why = f"it needs a writer: no example shows arguments for it, and {few}"
     return _Ranking(chosen, None, len(dead), why)
+
+
+def _misses_behaviour(chosen: list[Case], dead: frozenset[int], faults: list[Mutant]) -> bool:
+    """Return True if the cases execute conditions and calls, and many of them make no difference."""
+    run = {line for case in chosen for line in case.lines}
+    near = [n for n, one in enumerate(faults) if one.line in run and one.what in _BEHAVIOUR]
+    return len({*near} - dead) > _MOST_MISSED * len(near)
 
 
 def _is_invented(cases: list[Case]) -> bool:

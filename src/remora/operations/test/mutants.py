@@ -12,6 +12,8 @@ from remora.code.syntax.source import Source, Unreadable, parse_text, read_sourc
 from remora.tools.host.text_lines import split_lines
 
 MAX_MUTANTS = 20
+NEGATED = "a condition was negated"
+REMOVED = "a statement ({}) was removed"
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -244,11 +246,13 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
         yield from _faults_in_expression(node)
     match node:
         case ast.If() | ast.While() | ast.IfExp():
-            yield "condition", "a condition was negated", _negate
+            yield "condition", NEGATED, _negate
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
             yield "return", "it returns None", _set_fields(value=ast.Constant(None))
-        case ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Raise():
-            what = f"a statement ({type(node).__name__}) was removed"
+        case (
+            ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
+        ):
+            what = REMOVED.format(type(node).__name__)
             yield "statement", what, lambda node: ast.copy_location(ast.Pass(), node)
 
 
