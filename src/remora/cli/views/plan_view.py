@@ -37,7 +37,7 @@ def plan_lines(
         yield from wrap_text(plan_size(plan), width)
         yield from skipped_lines(document["totals"])
     else:
-        yield f"nothing to do: {_why_nothing(prepared, paths)}"
+        yield f"nothing to do: {_why_nothing(prepared, paths, verbose=verbose)}"
         yield from wrap_text(_next_step(prepared), width) if plan.nodes else ()
     yield from left_lines(plan, verbose=verbose)
     yield from standard_lines(plan)
@@ -147,13 +147,15 @@ def _next_step(prepared: PreparedRun) -> str:
     if "test" in plan.operations and not request.strengthen:
         steps.append("`--strengthen` looks for faults that existing tests miss")
     others = [f"`-o {name}`" for name in ("test", "types") if name not in plan.operations]
-    return "to do more: " + "; ".join(steps or [f"{' or '.join(others)} runs another operation"])
+    if not steps and others:
+        steps.append(f"{' or '.join(others)} runs another operation")
+    return "to do more: " + "; ".join(steps) if steps else ""
 
 
-def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
+def _why_nothing(prepared: PreparedRun, paths: Sequence[Path], *, verbose: bool = False) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
-        listed = f"{findings_left(plan)} (-v lists them)"
+        listed = findings_left(plan) + ("" if verbose else " (-v lists them)")
         idle = "no proposal can be made" if plan.left else "no work needed"
         found = listed if plan.findings_left else idle
         return f"{count(plan.nodes, 'node')} checked, {found}"

@@ -208,7 +208,8 @@ class _Fixer:
     def _added(self, before: list[Finding], content: bytes) -> list[Finding]:
         """Return the new findings of a version, without those that the user's selection permits."""
         extra = new_findings(before, self.check(content))
-        return [each for each in extra if each["code"] != _LONG_LINE or not user_selects()]
+        may_be_long = user_selects() and not self._is_configured
+        return [each for each in extra if each["code"] != _LONG_LINE or not may_be_long]
 
     def _without(self, content: bytes, codes: Sequence[str]) -> bytes:
         """Return a version in which the findings of some rules are fixed."""

@@ -263,11 +263,13 @@ def _is_explained(finding: Finding, body: str) -> bool:
 
 
 def _is_in_fallback(finding: Finding, body: str) -> bool:
-    """Return True if the upgrade or removal of an import is in a `try` whose handlers import another module."""
+    """Return True if an import is in a `try` that expects that an import fails."""
     if finding["code"] not in _IN_FALLBACK or not _FALLBACK.search(body):
         return False
     return any(
-        isinstance(node, ast.Try) and node.lineno < finding["line"] <= (node.end_lineno or 0)
+        isinstance(node, ast.Try)
+        and node.lineno < finding["line"] <= (node.end_lineno or 0)
+        and any(_FALLBACK.match(f"{split_lines(body)[one.lineno - 1]}") for one in node.handlers)
         for node in _nodes(body)
     )
 

@@ -101,7 +101,7 @@ def _new_tests(submission: Submission) -> list[str] | str:
 
 def _without_package(submission: Submission) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return the changed files without a new `__init__.py` beside one of them."""
-    packages = {package_of(path) for path in submission.files if not path.endswith("/__init__.py")}
+    packages = {package_of(path) for path, sides in submission.files.items() if sides[0] is None}
     return {
         path: sides
         for path, sides in submission.files.items()

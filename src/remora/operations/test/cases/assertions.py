@@ -107,8 +107,9 @@ def _equality(call: str, value: str, expected: str, style: Style) -> str:
         if short:
             return f"self.assert{short}({call})"
         if expected.startswith("pytest.approx"):
-            equal = "Equal" if value[0] in "([" else "AlmostEqual"
-            return f"self.assert{equal}({call}, {expected[len('pytest.approx(') : -1]})"
+            if value[0] not in "([":
+                return f"self.assertAlmostEqual({call}, {expected[len('pytest.approx(') : -1]})"
+            expected = value
         return f"self.assertEqual({call}, {expected})"
     if value in ("True", "False", "None"):
         return f"assert {call} is {value}"

@@ -65,7 +65,7 @@ def is_echo(case: Case) -> bool:
 
 
 def _shows_little_change(case: Case) -> bool:
-    """Return True if only the length of an object is known, or a flag that a call without arguments sets."""
+    """Return True if only a length is asserted, or a flag that calls without arguments set."""
     flags = all(text in ("True", "False", "None") for _, text in case.claims)
     given = [word for code in (case.call, *case.setup) for word in _call_arguments(code)]
     return bool(case.claims) and (
@@ -153,13 +153,17 @@ def _is_unreadable(case: Case) -> bool:
     """
     shown = [part for text in case.values for part in _constants(text)]
     if case.source in WRITTEN:
-        return len(shown) > 1 and not any(shown)
+        return _is_unfilled(shown)
     given = [part for text in (*case.setup, case.call) for part in _constants(text)]
     return (
-        (len(shown) > 1 and not any(shown))
+        _is_unfilled(shown)
         or any(_is_opaque(part) for part in shown if part not in given)
         or any(isinstance(part, str) and _OPAQUE_TEXT.search(part) for part in given)
     )
+
+
+def _is_unfilled(values: list[object]) -> bool:
+    return len(values) > 1 and not any(each or isinstance(each, bool | None) for each in values)
 
 
 def _is_opaque(value: object) -> bool:

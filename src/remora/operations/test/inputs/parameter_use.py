@@ -44,8 +44,8 @@ _FORMS = {
 }  # fmt: skip
 """Texts with a mark that string methods look for at the start or the end."""
 _MARKED = {"@": "ann{}example.com", "=": "key{}value", ",": "red{}green", "/": "docs{}intro"}
-_SPLITTING = frozenset({"split", "rsplit", "partition", "rpartition"})
 """Texts with a mark that other string methods look for."""
+_SPLITTING = frozenset({"split", "rsplit", "partition", "rpartition"})
 _CALLABLES = ("lambda: 5", "lambda x: x * 2", "lambda a, b: a + b")
 _ITEMS_AT_MOST = 3
 
@@ -208,9 +208,8 @@ class ParameterUse:
     def _note_text_with(self, mark: object, method: str) -> None:
         """Note a text in which a string method finds a mark, such as `red,green`."""
         if isinstance(mark, str) and mark.strip() and not any(map(str.isalnum, mark)):
-            form = (
-                _FORMS.get(method) or _MARKED.get(mark) or ("red{}green" * (method in _SPLITTING))
-            )
+            split = "red{}green" if method in _SPLITTING else ""
+            form = _FORMS.get(method) or _MARKED.get(mark) or split
             if form:
                 self.compared[repr(form.replace("{}", mark))] = None
 

@@ -13,10 +13,8 @@ from remora.tools.tree import ToolTree
 
 NO_PACKAGE = "INP001"
 """Rule that requires an `__init__.py` in the folder."""
-_BARE = b"def test_it():\n    assert len('word') == 4\n"
-_FULL = (
-    b'"""Tests."""\n\n\ndef test_it() -> None:\n    """Test it."""\n    assert len("word") == 4\n'
-)
+_BARE = b"def test_it():\n    assert 'Word'.lower() == 'word'\n"
+_FULL = b'"""Tests."""\n\n\ndef test_it() -> None:\n    """Test it."""\n    assert "Word".lower() == "word"\n'
 _PACKAGE = b'"""Tests."""\n'
 _MIN_DOCSTRINGS = 3
 _MIN_SHARE = 0.8

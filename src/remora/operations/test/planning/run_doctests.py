@@ -26,7 +26,7 @@ _OF_DOCUMENTS = re.compile(
     rf"--doctest-glob|--doctest-rst|--markdown-docs|--codeblocks|{_SPHINX}"
     r"|\b(?:testfile|DocFileSuite|DocFileTest)\(|-m doctest\b[^\n]*\.(?:rst|md|txt)\b"
 )
-_OF_FILES = re.compile(r"-m doctest\b([^\n;&|]*)")
+_OF_FILES = re.compile(r"\bpython[\w.]* +-m doctest\b([^\n;&|]*)")
 _SCRIPT = re.compile(r"\bpython[\w.]*(?: +-[bBduv]+)* +(?:-m +([\w.]+)|([\w./-]+\.py)\b)")
 _SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
 _BETWEEN_WORDS = re.compile(r"""["'],\s*["']""")

@@ -23,6 +23,7 @@ _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|>|\^)\s*2\b")
 _TOX_VERSION = re.compile(r"(?<![\w.])(?:py)?3\.?\{?(\d{1,2})(?!\d)")
+_OTHER_FACTOR = re.compile(r"\b(?!py3?\{)[a-z][\w.]*\{[^}]*\}")
 _MATRIX = re.compile(
     r"\bpython(?:[-_]?versions?)?['\"]?:[ \t]*(\[[^\]]*\]|(?:\s*(?:#[^\n]*)?\n[ \t]*-[^\n]*)+)"
 )
@@ -82,7 +83,7 @@ def settings_for(place: ToolTree, path: str) -> list[dict[str, Any]] | None:
 DEFAULT_MINOR = 10
 """The minor version of the oldest Python 3 that is assumed if the project does not say it.
 
-It is the oldest version that the Python developers support.
+Most projects that are maintained run on it.
 """
 
 
@@ -118,7 +119,8 @@ def _tested(place: ToolTree) -> Iterator[int]:
     with suppress(ConfigParserError):
         parser.read_string(place.text_or_empty("tox.ini"))
     for key in ("envlist", "env_list"):
-        yield from map(int, _TOX_VERSION.findall(parser.get("tox", key, fallback="")))
+        names = _OTHER_FACTOR.sub("", parser.get("tox", key, fallback=""))
+        yield from map(int, _TOX_VERSION.findall(names))
     for path in place.files.glob(".github/workflows/*.y*ml", look=place.left):
         for versions in _MATRIX.findall(place.text_or_empty(path)):
             minors = [int(each) for each in _MATRIX_VERSION.findall(versions)]
