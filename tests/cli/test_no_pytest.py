@@ -11,7 +11,15 @@ import pytest
 from tests.cli.conftest import Remora, write
 from tests.isolation_levels import need
 
-SUM = 'def plus(a):\n    """One more."""\n    return a + 1\n'
+SUM = '''\
+def plus(a):
+    """One more.
+
+    >>> plus(2)
+    3
+    """
+    return a + 1
+'''
 
 
 @pytest.fixture

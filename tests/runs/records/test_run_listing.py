@@ -1,6 +1,6 @@
 """All runs in one look, from their own streams alone."""
 
-from remora.runs.records.run_listing import list_run_lines, rejection_feedback
+from remora.runs.records.run_listing import list_run_lines, read_older_runs
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import CHOICE, Desk
 
@@ -19,8 +19,9 @@ def test_the_feedback_on_rejected_change_sets_is_that_of_earlier_runs(ran: Desk)
     reject(ran.project, ran.newest, ["a.py:load"], feedback="keep it")
     reject(ran.project, ran.newest, ["b.py:*"])
     said = {("lint", "node:a.py:load"): "keep it"}
-    assert rejection_feedback(ran.project.trace, before="9") == said
-    assert rejection_feedback(ran.project.trace, before=ran.newest) == {}
+    view = ran.view(ran.newest)
+    assert read_older_runs(ran.project.trace, ("9", "")).feedback == said
+    assert read_older_runs(ran.project.trace, (view.started, view.run_id)).feedback == {}
 
 
 def test_a_run_that_cannot_be_read_to_its_end_is_damaged(ran: Desk) -> None:

@@ -18,7 +18,7 @@ from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
-from remora.runs.records.run_listing import list_run_lines, rejection_feedback
+from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import recorded_selectors
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
 from remora.text import count, escape_line
@@ -52,9 +52,10 @@ def run_lines(
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
-    yield from _rejected_before(project, view, jobs, width)
+    older = read_older_runs(project.trace, (view.started, view.run_id))
+    yield from _rejected_before(older, jobs, width)
     yield from unwritten_lines(document, project.operations, width)
-    for line in _next(options, project, view, document):
+    for line in (*_next(options, project, view, document), *_waiting(options, project, older)):
         yield from wrap_text(line, None if line.startswith("  ") else width)
 
 
@@ -121,15 +122,11 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
         yield from wrap_text(text, width)
 
 
-def _rejected_before(
-    project: Project, view: RunView, jobs: list[Document], width: int | None
-) -> Iterator[str]:
+def _rejected_before(older: OlderRuns, jobs: list[Document], width: int | None) -> Iterator[str]:
     """Yield the feedback with which earlier change sets of pending jobs were rejected."""
-    pending = [job for job in jobs if job["review"] == "pending"]
-    said = rejection_feedback(project.trace, before=view.run_id) if pending else {}
-    for job in pending:
-        text = said.get((job["operation"], job["node_id"]))
-        if text is not None:
+    for job in jobs:
+        text = older.feedback.get((job["operation"], job["node_id"]))
+        if text is not None and job["review"] == "pending":
             name = f"{job['operation']} {display_name(job['node_id'])}"
             line = f"you rejected an earlier change set of {name}: {text}"
             yield from wrap_text(escape_line(line), width, "  ")
@@ -148,7 +145,6 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
         title = f"to run the {count(left, 'job')} that did not finish:"
         yield from _commands(options, project, title, [("analyze", "--resume", run_id)])
     yield from _wrong(options, project, view, jobs)
-    yield from _older(options, project, view)
 
 
 def _wrong(
@@ -199,18 +195,12 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
 
 
-def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
+def _waiting(options: Options, project: Project, older: OlderRuns) -> Iterator[str]:
     """Yield a note if older runs have pending change sets."""
-    older = [
-        run
-        for run in list_run_lines(project.trace, skip=view.run_id)
-        if run.pending and (run.started, run.run_id) < (view.started, view.run_id)
-    ]
-    if older:
+    if older.waiting:
         yield ""
-        pending = sum(run.pending for run in older)
+        pending = sum(run.pending for run in older.waiting)
         sets, are = count(pending, "change set"), "is" if pending == 1 else "are"
+        runs = count(len(older.waiting), "older run")
         listed = next_command(options, project.root, "runs")
-        yield (
-            f"{sets} in {count(len(older), 'older run')} {are} also pending; `{listed}` lists them"
-        )
+        yield f"{sets} in {runs} {are} also pending; `{listed}` lists them"

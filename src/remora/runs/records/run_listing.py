@@ -1,6 +1,6 @@
 """List of a project's runs, created without reading agent streams."""
 
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -34,39 +34,52 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: int = 0
 
 
-def list_run_lines(folder: TraceFolder, *, skip: str | None = None) -> list[RunLine]:
-    """Return all runs except `skip`, oldest first.
+class OlderRuns(msgspec.Struct, frozen=True):
+    """What the runs before a run left behind.
+
+    `waiting` are those with pending change sets. `feedback` holds the words with which change sets
+    were rejected, by operation and node; a later verdict on the same job replaces them.
+    """
+
+    waiting: list[RunLine]
+    feedback: dict[tuple[str, str], str]
+
+
+def list_run_lines(folder: TraceFolder) -> list[RunLine]:
+    """Return all runs, oldest first.
 
     Files that do not begin with `run_start` are ignored.
     """
-    paths = (path for path in folder.run_streams() if stream_id(path) != skip)
-    found = [line for path in paths if (line := _line(path))]
-    return sorted(found, key=lambda run: (run.started, run.run_id))
+    return [line for line, _ in _read_runs(folder.run_streams())]
 
 
-def rejection_feedback(folder: TraceFolder, *, before: str) -> dict[tuple[str, str], str]:
-    """Return the feedback on rejected change sets of the runs before a run, by operation and node.
-
-    A later verdict on a change set of the same job replaces it.
-    """
+def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:
+    """Read the runs that began before a run, given by its start time and ID."""
+    paths = (path for path in folder.run_streams() if stream_id(path) != run[1])
+    older = [(line, counted) for line, counted in _read_runs(paths) if _order(line) < run]
     found: dict[tuple[str, str], str] = {}
-    for path in sorted(folder.run_streams(), key=stream_id):
-        if stream_id(path) >= before:
-            break
-        counting = CurrentAttempts()
-        with suppress(RemoraError):
-            for event in read_events(path):
-                counting.add(typed_payload(event))
-        for start in counting.starts():
-            verdict = counting.verdicts.get(start.agent_id)
-            key = start.operation, start.node_id
+    for _, counted in older:
+        for start in counted.starts():
+            verdict = counted.verdicts.get(start.agent_id)
             if verdict is not None:
-                found[key] = (verdict.verdict == "rejected" and verdict.feedback) or ""
-    return {key: text for key, text in found.items() if text}
+                rejected = verdict.feedback if verdict.verdict == "rejected" else None
+                found[start.operation, start.node_id] = rejected or ""
+    feedback = {key: text for key, text in found.items() if text}
+    return OlderRuns([line for line, _ in older if line.pending], feedback)
 
 
-def _line(path: Path) -> RunLine | None:
+def _read_runs(paths: Iterable[Path]) -> list[tuple[RunLine, CurrentAttempts]]:
+    found = [read for path in paths if (read := _read_run(path))]
+    return sorted(found, key=lambda read: _order(read[0]))
+
+
+def _order(line: RunLine) -> tuple[str, str]:
+    return line.started, line.run_id
+
+
+def _read_run(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
     line, is_written = None, is_being_written(path)
+    counting = CurrentAttempts()
     try:
         events = read_events(path)
         first = next(events, None)
@@ -76,11 +89,10 @@ def _line(path: Path) -> RunLine | None:
         planned = start.plan.get("jobs")
         jobs = len(planned) if isinstance(planned, list) else 0
         line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
-        counting = CurrentAttempts()
         for event in events:
             counting.add(typed_payload(event))
         states = [counting.review(start.agent_id) for start in counting.starts()]
-        return msgspec.structs.replace(
+        line = msgspec.structs.replace(
             line,
             status=run_status(is_written=is_written, ended=counting.ended),
             pending=states.count(PENDING),
@@ -88,4 +100,6 @@ def _line(path: Path) -> RunLine | None:
             conflicts=states.count(CONFLICT),
         )
     except RemoraError:
-        return line
+        if line is None:
+            return None
+    return line, counting
