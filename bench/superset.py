@@ -26,7 +26,7 @@ _WIDE = "E,F,W,B,UP,SIM,PTH,PERF,RET,PLR,RUF,C4,PIE,D,I"
 _SELECTIONS = {"wide": [_WIDE], "default": ["default"], "own": []}
 """The selectors of `--select`, by name. Without any, a run chooses the rules."""
 _PERMISSIONS: dict[str, list[str]] = {"safe": [], "unsafe": ["--unsafe-fixes"]}
-_NOT_COPIED = shutil.ignore_patterns(".venv", ".git", ".remora", "__pycache__", "*.pyc")
+_NOT_COPIED = shutil.ignore_patterns(".venv", ".git", ".agentfs", "__pycache__", "*.pyc")
 _RUFF = [str(find_ruff_bin()), "check", "--no-cache", "--quiet", "--exit-zero"]
 _PYTEST = ["-m", "pytest", "-q", "-rA", "--tb=no", "-p", "no:cacheprovider"]
 
@@ -77,9 +77,8 @@ def measure(package: Path, selectors: list[str], permission: list[str], tests: s
 
 def _findings(folder: Path, options: Sequence[str]) -> Findings:
     found = json.loads(_run(folder, [*_RUFF, "--output-format", "json", *options, "."]))
-    return Counter(
-        each["code"] for each in found if f"{os.sep}.remora{os.sep}" not in each["filename"]
-    )
+    records = f"{os.sep}.agentfs{os.sep}"
+    return Counter(each["code"] for each in found if records not in each["filename"])
 
 
 def _lost(package: Path, folder: Path, tests: set[str]) -> frozenset[str]:
@@ -103,9 +102,12 @@ def _copy(package: Path) -> Iterator[Path]:
 
 
 def _run(folder: Path, words: Sequence[str], more: dict[str, str] | None = None) -> str:
+    """Return the output. An exit code of 1 tells of findings, conflicts or failed tests."""
     done = subprocess.run(
         words, cwd=folder, env=os.environ | (more or {}), capture_output=True, check=False
     )
+    if done.returncode not in {0, 1}:
+        raise SystemExit(f"{' '.join(words)}: exit code {done.returncode}\n{done.stderr.decode()}")
     return done.stdout.decode()
 
 

@@ -155,7 +155,7 @@ class TestAllAgents:
         shown = _Page()
         shown.feed(html_page(report))
         assert "1 / 1missing test added" in shown.text
-        assert "added tests for 1 function, which detects 5 of 6 planted faults" in shown.text
+        assert "added tests for 1 function, 5 of 6 planted faults detected" in shown.text
 
     def test_what_is_to_be_read_at_once_stands_before_what_is_folded(self, shop: Desk) -> None:
         text = markdown(of_all_agents(told(shop)))

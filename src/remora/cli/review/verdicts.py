@@ -27,6 +27,7 @@ from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, jobs_named, own_run
 from remora.runs.review.conflicts import conflicting_jobs
+from remora.runs.review.filters import apply_filter, parse_filter
 from remora.runs.review.revert import ACCEPTED, Reverted
 from remora.runs.review.review import Verdicts
 from remora.runs.review.selection import nodes_not_named
@@ -143,6 +144,9 @@ def _agreed(
         return run
     view = own_run(project, run_named(project.trace, run), trusted=chosen["trust_run"])
     shared = nodes_not_named(view, nodes, (ACCEPTED,) if verb == "revert" else UNDECIDED)
+    narrow = parse_filter(chosen.get("rules", ()), chosen.get("conditions", ()))
+    passing, _ = apply_filter(project, view, [job for job, _ in shared], narrow)
+    shared = [(job, others) for job, others in shared if job in passing]
     for job, others in shared:
         names = ", ".join(display_name(key) for key in others[:_NAMED])
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""

@@ -120,7 +120,8 @@ class _Fixer:
     def _keep(self, content: bytes, found: list[Finding]) -> None:
         """Keep the findings of a version. If ruff is not configured, long lines count as findings.
 
-        They are not fixed, but a fix that adds one is left out, unless the user selects the rules.
+        They are not fixed, but a fix that adds one is left out. Ruff's fixes of rules that the user
+        selects are made nevertheless.
         """
         if not self._is_configured:
             found = [*found, *_long_lines(decode(self._path, content).body, self._format.width)]

@@ -1,7 +1,6 @@
 """Number of lint findings in each node, from a single ruff run over all planned files."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +52,6 @@ def fixable_findings(
     fixable += fixes.in_preview(others, lambda rules: _findings(tree, modules, rules))
     fixable += _fixed_by_recipes(place, others, {each["path"] for each in fixable}, fixes.recipes)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
-    skipped = _generated(place, {each["path"] for each in fixable})
-    fixable = [each for each in fixable if each["path"] not in skipped]
     return FindingCounts(
         amount=_counts(fixable),
         left=_left(every, {place_of(each) for each in fixable}, kept),
@@ -99,6 +96,9 @@ def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
             body = decode(path, place.read(path)).body
         except HostError as error:  # a file that is not UTF-8, or too large
             found |= dict.fromkeys(map(place_of, here), error.message)
+            continue
+        if is_generated(body):
+            found |= dict.fromkeys(map(place_of, here), "the file is generated")
             continue
         left_alone = LeftAlone(place, path, body, here)
         found |= {place_of(each): why for each in here if (why := left_alone.reason(each, body))}
@@ -152,15 +152,6 @@ def _proposed(
     )
     source = parse_source(path, text.body, conventions)
     return [each.finding for each in propose(source, findings, recipes)]
-
-
-def _generated(place: ToolTree, paths: Collection[str]) -> set[str]:
-    found: set[str] = set()
-    for path in paths:
-        with suppress(HostError):
-            if is_generated(decode(path, place.read(path)).body):
-                found.add(path)
-    return found
 
 
 def _findings(tree: Path, modules: Sequence[Module], preview: Sequence[str] = ()) -> list[Finding]:

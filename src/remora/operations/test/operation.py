@@ -113,7 +113,7 @@ def _measurement_text(measurements: Mapping[str, int]) -> str:
     if not set(_MEASUREMENTS) <= set(measurements):
         return ""
     killed, mutants = measurements["killed"], measurements["mutants"]
-    return f"which detects {killed:,} of {mutants:,} planted faults"
+    return f"{killed:,} of {mutants:,} planted faults detected"
 
 
 TEST = Operation(

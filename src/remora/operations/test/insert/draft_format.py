@@ -12,6 +12,8 @@ from remora.tools.host.style_config import black_options, width_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
+_UNFORMATTED = b"a  =  1\n"
+
 
 def formatted_draft(place: ToolTree, home: InsertLocation, draft: Draft) -> Draft:
     """Return the draft with its body formatted by ruff, with the project's settings.
@@ -32,14 +34,13 @@ def formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> byt
     In a file that the project excludes from formatting, only the width of the lines is the
     project's.
     """
-    width = width_of(place, home.path)
-    own = ["--line-length", str(width)]
+    own = ["--line-length", str(width_of(place, home.path))]
     options = black_options(place, home.path)
     if options is None and home.quote == "'":
         options = [*own, "--config", 'format.quote-style="single"']
     try:
-        done = format_text(place, home.path, content, options)
-        is_left = done == content and max(map(len, content.splitlines()), default=0) > width
-        return format_text(place, home.path, content, own) if is_left else done
+        if options is None and format_text(place, home.path, _UNFORMATTED, None) == _UNFORMATTED:
+            options = own
+        return format_text(place, home.path, content, options)
     except HostError:  # it does not parse, which the checks report
         return content
