@@ -313,6 +313,13 @@ from six import u  # pylint: disable=unused-import
     assert (tmp_path / "compat.py").read_text() == source.replace("from six import iteritems\n", "")
 
 
+def test_a_comment_on_its_own_line_keeps_all_unused_imports_of_a_file(tmp_path: Path) -> None:
+    source = "# pylint: disable=cyclic-import,unused-import\nimport os\nimport sys\n"
+    (tmp_path / "a.py").write_text(source)
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert (tmp_path / "a.py").read_text() == source
+
+
 def test_imports_of_modules_that_run_code_stay(tmp_path: Path) -> None:
     (tmp_path / "demos").mkdir()
     (tmp_path / "demos" / "fixpath.py").write_text("import sys\n\nsys.path.insert(0, '..')\n")

@@ -32,6 +32,10 @@ _UNUSED_IMPORT = "F401"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
 """A comment of two or more words that is not for a tool."""
 _KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
+_KEPT_IMPORTS = re.compile(
+    r"^#[ \t]*pylint:[ \t]*disable=.*\b(?:unused-import|W0611)\b", re.MULTILINE
+)
+"""A comment that keeps all unused imports of a file."""
 _NO_EFFECT = "PIE790"
 _REMOVED = {_NO_EFFECT, "PLR1711"}
 _F_STRING = "UP032"
@@ -141,7 +145,8 @@ class LeftAlone:
             return "another file imports the name from here"
         if runs_code(self._place, self._path, finding["message"]):
             return "the import runs code"
-        return "a comment keeps it" if _KEPT_IMPORT.search(_line(finding, body)) else ""
+        is_kept = _KEPT_IMPORT.search(_line(finding, body)) or _KEPT_IMPORTS.search(body)
+        return "a comment keeps it" if is_kept else ""
 
 
 def _line(finding: Finding, body: str) -> str:
