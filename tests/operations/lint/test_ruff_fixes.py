@@ -320,6 +320,25 @@ def test_a_comment_on_its_own_line_keeps_all_unused_imports_of_a_file(tmp_path: 
     assert (tmp_path / "a.py").read_text() == source
 
 
+@pytest.mark.parametrize(
+    ("comment", "is_sorted"),
+    [
+        ("# order is very important here:\n# 1) the system", False),
+        ("# this must be first", False),
+        ("# import before os", False),
+        ("# standard library", True),
+    ],
+)
+def test_imports_whose_order_a_comment_explains_are_not_sorted(
+    tmp_path: Path, comment: str, is_sorted: bool
+) -> None:
+    source = f"{comment}\nimport sys\nimport os\n\nprint(os, sys)\n"
+    (tmp_path / "ruff.toml").write_text('lint.select = ["I"]\n')
+    (tmp_path / "a.py").write_text(source)
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert ((tmp_path / "a.py").read_text() != source) is is_sorted
+
+
 def test_imports_of_modules_that_run_code_stay(tmp_path: Path) -> None:
     (tmp_path / "demos").mkdir()
     (tmp_path / "demos" / "fixpath.py").write_text("import sys\n\nsys.path.insert(0, '..')\n")

@@ -8,6 +8,7 @@ from configparser import Error as ConfigParserError
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import takewhile
 
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.source import parse_text
@@ -36,6 +37,13 @@ _KEPT_IMPORTS = re.compile(
     r"^#[ \t]*pylint:[ \t]*disable=.*\b(?:unused-import|W0611)\b", re.MULTILINE
 )
 """A comment that keeps all unused imports of a file."""
+_UNSORTED_IMPORTS = "I001"
+_NEEDED_ORDER = re.compile(
+    r"#.*\b(?:order\b.*\b(?:important|matters|counts)|(?:important|specific|correct|this) order|"
+    r"import(?:ed|s)? (?:\w+ )?(?:first|last|before|after)|"
+    r"(?:must|has to|needs to|should) be (?:\w+ )?(?:first|last|before|after))\b",
+    re.IGNORECASE,
+)
 _NO_EFFECT = "PIE790"
 _REMOVED = {_NO_EFFECT, "PLR1711"}
 _F_STRING = "UP032"
@@ -123,6 +131,7 @@ class LeftAlone:
                 self._lacks_extensions and _needs_extensions(finding),
                 "typing_extensions may be absent",
             ),
+            (_needs_order(finding, body), "a comment says that the order matters"),
             (
                 self._knows_its_lines and _moves_lines(finding),
                 "the test reads its own line numbers",
@@ -163,6 +172,16 @@ def _no_gain(finding: Finding, body: str) -> str:
         (_is_only_statement(finding, body), "it marks an empty body"),
     )
     return next((reason for holds, reason in reasons if holds), "")
+
+
+def _needs_order(finding: Finding, body: str) -> bool:
+    """Return True if a comment in a block of imports, or above it, is about their order."""
+    if finding["code"] != _UNSORTED_IMPORTS:
+        return False
+    lines = split_lines(body)
+    above = takewhile(lambda line: line.lstrip().startswith("#"), lines[finding["line"] - 2 :: -1])
+    block = lines[finding["line"] - 1 : finding["end_line"]]
+    return any(map(_NEEDED_ORDER.search, [*(above if finding["line"] > 1 else ()), *block]))
 
 
 def _is_only_a_placeholder(finding: Finding) -> bool:
