@@ -62,6 +62,8 @@ def test_one_of_several_parameters_is_not_annotated_alone() -> None:
     text = f"{BARE}\n\ndef ship(street, town, weight):\n    pass\n"
     found = (*AREA, *SHOUT, *LABEL, ("ship", "weight", "int"), ("ship", "return", "None"))
     assert {each for each in _kept(text, *found) if "ship" in each} == {"ship.return"}
+    optional = text.replace("street, town, weight", "weight, town=None")
+    assert "ship.weight" in _kept(optional, *found)
     more = (*found, ("ship", "town", "str"))
     assert len(_kept(text, *more)) == len(more), "street stays bare"
     typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))

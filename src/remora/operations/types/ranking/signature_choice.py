@@ -233,11 +233,12 @@ def _is_mostly_known(function: Function, found: Collection[str]) -> bool:
 def _half_typed(function: Function, found: Collection[str]) -> bool:
     """Return True if as many parameters stay without a type as have one.
 
-    Those without a type whose names say nothing do not count.
+    Those without a type whose names say nothing do not count, and of those with a default one.
     """
     missing = _missing(function, found) - {RETURN}
     typed = sum(each.kind == "parameter" for each in function.parameters) - len(missing)
-    return len(missing - GENERIC) >= typed
+    bare = [each for each in function.parameters if each.name in missing - GENERIC]
+    return len(bare) - any(each.default for each in bare) >= typed
 
 
 def _is_trivial(function: Function) -> bool:
