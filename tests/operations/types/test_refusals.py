@@ -47,6 +47,9 @@ PROJECT += "\n\nclass Unit(str, Enum):\n    KM = 'km'\n"
         ),
         pytest.param("str", [("default", "str"), ("truth", UNKNOWN)], False, id="may be empty"),
         pytest.param("int", [("default", "int"), ("to_optional", UNKNOWN)], True, id="for None"),
+        pytest.param(
+            "str", [("call", "str"), ("inherited", "Any")], True, id="of an overriding method"
+        ),
         pytest.param("Unit", [("call", "Unit")], True, id="an enum of texts"),
         pytest.param("Unit", [("call", "Unit"), ("same_file", "Unit")], False, id="as elsewhere"),
     ],
