@@ -39,3 +39,22 @@ def test_a_cause_that_no_diagnostic_names_is_found_by_halving() -> None:
 
     assert settle(terms, {}, index, added_by) == {k: t for k, t in terms.items() if k != bad}
     assert len(runs) <= 12
+
+
+def test_a_function_that_was_not_checked_before_is_left_out_as_a_whole() -> None:
+    """The first annotation makes mypy read the body, whichever it is."""
+    text = "def outer(a, b):\n    def inner(c):\n        return c\n    return a\n"
+    text += "def known(a, b: int):\n    return a\n"
+    index = ProjectIndex({"a.py": text})
+    terms: Terms = {("a.py", each): "int" for each in find_slots(index.files["a.py"].source)}
+
+    def added_by(annotations: Terms) -> list[Diagnostic]:
+        names = {(slot.function, slot.name) for _, slot in annotations}
+        is_read = any(function == "outer.inner" for function, _ in names)
+        found = [Diagnostic("a.py", "bad", 3, 1, "")] if is_read else []
+        return found + ([Diagnostic("a.py", "bad", 6, 1, "a")] if ("known", "a") in names else [])
+
+    left = settle(terms, {}, index, added_by, by_function=True)
+    assert {f"{slot.function}.{slot.name}" for _, slot in left} == {
+        *("outer.a", "outer.b", "outer.return", "known.return")
+    }

@@ -64,6 +64,18 @@ def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> 
     assert find_checker(DeclaredChecker("pyright"), {}, None, ["."]) is None
 
 
+def test_mypy_without_options_judges_where_no_checker_is_named(tmp_path: Path) -> None:
+    """A result would make it read the body, which needs another annotation."""
+    text = "class Shop:\n    def __init__(self):\n        self.shelf = {}\n"
+    checker = find_checker(None, {"setup.cfg": b"[mypy]\nstrict = True\n"}, None, ["shop.py"])
+    assert checker is not None
+    assert checker.config == ("remora-mypy.ini", "[mypy]\n")
+    (tmp_path / "shop.py").write_text(text)
+    assert checker.check(tmp_path, 60) == []
+    (tmp_path / "shop.py").write_text(text.replace("(self)", "(self) -> None"))
+    assert [each[:3] for each in checker.check(tmp_path, 60)] == [("shop.py", "var-annotated", 3)]
+
+
 def test_a_run_that_is_too_long_names_its_limit() -> None:
     with TypeChecker(FILES, {}, minor=11) as ty:
         ty.left = lambda: 0.002

@@ -6,8 +6,10 @@ from remora.operations.types.facts.evidence import Collector, Evidence
 from remora.operations.types.ranking.refusals import Refusals
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN
+from remora.operations.types.source.terms import UNKNOWN
 
 PROJECT = "class Base:\n    pass\n\n\nclass One(Base):\n    pass\n\n\nclass Two(Base):\n    pass\n"
+PROJECT += "\n\nclass Unit(str, Enum):\n    KM = 'km'\n"
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,18 @@ PROJECT = "class Base:\n    pass\n\n\nclass One(Base):\n    pass\n\n\nclass Two(
             "str", [("call", "str"), ("compared", "int")], True, id="compared with a number"
         ),
         pytest.param("Any", [("members", "Any")], True, id="a guess that says nothing"),
+        pytest.param("float", [("default", "float"), ("truth", UNKNOWN)], True, id="may be None"),
+        pytest.param("float", [("docstring", "float"), ("truth", UNKNOWN)], False, id="documented"),
+        pytest.param(
+            "Base", [("forward", "Base"), ("truth", UNKNOWN)], True, id="may be None, too"
+        ),
+        pytest.param("str", [("default", "str"), ("truth", UNKNOWN)], False, id="may be empty"),
+        pytest.param("int", [("default", "int"), ("to_optional", UNKNOWN)], True, id="for None"),
+        pytest.param(
+            "str", [("call", "str"), ("inherited", "Any")], True, id="of an overriding method"
+        ),
+        pytest.param("Unit", [("call", "Unit")], True, id="an enum of texts"),
+        pytest.param("Unit", [("call", "Unit"), ("same_file", "Unit")], False, id="as elsewhere"),
     ],
 )
 def test_refused_types_of_a_parameter(
@@ -86,6 +100,12 @@ def test_refused_types_of_a_result_and_of_keys() -> None:
     part = [Evidence("returned", "bool", 4, 0.75)]
     assert Refusals(part, index, "return").refuses("bool"), "one of four results is not known"
     assert not Refusals([*part, Evidence("docstring", "bool")], index, "return").refuses("bool")
+    nothing = [Evidence("nothing", "None")]
+    assert not Refusals(nothing, index, "return").refuses("None")
+    assert Refusals([*nothing, Evidence("documented", UNKNOWN)], index, "return").refuses("None")
+    for term, refused in (("list[dict[str, int | str]]", True), ("dict[str, int | None]", False)):
+        record = [Evidence("returned", term)]
+        assert Refusals(record, index, "return").refuses(term) is refused
     empty = [Evidence("returned", "Iterator[NoReturn]")]
     assert Refusals(empty, index, "return").refuses("Iterator[NoReturn]")
     usual = [Evidence("prior", "str", 1, 0.9)]

@@ -54,9 +54,20 @@ def test_a_signature_is_annotated_if_most_of_it_is_known() -> None:
     every = {"area.width", "area.height", "area.return", "shout.text", "shout.return"}
     every |= {"label.sep", "label.return"}
     assert _kept(BARE, *AREA, *SHOUT, *LABEL) == every, "item stays bare"
-    assert _kept(BARE, *AREA[1:], *SHOUT, *LABEL) == every - {"area.width"}, "half is known"
     assert _kept(BARE, *AREA[:2], *SHOUT, *LABEL) == every - {"area.return"}, "all but the result"
     assert _kept(BARE, AREA[0], *SHOUT, *LABEL) == set(), "two signatures are not enough"
+
+
+def test_one_of_several_parameters_is_not_annotated_alone() -> None:
+    text = f"{BARE}\n\ndef ship(street, town, weight):\n    pass\n"
+    found = (*AREA, *SHOUT, *LABEL, ("ship", "weight", "int"), ("ship", "return", "None"))
+    assert {each for each in _kept(text, *found) if "ship" in each} == {"ship.return"}
+    optional = text.replace("street, town, weight", "weight, town=None")
+    assert "ship.weight" in _kept(optional, *found)
+    more = (*found, ("ship", "town", "str"))
+    assert len(_kept(text, *more)) == len(more), "street stays bare"
+    typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
+    assert _kept(text, *found[-2:], more=typed) == {"ship.return"}, "also in annotated code"
 
 
 def test_plain_results_alone_are_written_where_much_is_known() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.operations.types.facts.docstring_types import docstring_types
+from remora.operations.types.facts.docstring_types import docstring_types, documents_result
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.terms import canonical, from_checker, same
 
@@ -86,9 +86,25 @@ name : dict of strings by customer
 """
 
 
+EPYDOC = """Pay.
+
+@param count (int) how many
+@param name: (list - L{Name}) of whom
+:param flag: bool - whether
+@param shop: str of the street
+@type tax: float
+@rtype: tuple of strings
+"""
+
+
 @pytest.mark.parametrize(
     ("docstring", "types"),
     [
+        (
+            EPYDOC,
+            {"count": "int", "name": "list[Name]", "flag": "bool", "tax": "float"}
+            | {"return": "tuple[str, ...]"},
+        ),
         (SPHINX, {"count": "int", "name": "str | None", "return": "list[str]"}),
         (GOOGLE, {"count": "int", "name": "Name", "return": "bool"}),
         (NUMPY, {"count": "int"}),
@@ -96,3 +112,21 @@ name : dict of strings by customer
 )
 def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
     assert docstring_types(docstring) == types
+
+
+@pytest.mark.parametrize(
+    ("docstring", "has_result"),
+    [
+        (SPHINX, True),
+        (GOOGLE, True),
+        (NUMPY, False),
+        ("Pay.\n\n@return (list - string) names", True),
+        ("Pay.\n\nReturns\n-------\nbool\n", True),
+        ("Pay.\n\nReturns:\n    None\n", False),
+        ("Pay.\n\n:returns: nothing", False),
+        ("Return the price.", True),
+        ("Returns None.", False),
+    ],
+)
+def test_docstrings_name_a_result(docstring: str, has_result: bool) -> None:
+    assert documents_result(docstring) is has_result

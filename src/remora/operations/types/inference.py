@@ -36,7 +36,7 @@ SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""
 _PLANNED_ROUNDS = 2
 """How often facts are derived before a file is planned."""
-COMPLETING = 0.6
+COMPLETING = 0.55
 """The least probability of an annotation that completes a signature."""
 MOSTLY_ANNOTATED = 0.5
 """The part of annotations that are written above which a project counts as annotated."""
@@ -178,11 +178,16 @@ class Inference:
         return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
     def settle_with(
-        self, run: Callable[[Path, float], list[Diagnostic]], question: str = ""
+        self,
+        run: Callable[[Path, float], list[Diagnostic]],
+        question: str = "",
+        *,
+        by_function: bool = False,
     ) -> None:
         """Remove annotations that add diagnostics of another checker.
 
-        Its answers are kept if `question` says what it is asked.
+        Its answers are kept if `question` says what it is asked. With `by_function`, an error in a
+        function that had no annotation removes all of those found for it.
         """
         before = self._checker.check_with(run, {}, question)
 
@@ -193,7 +198,7 @@ class Inference:
                 before, _moved(files, self._checker.check_with(run, texts, question))
             )
 
-        kept = settle(self.annotations, {}, self.original, added_by)
+        kept = settle(self.annotations, {}, self.original, added_by, by_function=by_function)
         self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
         self.annotations = kept
 
@@ -201,7 +206,7 @@ class Inference:
         """Return the candidates of a slot that were not refused, the most likely first.
 
         A type that follows only from annotations that were found for other functions is not a
-        candidate, because one that is wrong would spread.
+        candidate, because one that is wrong would spread. Two that agree in the same class count.
         """
         raise_if_cancelled()
         facts = self._facts()
@@ -221,6 +226,8 @@ class Inference:
             for each in known
             if (each.source not in _OTHERS if slot.kind == RETURN else each.source in _INDEPENDENT)
         }
+        if slot.kind != RETURN:
+            new |= facts.siblings.agreed(function, slot.name)
         ranked = rank(candidates, self._model)
         if self._density <= MOSTLY_ANNOTATED:  # otherwise the project's own annotations say which
             ranked = with_self(ranked, known, function)

@@ -145,7 +145,7 @@ class Session:
         checker = self._other_checker(self._python)
         if checker is not None:
             try:
-                self._inference.settle_with(checker.check, checker.question)
+                self._inference.settle_with(checker.check, checker.question, by_function=True)
             except HostError:  # it cannot check the project before, either
                 judges = f"{_ty()}; {checker.label} fails on the project"
         judges += self._run_project(changed, tree)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from remora.operations.types.checker.type_checker import Diagnostic
-from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import Slot
 from remora.operations.types.source.terms import canonical
 
@@ -13,13 +13,18 @@ _WORD = re.compile(r"\w+")
 _EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")
 
 Key = tuple[str, Slot]
-_PATIENT_RUNS = 10
+_PATIENT_RUNS = 14
 Terms = dict[Key, str]
 """The canonical type of each slot, with the path of its file."""
 
 
 def settle(
-    chosen: Terms, base: Terms, index: ProjectIndex, added_by: Callable[[Terms], list[Diagnostic]]
+    chosen: Terms,
+    base: Terms,
+    index: ProjectIndex,
+    added_by: Callable[[Terms], list[Diagnostic]],
+    *,
+    by_function: bool = False,
 ) -> Terms:
     """Return the annotations of `chosen` that add no diagnostic together, given those of `base`.
 
@@ -27,6 +32,9 @@ def settle(
     If they add diagnostics, an annotation that alone can be the cause of one is left out, and those
     that may be the cause are tried apart from the others. After several runs, all that may be the
     cause are left out.
+
+    With `by_function`, a diagnostic in a function without any annotation is due to all of those
+    found for it, because mypy does not check such functions before.
     """
     accepted: Terms = {}
     waiting = [chosen]
@@ -35,12 +43,39 @@ def settle(
         group = waiting.pop()
         added = added_by(base | accepted | group) if group else []
         runs += 1
+        unchecked = _of_unchecked(group, added, index) if by_function else set()
+        if unchecked:
+            waiting.append({key: term for key, term in group.items() if key not in unchecked})
+            continue
         if not added:
             accepted |= group
         elif len(group) > 1:
             parts = _parts(group, added, index)
             waiting += parts if runs < _PATIENT_RUNS else parts[1:]
     return accepted
+
+
+def _of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> set[Key]:
+    """Return the annotations of functions with diagnostics that had no annotation before."""
+    found: set[tuple[str, int]] = set()
+    for each in added:
+        around = [
+            (path, slot.number)
+            for path, slot in group
+            if path == each.path and _is_inside(each.line, index.files[path].functions[slot.number])
+        ]
+        if around:
+            found.add(max(around))  # the innermost function
+    return {
+        (path, slot)
+        for path, slot in group
+        if (path, slot.number) in found
+        and not any(index.files[path].functions[slot.number].terms())
+    }
+
+
+def _is_inside(line: int, function: Function) -> bool:
+    return function.node.lineno <= line <= (function.node.end_lineno or function.node.lineno)
 
 
 def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[str]]:
@@ -117,17 +152,16 @@ def _words_around(found: Diagnostic, index: ProjectIndex) -> set[str]:
     file = index.files.get(found.path)
     words: set[str] = set()
     for function in file.functions if file is not None else ():
-        first, last = function.node.lineno, function.node.end_lineno or function.node.lineno
-        if file is not None and first <= found.line <= last:
-            words = set(_WORD.findall("".join(file.source.lines[first - 1 : last])))
+        if file is not None and _is_inside(found.line, function):
+            lines = file.source.lines[function.node.lineno - 1 : function.node.end_lineno]
+            words = set(_WORD.findall("".join(lines)))
     return words
 
 
 def _is_near(key: Key, found: Diagnostic, words: set[str], index: ProjectIndex) -> bool:
     path, slot = key
     function = index.files[path].functions[slot.number]
-    first, last = function.node.lineno, function.node.end_lineno or function.node.lineno
-    if path == found.path and first <= found.line <= last:
+    if path == found.path and _is_inside(found.line, function):
         return True
     owner = function.owner.name.rpartition(".")[2] if function.owner else ""
     return function.short in words or (function.short == "__init__" and owner in words)

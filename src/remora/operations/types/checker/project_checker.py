@@ -84,13 +84,16 @@ def find_checker(
 ) -> ProjectChecker | None:
     """Return the type checker that a project uses, or mypy in its place, or None.
 
-    The project's checker must be installed in its interpreter, and is only run if the project's code
+    A project that names none is checked by mypy without options, as its users may do. The project's
+    checker must be installed in its interpreter, and is only run if the project's code
     may be run, because its plug-ins are such code. Otherwise, Remora's mypy takes the place of mypy
     and zuban. `targets` are the folders and files to check if the configuration does not name any.
     """
-    if declared is None or declared.name == "ty":
-        return None
     python = python if python is not None and may_run_code(python) else None
+    if declared is None:
+        return _own_mypy(DeclaredChecker("mypy"), {}, python, (*_MYPY_OPTIONS, *targets))
+    if declared.name == "ty":
+        return None
     if declared.name == "pyright":
         return _pyright(python) if python is not None else None
     named = any(key in (mypy_settings(settings) or {}) for key in ("files", "packages", "modules"))
@@ -121,7 +124,8 @@ def _own_mypy(
         packages = (f"--python-executable={python.python}",)
     words = (sys.executable, "-m", "mypy", f"--config-file={config[0]}", *packages)
     uses = f"{declared.name} {declared.pin}".strip()
-    label = f"mypy {metadata.version('mypy')} with the project's settings"
+    label = f"mypy {metadata.version('mypy')}"
+    label += " with the project's settings" if settings else ""
     if uses != "mypy":
         label += f" (the project uses {uses})"
     return ProjectChecker((*words, *rest), label, True, python, config)

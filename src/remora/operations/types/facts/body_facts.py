@@ -83,10 +83,18 @@ class FunctionBody:
             yield from _class_named(self._function.path, name, index)
             if any(_opens(each, name) for each in self._own):
                 yield "path_use", index.path_term or UNKNOWN
+        if any(id(each) in self._conditions | self._alternatives for each in uses):
+            yield "truth", UNKNOWN
         if not any(_is_name(each, name) for each in ast.walk(self._node)):
             yield "unused", UNKNOWN
         elif _is_bool(parameter.default) and all(id(each) in self._conditions for each in uses):
             yield "condition", "bool"
+
+    @cached_property
+    def _alternatives(self) -> set[int]:
+        """The expressions before an `or`."""
+        either = (e for e in self._own if isinstance(e, ast.BoolOp) and isinstance(e.op, ast.Or))
+        return {id(value) for each in either for value in each.values[:-1]}
 
     def _checked(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the types that the code tests a parameter for, and literals it compares with."""
@@ -211,6 +219,23 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
 
 def _is_bool(default: ast.expr | None) -> bool:
     return isinstance(default, ast.Constant) and isinstance(default.value, bool)
+
+
+def is_none(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def stored_as(node: FunctionNode) -> dict[str, str]:
+    """Return the name that each attribute of `self` is set to, in the body of `__init__`."""
+    found = {}
+    for each in node.body:
+        match each:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=attribute)],
+                value=ast.Name(id=name),
+            ):
+                found[attribute] = name
+    return found
 
 
 def _is_name(node: ast.AST, name: str) -> bool:

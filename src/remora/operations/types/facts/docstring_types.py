@@ -5,14 +5,24 @@ import re
 from remora.operations.types.source.slots import RETURN
 from remora.operations.types.source.terms import canonical, union
 
-_FIELD_TYPE = re.compile(r"^\s*:(?:type|kwtype)\s+\*{0,2}(\w+):\s*(.+)$", re.MULTILINE)
+_FIELD_TYPE = re.compile(r"^\s*[:@](?:type|kwtype)\s+\*{0,2}(\w+):\s*(.+)$", re.MULTILINE)
 _FIELD = re.compile(
     r"^\s*:(?:param|parameter|arg|argument|key|keyword)\s+([^:]+?)\s+\*{0,2}(\w+)\s*:", re.MULTILINE
 )
-_RESULT = re.compile(r"^\s*:rtype:\s*(.+)$", re.MULTILINE)
+_BRACKETS = re.compile(r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:?\s*\(([^()]+)\)", re.MULTILINE)
+_ALONE = re.compile(
+    r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:\s+((?:str|string|int|integer|float|bool|boolean|bytes)"
+    r"|(?:list|tuple|set) of \w+)(?:\.?\s*$|,?\s+-\s|,\s)",
+    re.MULTILINE,
+)
+_RESULT = re.compile(r"^\s*[:@]rtype:\s*(.+)$", re.MULTILINE)
 _GOOGLE = re.compile(r"^\s+\*{0,2}(\w+)\s*\(([^()]+(?:\([^()]*\))?[^()]*)\)\s*:", re.MULTILINE)
 _NUMPY = re.compile(r"^\s*(\w+) : (.+)$", re.MULTILINE)
 _GOOGLE_RESULT = re.compile(r"^\s*Returns?:\s*\n\s+([\w\[\], .|]+?):\s", re.MULTILINE)
+_HAS_RESULT = re.compile(
+    r"(?m)^\s*(?:[:@](?:returns?|rtype)\b|Returns?:|Returns\s*\n\s*-{3,})\s*:?\s*\(?"
+    r"(?!None\b|[Nn]othing\b)[\w`{'\"\[]|\A\s*Returns? (?!None\b|[Nn]othing\b)"
+)
 _WORDS = {
     "string": "str",
     "strings": "str",
@@ -24,11 +34,14 @@ _WORDS = {
     "none": "None",
     "text": "str",
     "ints": "int",
+    "integers": "int",
+    "booleans": "bool",
     "strs": "str",
     "true": "bool",
     "false": "bool",
 }
-_OF = re.compile(r"(list|tuple|set|dict|iterable|sequence)s? of :?(\w+)", re.IGNORECASE)
+_OF = re.compile(r"(list|tuple|set|iterable|sequence)s?(?: of | - ):?(\w+)", re.IGNORECASE)
+_EPYDOC = re.compile(r"\b[A-Z]\{([\w.]+)\}")
 _NOISE = re.compile(
     r"(?:,\s*)?\b(?:optional|required|default\b.*|keyword.?only)\s*$", re.IGNORECASE
 )
@@ -42,7 +55,7 @@ def docstring_types(docstring: str) -> dict[str, str]:
     Texts that are not types are left out. A generic type may have no arguments.
     """
     pairs = [(each[2], each[1]) for each in _FIELD.finditer(docstring)]
-    for pattern in (_FIELD_TYPE, _GOOGLE, _NUMPY):
+    for pattern in (_FIELD_TYPE, _BRACKETS, _ALONE, _GOOGLE, _NUMPY):
         pairs += [(each[1], each[2]) for each in pattern.finditer(docstring)]
     for pattern in (_RESULT, _GOOGLE_RESULT):
         pairs += [(RETURN, each[1]) for each in pattern.finditer(docstring)]
@@ -54,13 +67,23 @@ def docstring_types(docstring: str) -> dict[str, str]:
     return found
 
 
+def documents_result(docstring: str) -> bool:
+    """Return True if a docstring says that something other than None is returned."""
+    return bool(_HAS_RESULT.search(docstring))
+
+
 def type_of(text: str) -> str:
     """Return the canonical form of a type in prose, or an empty string."""
-    plain = _ROLE.sub(r"\1", text).strip().strip(".").replace("`", "")
+    plain = _ROLE.sub(r"\1", _EPYDOC.sub(r"\1", text)).strip().strip(".").replace("`", "")
     plain = _NOISE.sub("", plain).strip().rstrip(",")
-    plain = _OF.sub(lambda match: f"{match[1].lower()}[{match[2]}]", plain)
+    plain = _OF.sub(_generic, plain)
     parts = [_part(part) for part in re.split(r"\s+or\s+|\s*\|\s*|\s*/\s*", plain)]
     return union(parts) if all(parts) else ""
+
+
+def _generic(match: re.Match[str]) -> str:
+    head, item = match[1].lower(), match[2]
+    return f"tuple[{item}, ...]" if head == "tuple" else f"{head}[{item}]"
 
 
 def _part(text: str) -> str:

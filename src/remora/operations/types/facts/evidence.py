@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.operations.types.facts.body_facts import FunctionBody
-from remora.operations.types.facts.docstring_types import docstring_types
+from remora.operations.types.facts.body_facts import FunctionBody, is_none, stored_as
+from remora.operations.types.facts.docstring_types import docstring_types, documents_result
 from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.project_index import Class, Function, Parameter, ProjectIndex
@@ -72,6 +72,8 @@ class Collector:
         self._named: dict[SlotKey, list[str]] = defaultdict(list)
         self._tested: dict[SlotKey, list[str]] = defaultdict(list)
         self._forwarded: dict[SlotKey, list[str]] = defaultdict(list)
+        self._flows: dict[SlotKey, set[SlotKey]] = defaultdict(set)
+        """The parameters that are passed on as the value of another, by the other."""
 
     def add_probes(
         self, probes: FileProbes, copy: Instrumented, revealed: Mapping[tuple[str, int, int], str]
@@ -99,6 +101,8 @@ class Collector:
             for key, terms in places.items():
                 abstract = [_ABSTRACT.get(each, each) for each in terms]
                 self.evidence[key].append(_summary(source, abstract))
+        for key in self._flows:
+            self.evidence[key].append(Evidence("flow", union([UNKNOWN, *self._flowing(key)])))
         for function in self._index.every_function():
             raise_if_cancelled()
             self._add_static(function)
@@ -111,6 +115,14 @@ class Collector:
             key: [each._replace(term=self._with_aliases(each.term)) for each in found]
             for key, found in self.evidence.items()
         }
+
+    def _flowing(self, key: SlotKey) -> Iterator[str]:
+        """Yield the types passed to parameters that are passed on to a parameter."""
+        known = [key]
+        for each in known:
+            known += self._flows.get(each, set()) - set(known)
+            for places in (self._passed, self._tested):
+                yield from places.get(each, ()) if each != key else ()
 
     def _with_aliases(self, term: str) -> str:
         """Write generic types as the project's aliases, and built-in types without aliases."""
@@ -139,16 +151,26 @@ class Collector:
         if is_of_tests(copy.path):
             places = self._tested
         for argument in call.arguments:
-            if target is not None:
-                slot = _bound(target, argument.position, argument.keyword)
-                if slot is not None and not slot.term:
-                    term = from_checker(copy.revealed(argument.node, revealed) or UNKNOWN)
-                    places[key_of(target, slot.name)].append(term)
-            if isinstance(argument.node, ast.Name) and call.inside is not None:
+            slot = _bound(target, argument.position, argument.keyword) if target else None
+            if target is not None and slot is not None and not slot.term:
+                term = from_checker(copy.revealed(argument.node, revealed) or UNKNOWN)
+                places[key_of(target, slot.name)].append(term)
+            origin = _origin(argument.node, call.inside)
+            if origin is not None and not origin[1].term:
                 expected = _expected(target, callee, argument.position, argument.keyword)
-                own = call.inside.parameter(argument.node.id)
-                if own is not None and not own.term and expected:
-                    self._forwarded[key_of(call.inside, own.name)].append(expected)
+                if expected and isinstance(argument.node, ast.Name):
+                    self._forwarded[key_of(origin[0], origin[1].name)].append(expected)
+                if target is not None and slot is not None:
+                    self._add_flow(*origin, target, slot)
+
+    def _add_flow(
+        self, inside: Function, given: Parameter, target: Function, taken: Parameter
+    ) -> None:
+        """Add that a parameter is passed on as the value of another one."""
+        key = key_of(inside, given.name)
+        self._flows[key_of(target, taken.name)].add(key)
+        if is_none(taken.default) and given.default and not is_none(given.default):
+            self.evidence[key].append(Evidence("to_optional", UNKNOWN))
 
     def _target(self, call: CallSite, callee: Callee | None) -> Function | None:
         """Return the function of the project that a call calls, or None."""
@@ -222,9 +244,11 @@ class Collector:
 
     def _add_static(self, function: Function) -> None:
         body = FunctionBody(function)
-        documented = docstring_types(ast.get_docstring(function.node) or "")
-        for name, term in documented.items():
+        docstring = ast.get_docstring(function.node) or ""
+        for name, term in docstring_types(docstring).items():
             self._add(function, name, Evidence("docstring", term))
+        if documents_result(docstring):
+            self._add(function, RETURN, Evidence("documented", UNKNOWN))
         for each in function.parameters:
             if not each.term:
                 for source, term in body.parameter_facts(each, self._index):
@@ -276,6 +300,21 @@ def _summary(source: str, terms: list[str]) -> Evidence:
     if not known and partly:
         total = Counter(partly).most_common(1)[0][0]
     return Evidence(source, total, len(terms), len(known) / len(terms))
+
+
+def _origin(node: ast.expr, inside: Function | None) -> tuple[Function, Parameter] | None:
+    """Return the parameter whose value an argument is, directly or as an attribute of `self`."""
+    if inside is None:
+        return None
+    match node:
+        case ast.Name(id=name):
+            found = inside.parameter(name)
+            return (inside, found) if found is not None else None
+        case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if inside.owner is not None:
+            made = inside.owner.methods.get("__init__")
+            found = made.parameter(stored_as(made.node).get(attribute, "")) if made else None
+            return (made, found) if made is not None and found is not None else None
+    return None
 
 
 def _bound(function: Function, position: int, keyword: str) -> Parameter | None:

@@ -16,6 +16,7 @@ from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Kind
 from remora.operations.types.source.terms import (
     UNKNOWN,
+    arguments_of,
     head_of,
     is_known,
     members_of,
@@ -30,7 +31,7 @@ _NAMESAKES = frozenset(("same_class", "same_file", "same_project", "prior"))
 _RUN = frozenset(("test_call", "observed"))
 """Sources that only say what tests happened to pass."""
 _GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
-_PASSED = ("call", "test_call", "name", "observed")
+_PASSED = ("call", "test_call", "name", "observed", "flow")
 _USUAL = 0.5
 _ITEMS = frozenset(("__getitem__", "__setitem__", "__delitem__", "__contains__"))
 """Methods whose parameters have names that say nothing about their types."""
@@ -73,13 +74,17 @@ class Refusals:
             return True
         if not self._accepts_values(term) or self._is_part_of_results(agreeing):
             return True
-        return self._is_parameter and bool(
+        if not self._is_parameter:
+            is_documented = "documented" in self._sources and term == "None"
+            return is_documented or (agreeing <= {"returned"} and _has_mixed_items(term))
+        return bool(
             (agreeing and agreeing <= _RUN)
             or (agreeing <= _RUN | {"prior"} and self._is_rare(term))
             or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES)
             or (_NAME_OF_CLASS.search(self._name) and self._is_instance(term))
             or self._is_guess(term, agreeing)
             or self._is_one_subclass(term, agreeing)
+            or self._is_probably_wider(term, agreeing)
             or self._is_one_path(term, agreeing)
             or self._contradicts_code(term, agreeing)
         )
@@ -133,6 +138,37 @@ class Refusals:
             if base in self._index.classes
         )
 
+    def _is_probably_wider(self, term: str, agreeing: set[str]) -> bool:
+        """Return True if a parameter may also be None, or a text that equals a member of an enum.
+
+        One that overrides a parameter of the type Any takes what that takes. A number or an object
+        of which the truth is tested may be None, and so may the default of a parameter that is
+        passed on to one whose default is None.
+        """
+        if any(each.source == "inherited" and each.term == "Any" for each in self._evidence):
+            return not agreeing & {"override", "overridden", "docstring"}
+        if agreeing & (_WRITTEN | {"docstring", "isinstance"}):
+            return False
+        members = members_of(term)
+        bases = {base for each in members for base in self._bases(each)}
+        if bases & {"str", "StrEnum"} and bases & {"Enum", "StrEnum"} and "str" not in members:
+            return True
+        if "None" in members or not self._sources & {"truth", "to_optional"}:
+            return False
+        numbers = {"int", "float"} if "to_optional" in self._sources else {"float"}
+        return not numbers.isdisjoint(members) or any(map(self._is_always_true, members))
+
+    def _bases(self, member: str) -> list[str]:
+        return [base for own in self._index.classes.get(member, ())[:1] for base in own.bases]
+
+    def _is_always_true(self, member: str) -> bool:
+        """Return True for a class of the project whose objects are never empty."""
+        return any(
+            {"__len__", "__bool__"}.isdisjoint(own.members)
+            and not any(is_builtin(base) for base in own.bases)
+            for own in self._index.classes.get(member, ())[:1]
+        )
+
     def _is_abstract(self, name: str) -> bool:
         given = self._index.classes[name][0]
         stubs = (FunctionBody(each).is_stub for each in given.methods.values())
@@ -181,3 +217,9 @@ class Refusals:
             or accepts(term, tested, self._index)
             or any(accepts(tested, each, self._index) for each in every if each != "None")
         )
+
+
+def _has_mixed_items(term: str) -> bool:
+    """Return True for containers of several types, such as a dictionary that serves as a record."""
+    every = [each for member in members_of(term) for each in arguments_of(member)]
+    return any(len(members_of(without_none(each))) > 1 or _has_mixed_items(each) for each in every)

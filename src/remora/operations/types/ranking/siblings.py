@@ -77,6 +77,18 @@ class Siblings:
                 found.append(Evidence(scope, term, count, count / table.total()))
         return found
 
+    def agreed(self, function: Function, name: str) -> set[str]:
+        """Return the only annotation of the name in the same class, if it is there twice.
+
+        `object` is left out, because special methods have it from the language.
+        """
+        return {
+            each.term
+            for each in self.evidence(function, name)
+            if each.source == "same_class" and each.places > 1 and each.share == 1
+            if "object" not in each.term
+        }
+
     def priors(self, function: Function, name: str) -> list[Evidence]:
         """Return the types that the name usually has elsewhere, most frequent first."""
         shares = self._priors.of(function, name)

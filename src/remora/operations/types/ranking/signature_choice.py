@@ -84,6 +84,13 @@ class Signatures:
             or _is_mostly_known(self._function(*key), names[key[0], key[1].number])
         }
         kept |= self._plain_results(terms, self._counted(kept))
+        kept = {
+            key: term
+            for key, term in kept.items()
+            if key[1].kind != "parameter"
+            or self._is_begun(*key)
+            or not _half_typed(self._function(*key), names[key[0], key[1].number])
+        }
         kept = {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
         results = {(path, slot.number) for path, slot in kept if slot.kind == RETURN}
         return {
@@ -91,6 +98,10 @@ class Signatures:
             for key, term in kept.items()
             if key[1].kind != RETURN or self._fits_hooks(*key, results)
         }
+
+    def _is_begun(self, path: str, slot: Slot) -> bool:
+        """Return True for functions of annotated code that have an annotation."""
+        return not self.is_sparse(path) and any(self._function(path, slot).terms())
 
     def _fits_hooks(self, path: str, slot: Slot, results: Collection[tuple[str, int]]) -> bool:
         """Return False for the result of an empty method if that of a similar one is not known."""
@@ -217,6 +228,17 @@ def _is_mostly_known(function: Function, found: Collection[str]) -> bool:
         return missing == {RETURN} and not _is_special(function)
     count = sum(each.kind == "parameter" for each in function.parameters) + 1
     return len(missing) * 2 <= count
+
+
+def _half_typed(function: Function, found: Collection[str]) -> bool:
+    """Return True if as many parameters stay without a type as have one.
+
+    Those without a type whose names say nothing do not count, and of those with a default one.
+    """
+    missing = _missing(function, found) - {RETURN}
+    typed = sum(each.kind == "parameter" for each in function.parameters) - len(missing)
+    bare = [each for each in function.parameters if each.name in missing - GENERIC]
+    return len(bare) - any(each.default for each in bare) >= typed
 
 
 def _is_trivial(function: Function) -> bool:

@@ -1,9 +1,9 @@
 """Candidate types for a missing annotation, with the features by which they are ranked."""
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from remora.operations.types.facts.body_facts import is_none
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.refusals import Refusals
 from remora.operations.types.ranking.siblings import Siblings, bucket
@@ -71,11 +71,7 @@ def _terms(evidence: Iterable[Evidence], parameter: Parameter | None) -> Iterabl
 
 def _fitting(term: str, parameter: Parameter | None) -> str:
     """Add `None` to a type if the parameter's default is None."""
-    return union([term, "None"]) if parameter and _is_none(parameter.default) else term
-
-
-def _is_none(default: ast.expr | None) -> bool:
-    return isinstance(default, ast.Constant) and default.value is None
+    return union([term, "None"]) if parameter and is_none(parameter.default) else term
 
 
 def _is_complete(term: str) -> bool:
@@ -96,7 +92,7 @@ def _features(
     slot = _slot_kind(parameter)
     features = {f"{slot}": 1.0, f"{slot}:{_kind(term)}": 1.0}
     if parameter is not None and parameter.default is not None:
-        features[f"default:{_is_none(parameter.default)}:{'None' in members_of(term)}"] = 1.0
+        features[f"default:{is_none(parameter.default)}:{'None' in members_of(term)}"] = 1.0
     agreeing = set()
     for each in evidence:
         if each.source == "prior" and not same(without_none(each.term), without_none(term)):
