@@ -74,11 +74,12 @@ def _assertions(case: Case, style: Style) -> list[str]:
         return [f"with {opening}({case.raises}):", f"    {with_quotes(call, quote)}"]
     if not case.claims:
         return _assertion(call, case.value, style)
+    of_result = sum("{}" in left for left, _ in case.claims)
     found: list[str] = []
     result = case.call
-    if _changes_objects(case):
+    if not of_result:
         found = [with_quotes(case.call, quote)]
-    elif len(case.claims) > 1:
+    elif of_result > 1:
         found, result = [f"result = {with_quotes(case.call, quote)}"], "result"
     for left, value in case.claims:
         found += _assertion(left.replace("{}", result), value, style)
@@ -99,21 +100,36 @@ def _assertion(call: str, value: str, style: Style) -> list[str]:
 
 
 def _equality(call: str, value: str, expected: str, style: Style) -> str:
-    if call.startswith("bool(") and value == "False":
-        inner = call.removeprefix("bool(").removesuffix(")")
-        return f"self.assertFalse({inner})" if style.unittest else f"assert not {inner}"
-    if style.unittest:
-        short = {"True": "True", "False": "False", "None": "IsNone"}.get(value)
-        if short:
-            return f"self.assert{short}({call})"
-        if expected.startswith("pytest.approx"):
-            if value[0] not in "([":
-                return f"self.assertAlmostEqual({call}, {expected[len('pytest.approx(') : -1]})"
-            expected = value
-        return f"self.assertEqual({call}, {expected})"
     if value in ("True", "False", "None"):
-        return f"assert {call} is {value}"
-    return f"assert {call} == {expected}"
+        return _truth(call, value, style)
+    if not style.unittest:
+        return f"assert {call} == {expected}"
+    if expected.startswith("pytest.approx"):
+        if value[0] not in "([":
+            return f"self.assertAlmostEqual({call}, {expected[len('pytest.approx(') : -1]})"
+        expected = value
+    return f"self.assertEqual({call}, {expected})"
+
+
+def _truth(call: str, value: str, style: Style) -> str:
+    """Return the assertion that an expression is True, False or None."""
+    is_true = value == "True"
+    match ast.parse(call, mode="eval").body:
+        case ast.Compare(left, [ast.In()], [right]):
+            parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
+            plain, method = ("in", "In") if is_true else ("not in", "NotIn")
+        case ast.Call(ast.Name("isinstance"), args) if is_true:
+            parts = [ast.unparse(each) for each in args]
+            plain, method = "", "IsInstance"
+        case ast.Call(ast.Name("bool"), [inner]) if value == "False":
+            parts, plain, method = [with_quotes(ast.unparse(inner), style.quote)], "", "False"
+            call = f"not {parts[0]}"
+        case _:
+            parts, plain, method = [call], f"is {value}", "IsNone" if value == "None" else value
+    if style.unittest:
+        return f"self.assert{method}({', '.join(parts)})"
+    joined = f" {plain} ".join(parts) if len(parts) > 1 and plain else f"{call} {plain}".rstrip()
+    return f"assert {joined}"
 
 
 def expected_value(value: str) -> str:
@@ -222,6 +238,6 @@ def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: st
         call=changed(case.call),
         setup=tuple(map(changed, case.setup)),
         value=changed(case.value),
-        claims=tuple((left, changed(text)) for left, text in case.claims),
+        claims=tuple((changed(left), changed(text)) for left, text in case.claims),
         raises=f"{alias}.{case.raises}" if case.raises in names else case.raises,
     )
