@@ -3,6 +3,7 @@
 import ast
 import io
 import math
+import re
 import tokenize
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -17,6 +18,11 @@ from remora.operations.test.inputs.call_input import bound_names
 from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6
+_INVISIBLE = re.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+"""Characters that an editor does not show, such as variation selectors."""
 _TEXT = 3
 """Length of a list of ASCII codes from which it is written as bytes."""
 
@@ -30,16 +36,22 @@ class Style(NamedTuple):
 
 
 def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
-    """Return the unindented body of a test. Statements may be longer than the line width."""
+    """Return the unindented body of a test. Statements may be longer than the line width.
+
+    The class of the results is asserted once.
+    """
     found: list[str] = []
     before: tuple[str, ...] = ()
     bound: dict[str, str] = {}
+    classes: set[tuple[str, str]] = set()
     for case in cases:
         new = [] if case.setup == before else [each for each in case.setup if _is_new(each, bound)]
         if new or (before and not case.setup):
             found += ([""] if found else []) + _lines(new, style.quote)
         before = () if _changes_objects(case) else case.setup
-        found += _assertions(case, style)
+        claims = [each for each in case.claims if each not in classes]
+        found += _assertions(replace(case, claims=tuple(claims)), style)
+        classes |= {each for each in claims if each[0].startswith("isinstance(")}
     return found
 
 
@@ -176,11 +188,11 @@ def names_in(lines: Sequence[str]) -> set[str]:
 
 
 def with_quotes(text: str, quote: str) -> str:
-    """Return the expression with `quote` around its strings.
+    """Return the expression with `quote` around its strings, and escapes for invisible characters.
 
     Strings that would need escapes keep their quotes.
     """
-    if quote == "'":
+    if quote == "'" and not _INVISIBLE.search(text):
         return text
     starts = [0, *accumulate(len(line) for line in split_lines(text, keepends=True))]
     pieces: list[str] = []
@@ -194,6 +206,7 @@ def with_quotes(text: str, quote: str) -> str:
 
 
 def _requoted(literal: str, quote: str) -> str:
+    literal = _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], literal)
     prefix, _, rest = literal.partition("'")
     body = rest[:-1]
     plain = (
@@ -221,7 +234,10 @@ class _Attribute(ast.NodeTransformer):
 
 def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: str) -> Case:
     """Return the case with names of a module as attributes of `alias`, as in `mi.chunked(...)`."""
-    names = frozenset(n for n, one in known.items() if one.module == module and one.name == n)
+    variables = {name for each in case.setup for name in bound_names(ast.parse(each).body[0])}
+    names = frozenset(
+        n for n, one in known.items() if one.module == module and one.name == n
+    ).difference(variables)
     change = _Attribute(names, alias)
 
     def changed(text: str) -> str:

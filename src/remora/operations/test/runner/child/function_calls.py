@@ -242,8 +242,13 @@ def is_iterator(value: Any) -> bool:
 
 
 def is_collection(value: Any, root: str) -> bool:
-    """Return True for an iterable object of the project that no literal is equal to."""
+    """Return True for an iterable object of the project that no literal is equal to.
+
+    A tuple is compared as such.
+    """
     kind = type(value)
+    if isinstance(value, tuple):
+        return False
     iterates = callable(getattr(kind, "__iter__", None)) and not isinstance(value, type)
     return iterates and is_from(kind, root) and describe(value) is None
 
