@@ -3,7 +3,6 @@
 import ast
 
 from remora.code.syntax.definitions import FunctionNode
-from remora.operations.test.inputs.call_input import root_name
 
 _CHANGING_METHODS = frozenset(
     {
@@ -14,6 +13,13 @@ _CHANGING_METHODS = frozenset(
 )  # fmt: skip
 """Names of methods of built-in collections that change them."""
 _KEPT_RESULTS = ("cache", "memo")
+
+
+def root_name(node: ast.expr) -> str:
+    """Return the name of the object whose part the code is, or an empty string."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def changed_parameters(function: FunctionNode) -> frozenset[str]:

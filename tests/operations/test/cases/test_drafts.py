@@ -1,6 +1,7 @@
 """What cases and properties look like as tests: tables, what is refused beside them, property tests."""
 
 import pytest
+from msgspec.structs import replace
 
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import case_drafts, property_draft
@@ -190,3 +191,13 @@ OF_CLASS = Case(call="f('a')", claims=(("isinstance({}, Point)", "True"), ("{}",
 def test_claims_about_changes_and_classes(case: Case, form: str, expected: list[str]) -> None:
     (draft,) = case_drafts(subject(), [case], home(quote="'", form=form), 88)
     assert draft.body[1:] == expected
+
+
+def test_the_class_of_results_is_asserted_once() -> None:
+    second = replace(OF_CLASS, call="f('b')", claims=(OF_CLASS.claims[0], ("{}", "{'y': 2}")))
+    (draft,) = case_drafts(subject(), [OF_CLASS, second], home(quote="'"), 88)
+    assert draft.body[1:] == [
+        "assert isinstance(result, Point)",
+        "assert result == {'x': 1}",
+        "assert f('b') == {'y': 2}",
+    ]

@@ -69,13 +69,6 @@ def free_names(nodes: Iterable[ast.AST], *, builtin: bool = False) -> set[str]:
     return found if builtin else found - _BUILTINS
 
 
-def root_name(node: ast.expr) -> str:
-    """Return the name of the object whose part the code is, or an empty string."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _inner_names(node: ast.AST) -> set[str]:
     """Return the names bound by comprehensions, lambdas and functions within the code."""
     found: set[str] = set()

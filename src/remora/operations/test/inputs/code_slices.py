@@ -16,10 +16,10 @@ from remora.operations.test.inputs.call_input import (
     free_names,
     import_statements,
     importable_names,
-    root_name,
 )
 from remora.operations.test.inputs.parameter_use import last_name
 from remora.operations.test.inputs.setup_statements import Fixture
+from remora.operations.test.state_changes import root_name
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
