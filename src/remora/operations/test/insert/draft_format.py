@@ -39,7 +39,8 @@ def formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> byt
         options = [*own, "--config", 'format.quote-style="single"']
     try:
         done = format_text(place, home.path, content, options)
-        is_left = done == content and max(map(len, content.splitlines()), default=0) > width
-        return format_text(place, home.path, content, own) if is_left else done
+        longest = max(map(len, content.decode().splitlines()), default=0)
+        is_left = done == content and longest > width
+        return format_text(place, home.path, content, options or own) if is_left else done
     except HostError:  # it does not parse, which the checks report
         return content
