@@ -359,3 +359,19 @@ def test_only_cases_are_written(tree: Path, run: Callable[..., Any], case: dict[
     with pytest.raises(HostError, match="cases:"):
         run("write_test", "mod.py", "f", [case])
     assert sorted(seen(tree)) == ["mod.py"]
+
+
+def test_a_module_is_imported_in_one_way(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "shop.py").write_text(
+        "class Cart: ...\n\n\ndef cart(): ...\n\n\ndef total(c): return 5\n"
+    )
+    case = {
+        "call": "total(cart)",
+        "setup": ["cart = shop.Cart()"],
+        "imports": ["import shop"],
+        "value": "5",
+    }
+    path = run("write_test", "shop.py", "total", [case], None)["path"]
+    assert (tree / path).read_text() == (
+        "import shop\n\n\ndef test_total():\n    cart = shop.Cart()\n    assert shop.total(cart) == 5\n"
+    )

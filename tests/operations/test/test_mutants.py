@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.operations.test.mutants import MAX_MUTANTS, mutants
+from remora.operations.test.mutants import CALL, MAX_MUTANTS, STATE, mutants
 
 KINDS = {
     "return a < b": {"Lt became LtE", "Lt became GtE", "it returns None"},
@@ -55,11 +55,26 @@ def test_only_the_function_is_hurt(lines: list[str]) -> None:
 
 def test_no_kind_before_each_other_had_its_turn() -> None:
     code = source("\n    ".join(["x = 1 + 1 + 1 + 1 + 1", "if a:\n        b(a, x)", "return x"]))
-    assert {m.what for m in mutants(code, "f", 7)} >= {
+    assert {m.what for m in mutants(code, "f", 8)} >= {
         "a condition was negated",
         "two arguments were swapped",
         "it returns None",
     }
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("del a[b]", STATE),
+        ("a.total += b", STATE),
+        ("a.items.pop(b)", STATE),
+        ("a._cache[b] = a", "statement"),
+        ("a = []\n    a.append(b)", CALL),
+        ("b(a)", CALL),
+    ],
+)
+def test_changes_of_given_objects_are_a_kind_of_their_own(body: str, kind: str) -> None:
+    assert mutants(source(body), "f")[-1].kind == kind
 
 
 def test_a_method_by_its_qualname() -> None:

@@ -78,12 +78,15 @@ def test_what_there_are_no_trials_for_is_left(
     assert planned("doubles.py", []) == dict.fromkeys(("double", "load"), plan_trials.NOT_TRIED)
     monkeypatch.undo()
     monkeypatch.setattr(plan_trials, "_FUNCTION_S", 0.0)
-    assert planned("loads.py", []) == {"load": plan_trials.NOT_FINISHED}
+    reason = f"{plan_trials.NOT_FINISHED} (not finished within 0 seconds)"
+    assert planned("loads.py", []) == {"load": reason}
 
 
 def test_a_function_whose_test_cannot_be_written_has_no_job(root: Path, planned: Planned) -> None:
     write(root, {"tests/test_doubles.py": "import re as double\n\n\ndef test_it(): ...\n"})
     before = {path: path.read_bytes() for path in root.rglob("*.py")}
     found = planned("doubles.py", [])
-    assert found == {"double": plan_trials.NOT_WRITTEN, "load": plan_trials.SHOWS_NOTHING}
+    why = "tests/test_doubles.py uses the name double for something else"
+    reason = f"{plan_trials.NOT_WRITTEN} ({why})"
+    assert found == {"double": reason, "load": plan_trials.SHOWS_NOTHING}
     assert {path: path.read_bytes() for path in root.rglob("*.py")} == before

@@ -235,7 +235,7 @@ def test_cases_show_both_outcomes_of_a_conditional_expression(
     (tree / "shop.py").write_text(PLURAL)
     plan = run("test_plan", "shop.py", "plural")
     assert {case["value"] for case in plan["cases"]} == {"'apple'", "'apples'"}
-    (tree / "shop.py").write_text(PLURAL.replace("count == 1", "isinstance(count, int)"))
+    (tree / "shop.py").write_text(PLURAL.replace("count == 1", "not isinstance(count, int)"))
     hidden = run("test_plan", "shop.py", "plural")
     assert hidden["reason"].endswith("known arguments show one outcome of a condition")
 
@@ -260,3 +260,33 @@ def test_cases_that_do_not_show_what_a_condition_is_for_are_not_proposed(
     assert "what a condition" in run("test_plan", "shop.py", "count")["reason"]
     (tree / "shop.py").write_text(UNIQUE.replace('"b"', '"a"').replace("2\n", "1\n"))
     assert run("test_plan", "shop.py", "count")["state"] == "open"
+
+
+STOCK = '''\
+class Stock:
+    def __init__(self, *names):
+        self.names = [*names]
+
+    def __contains__(self, name):
+        return name in self.names
+
+    def take(self, name):
+        """Return a name in capital letters, and remove it.
+
+        >>> stock = Stock("apple", "pear")
+        >>> stock.take("pear")
+        'PEAR'
+        """
+        self.names.remove(name)
+        return name.upper()
+'''
+HIDDEN = STOCK.replace("self.names", "self._names").replace("__contains__", "_has")
+
+
+def test_a_test_of_a_method_says_what_it_changes(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "stock.py").write_text(STOCK)
+    (case,) = run("test_plan", "stock.py", "Stock.take")["cases"]
+    assert [*case["claims"]] == [("{}", "'PEAR'"), ("'pear' in stock", "False")]
+    (tree / "stock.py").write_text(HIDDEN)
+    plan = run("test_plan", "stock.py", "Stock.take")
+    assert "do not show what a condition or a call is for" in plan["reason"]

@@ -14,8 +14,9 @@ from remora.operations.test.host_probe import (
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import write_test
+from remora.operations.test.host_write import share_preparation, write_test
 from remora.operations.test.insert.new_file import package_of
+from remora.operations.test.insert.shared_fixtures import fixtures_in
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.operations.test.source_blocks import tests_of, used_names
 from remora.tools.host.text_lines import decode
@@ -132,11 +133,14 @@ def _write(
     """Return what was written for each function, and the reasons for which it was not."""
     written: dict[str, dict[str, Any]] = {}
     problems: dict[str, str] = {}
+    is_new = not place.files.exists(next(iter(plans.values()))["path"])
     for node, plan in plans.items():
         try:
             written[node] = write_test(place, path, node, plan["cases"], plan["holds"])
         except HostError as error:
             problems[node] = error.message
+    if is_new and written and not problems:
+        share_preparation(place, path, next(iter(written)))
     return written, problems
 
 
@@ -159,7 +163,14 @@ def tests_by_function(
     """
     tree = parse_text(decode(path, content).body)
     tests = tests_of(tree) if isinstance(tree, ast.Module) else {}
-    used = {name: used_names(tests[name]) for name in names if name in tests}
+    fixtures = fixtures_in(tree) if isinstance(tree, ast.Module) else {}
+    used = {
+        name: used_names(tests[name]).union(
+            *(used_names(fixtures[arg.arg]) for arg in tests[name].args.args if arg.arg in fixtures)
+        )
+        for name in names
+        if name in tests
+    }
     methods = Counter(node.rpartition(".")[2] for node in nodes)
     found: dict[str, list[str]] = {}
     for node in nodes:

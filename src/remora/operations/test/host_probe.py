@@ -23,7 +23,7 @@ from remora.operations.test.inputs.observed_calls import (
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.insert_location import test_path
-from remora.operations.test.mutants import NEGATED, REMOVED, Mutant, mutants
+from remora.operations.test.mutants import CALL, CONDITION, STATE, Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.pytest_settings import pytest_settings
@@ -42,7 +42,7 @@ _MOST_TO_VARY = 3
 _MOST_VARIATIONS = 12
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
-_BEHAVIOUR = {NEGATED, REMOVED.format("Expr"), REMOVED.format("Delete")}
+_BEHAVIOUR = {CONDITION, CALL, STATE}
 _MOST_MISSED = 1 / 3
 """Faults that show whether a test notices what a function does, and how many it may miss."""
 _MIN_LINE_SHARE = {False: 0.5, True: 0.7}
@@ -305,10 +305,14 @@ def _rank(
 
 
 def _misses_behaviour(chosen: list[Case], dead: frozenset[int], faults: list[Mutant]) -> bool:
-    """Return True if the cases execute conditions and calls, and many of them make no difference."""
+    """Return True if the cases execute conditions and calls, and many of them make no difference.
+
+    Each change of an object that they execute must make one.
+    """
     run = {line for case in chosen for line in case.lines}
-    near = [n for n, one in enumerate(faults) if one.line in run and one.what in _BEHAVIOUR]
-    return len({*near} - dead) > _MOST_MISSED * len(near)
+    near = {n for n, one in enumerate(faults) if one.line in run and one.kind in _BEHAVIOUR}
+    missed = near - dead
+    return len(missed) > _MOST_MISSED * len(near) or any(faults[n].kind == STATE for n in missed)
 
 
 def _is_invented(cases: list[Case]) -> bool:

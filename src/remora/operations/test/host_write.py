@@ -1,6 +1,7 @@
 """Host functions with which the test agent writes tests and runs them."""
 
 import ast
+import contextlib
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.assert_functions import with_file_assertions
-from remora.operations.test.cases.assertions import with_alias
+from remora.operations.test.cases.assertions import names_in, with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
 from remora.operations.test.cases.drafts import Draft, case_drafts, property_draft
 from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
@@ -19,6 +20,7 @@ from remora.operations.test.function_context import home_of, target_at, test_fil
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft, formatted_file
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
+from remora.operations.test.insert.shared_fixtures import with_fixture
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.known_imports import with_known_imports
@@ -70,7 +72,8 @@ def write_test(
     for case in given:
         known = {**_imports_of(case), **known}
     given = [with_surroundings(case, home, own) for case in given]
-    home = replace(home, test_name=_free_test_name(place, home, given))
+    alias = home.alias or _module_alias(given, home, own)
+    home = replace(home, alias=alias, test_name=_free_test_name(place, home, given))
     if home.alias:
         given = [with_alias(case, home.alias, known, home.imports_from) for case in given]
         known[home.alias] = _module_import(place, home)
@@ -85,6 +88,37 @@ def write_test(
             except HostError as error:
                 problem = error
     raise problem
+
+
+def share_preparation(place: ToolTree, path: str, node: str) -> None:
+    """Write a fixture for the preparation that several tests of a new file have in common.
+
+    `node` is one of the tested functions of the module at `path`. The file stays as it is if a lint
+    rule refuses the fixture.
+    """
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        return
+    home = home_of(place, subject, test_files(place))
+    text = _text_of(place, home)
+    made = with_fixture(text.body, width_of(place, home.path))
+    if made == text.body:
+        return
+    content = formatted_file(place, home, text._replace(body=made).bytes())
+    with contextlib.suppress(HostError):
+        place.write(home.path, _liked(place, home, content))
+
+
+def _module_alias(cases: list[Case], home: InsertLocation, own: ast.Module | None) -> str:
+    """Return the name under which cases import the whole module, unless the file imports from it."""
+    if own is not None and any(one.module == home.imports_from for one in imported_names(own)):
+        return ""
+    for case in cases:
+        used = names_in([*case.setup, case.call])
+        for name, one in _imports_of(case).items():
+            if one == Imported(home.imports_from, "", name) and name in used:
+                return name
+    return ""
 
 
 def _module_import(place: ToolTree, home: InsertLocation) -> Imported:

@@ -61,7 +61,7 @@ def with_known_imports(case: Case, tree: ast.Module | None) -> Case:
         call=change.text(case.call),
         setup=tuple(map(change.text, case.setup)),
         value=change.text(case.value),
-        claims=tuple((left, change.text(text)) for left, text in case.claims),
+        claims=tuple((change.text(left), change.text(text)) for left, text in case.claims),
     )
     variables = {
         name for text in case.setup for one in ast.parse(text).body for name in bound_names(one)

@@ -205,9 +205,11 @@ class TestNeed:
         return test_files(self._place)
 
     def _texts(self) -> ProjectTexts:
-        return ProjectTexts(
-            self._examples, self._test_files, RunDoctests(self._place, self._test_files)
-        )
+        return ProjectTexts(self._examples, self._test_files, self._doctests)
+
+    @cached_property
+    def _doctests(self) -> RunDoctests:
+        return RunDoctests(self._place, self._test_files)
 
     @cached_property
     def _examples(self) -> ProjectExamples:

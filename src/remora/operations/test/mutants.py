@@ -9,11 +9,12 @@ import msgspec
 
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
+from remora.operations.test.state_changes import changed_parameters, changes_state
 from remora.tools.host.text_lines import split_lines
 
 MAX_MUTANTS = 20
-NEGATED = "a condition was negated"
-REMOVED = "a statement ({}) was removed"
+CONDITION, CALL, STATE = "condition", "call", "state"
+"""Kinds of faults: negated conditions, removed calls and `del`, and removed changes of objects."""
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -46,13 +47,14 @@ _Change = Callable[[ast.AST], ast.AST]
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """A mutant. `what` describes the fault.
+    """A mutant. `what` describes the fault, and `kind` is what faults of its sort have in common.
 
     `text` is the source of the whole file. `function` is the source of the function alone, within
     its classes. Both have no comments in the function.
     """
 
     what: str
+    kind: str
     line: int
     text: str
     function: str
@@ -73,7 +75,7 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
     chosen: list[Mutant] = []
     seen = {ast.dump(found)}
     file = _File(read, found, qualname)
-    for number, line, what, change in _round_robin(_faults_by_kind(found)):
+    for kind, number, line, what, change in _round_robin(_faults_by_kind(found)):
         if len(chosen) == most:
             break
         faulty = _plant_fault(found, number, change)
@@ -83,17 +85,20 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
         text, function = file.with_function(faulty), file.alone(faulty)
         if text and function:
             seen.add(dumped)
-            chosen.append(Mutant(what=what, line=line, text=text, function=function))
+            chosen.append(Mutant(what=what, kind=kind, line=line, text=text, function=function))
     return sorted(chosen, key=lambda mutant: mutant.line)
 
 
-def _faults_by_kind(function: FunctionNode) -> list[list[tuple[int, int, str, _Change]]]:
-    """Return the faults of each kind, as the node's number, the line, a description and a change."""
-    by_kind: dict[str, list[tuple[int, int, str, _Change]]] = {}
+def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, str, _Change]]]:
+    """Return the faults of each kind: kind, the node's number, line, description and change."""
+    by_kind: dict[str, list[tuple[str, int, int, str, _Change]]] = {}
+    given = changed_parameters(function)
     for number, node in enumerate(_mutable_nodes(function)):
         line = getattr(node, "lineno", function.lineno)
-        for kind, what, change in _faults(node):
-            by_kind.setdefault(kind, []).append((number, line, what, change))
+        for sort, what, change in _faults(node):
+            is_change = isinstance(node, ast.stmt) and changes_state(node, given)
+            kind = STATE if is_change else sort
+            by_kind.setdefault(kind, []).append((kind, number, line, what, change))
     return list(by_kind.values())
 
 
@@ -246,14 +251,15 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
         yield from _faults_in_expression(node)
     match node:
         case ast.If() | ast.While() | ast.IfExp():
-            yield "condition", NEGATED, _negate
+            yield CONDITION, "a condition was negated", _negate
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
             yield "return", "it returns None", _set_fields(value=ast.Constant(None))
         case (
             ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
         ):
-            what = REMOVED.format(type(node).__name__)
-            yield "statement", what, lambda node: ast.copy_location(ast.Pass(), node)
+            kind = CALL if isinstance(node, ast.Expr | ast.Delete) else "statement"
+            what = f"a statement ({type(node).__name__}) was removed"
+            yield kind, what, lambda node: ast.copy_location(ast.Pass(), node)
 
 
 def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:

@@ -72,8 +72,8 @@ class PlanTrials:
         try:
             with self._place.within(_FUNCTION_S):
                 return self._trial(node, home)
-        except HostError:
-            return NOT_FINISHED
+        except HostError as error:
+            return f"{NOT_FINISHED} ({error.message})"
         finally:
             self._cpu_s += _cpu_seconds() - start
 
@@ -100,8 +100,8 @@ class PlanTrials:
         if plan["state"] == "open":
             try:
                 write_test(self._place, node.path, node.qualname, plan["cases"], plan["holds"])
-            except HostError:
-                return NOT_WRITTEN
+            except HostError as error:
+                return f"{NOT_WRITTEN} ({error.message})"
             self._open.add(node.path)
             return ""
         if plan["reason"].startswith("import of "):

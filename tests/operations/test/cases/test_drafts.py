@@ -1,6 +1,7 @@
 """What cases and properties look like as tests: tables, what is refused beside them, property tests."""
 
 import pytest
+from msgspec.structs import replace
 
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import case_drafts, property_draft
@@ -160,3 +161,43 @@ def test_a_property_test() -> None:
 
 def test_a_property_test_that_fits_no_line_is_none() -> None:
     assert property_draft(HOLDS, home(), 30) is None
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_invisible_characters_are_written_as_escapes(quote: str) -> None:
+    heart = Case(call="f('\N{HEAVY BLACK HEART}\ufe0f')", value="'\N{HEAVY BLACK HEART}\ufe0e'")
+    (draft,) = case_drafts(subject(), [heart], home(quote=quote), 88)
+    line = "assert f('\N{HEAVY BLACK HEART}\\ufe0f') == '\N{HEAVY BLACK HEART}\\ufe0e'"
+    assert draft.body == [line.replace("'", quote)]
+
+
+CHANGED = Case(
+    call="d.pop(4)",
+    setup=("d = f('a')",),
+    claims=(("{}", "'fig'"), ("4 in d", "False"), ("d[5]", "1")),
+)
+OF_CLASS = Case(call="f('a')", claims=(("isinstance({}, Point)", "True"), ("{}", "{'x': 1}")))
+
+
+@pytest.mark.parametrize(
+    ("case", "form", "expected"),
+    [
+        (CHANGED, "function", ["assert d.pop(4) == 'fig'", "assert 4 not in d", "assert d[5] == 1"]),
+        (CHANGED, "unittest", ["self.assertEqual(d.pop(4), 'fig')", "self.assertNotIn(4, d)", "self.assertEqual(d[5], 1)"]),
+        (OF_CLASS, "function", ["assert isinstance(result, Point)", "assert result == {'x': 1}"]),
+        (OF_CLASS, "unittest", ["self.assertIsInstance(result, Point)", "self.assertEqual(result, {'x': 1})"]),
+    ],
+)  # fmt: skip
+def test_claims_about_changes_and_classes(case: Case, form: str, expected: list[str]) -> None:
+    (draft,) = case_drafts(subject(), [case], home(quote="'", form=form), 88)
+    assert draft.body[1:] == expected
+
+
+def test_the_class_of_results_is_asserted_once() -> None:
+    second = replace(OF_CLASS, call="f('b')", claims=(OF_CLASS.claims[0], ("{}", "{'y': 2}")))
+    (draft,) = case_drafts(subject(), [OF_CLASS, second], home(quote="'"), 88)
+    assert draft.body[1:] == [
+        "assert isinstance(result, Point)",
+        "assert result == {'x': 1}",
+        "assert f('b') == {'y': 2}",
+    ]

@@ -6,7 +6,7 @@ import pytest
 
 from remora.operations.test.inputs.arguments import candidate_calls, invented_calls
 from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.observed_calls import recorded_calls
+from remora.operations.test.inputs.observed_calls import observed_calls, recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
@@ -302,5 +302,29 @@ def test_examples_that_show_a_value_change_nothing(tmp_path: Path) -> None:
     target = subject(SHOP, "Cart.total", "shop.py")
     found = candidate_calls(target, ProjectExamples(ToolTree(tmp_path)))
     shown = [one for one in found if one.source == "documentation"]
-    assert [one.setup for one in shown if "tax" in one.call] == [("iter = s.Cart('Ann')",)]
+    made = "iter = s.Cart('Ann')"
+    setups = [one.setup for one in shown if "tax" in one.call]
+    assert setups == [(made,), ("s.pay(1)", made)], "the call of a module may change something"
     assert {one.imports for one in shown} == {("import shop as s",)}
+
+
+def test_a_call_of_a_module_before_an_example_may_count(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(
+        "```python\nimport sizes\nsizes.use('km')\nprint(sizes.length(5000))\n```\n"
+    )
+    source = "def use(unit): ...\n\n\ndef length(metres): return metres\n"
+    found = candidate_calls(
+        subject(source, "length", "sizes.py"), ProjectExamples(ToolTree(tmp_path))
+    )
+    setups = [each.setup for each in found if each.source == "documentation"]
+    assert setups == [(), ("sizes.use('km')",)]
+
+
+def test_a_default_with_a_name_leaves_out_other_numbers_only() -> None:
+    source = "SLOW = 0\n\n\ndef f(a, mode=SLOW, sep=COMMA): return a\n"
+    seen = [
+        {"a": "1", "mode": "0", "sep": "';'"},
+        {"a": "2", "mode": "7", "sep": "';'"},
+    ]
+    found = observed_calls(subject(source), seen, vary=False)
+    assert [each.call for each in found] == ["f(1, sep=';')"]

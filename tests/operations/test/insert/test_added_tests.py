@@ -353,6 +353,13 @@ def examples(*values: str, source: Source = "docstring") -> list[Case]:
     ]
 
 
+def test_a_lone_result_is_none_of_the_arguments() -> None:
+    lone = Case(call="d.get(5, default=0)", value="0", source="documentation")
+    other = Case(call="d.get(4, default=0)", value="'fig'", source="documentation")
+    assert chosen([lone], {1}) == []
+    assert chosen([lone, other], {1}, {2}) == [lone.call, other.call]
+
+
 def test_as_few_cases_as_tell_all_faults_apart() -> None:
     assert chosen(examples(*"9999"), {1}, {1, 2}, {2, 3}, set()) == ["f(1)", "f(2)"]
     assert chosen(examples("9"), set()) == []

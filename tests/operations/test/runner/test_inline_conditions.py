@@ -30,6 +30,7 @@ def seen(body: str, *arguments: object) -> Case:
         ("return [each for each in a if each > 1]", ([2],), ([1],)),
         ("return max(0, a)", (5,), (-5,)),
         ("return print(min(a, b))", (5, 6), (6, 5)),
+        ("return a and b or 'nothing'", (1, 2), (0, 2)),
     ],
 )
 def test_one_outcome_hides_the_other(body: str, one: Any, other: Any) -> None:

@@ -3,6 +3,7 @@
 import ast
 import io
 import math
+import re
 import tokenize
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -17,6 +18,11 @@ from remora.operations.test.inputs.call_input import bound_names
 from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6
+_INVISIBLE = re.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+"""Characters that an editor does not show, such as variation selectors."""
 _TEXT = 3
 """Length of a list of ASCII codes from which it is written as bytes."""
 
@@ -30,16 +36,22 @@ class Style(NamedTuple):
 
 
 def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
-    """Return the unindented body of a test. Statements may be longer than the line width."""
+    """Return the unindented body of a test. Statements may be longer than the line width.
+
+    The class of the results is asserted once.
+    """
     found: list[str] = []
     before: tuple[str, ...] = ()
     bound: dict[str, str] = {}
+    classes: set[tuple[str, str]] = set()
     for case in cases:
         new = [] if case.setup == before else [each for each in case.setup if _is_new(each, bound)]
         if new or (before and not case.setup):
             found += ([""] if found else []) + _lines(new, style.quote)
         before = () if _changes_objects(case) else case.setup
-        found += _assertions(case, style)
+        claims = [each for each in case.claims if each not in classes]
+        found += _assertions(replace(case, claims=tuple(claims)), style)
+        classes |= {each for each in claims if each[0].startswith("isinstance(")}
     return found
 
 
@@ -74,11 +86,12 @@ def _assertions(case: Case, style: Style) -> list[str]:
         return [f"with {opening}({case.raises}):", f"    {with_quotes(call, quote)}"]
     if not case.claims:
         return _assertion(call, case.value, style)
+    of_result = sum("{}" in left for left, _ in case.claims)
     found: list[str] = []
     result = case.call
-    if _changes_objects(case):
+    if not of_result:
         found = [with_quotes(case.call, quote)]
-    elif len(case.claims) > 1:
+    elif of_result > 1:
         found, result = [f"result = {with_quotes(case.call, quote)}"], "result"
     for left, value in case.claims:
         found += _assertion(left.replace("{}", result), value, style)
@@ -99,21 +112,36 @@ def _assertion(call: str, value: str, style: Style) -> list[str]:
 
 
 def _equality(call: str, value: str, expected: str, style: Style) -> str:
-    if call.startswith("bool(") and value == "False":
-        inner = call.removeprefix("bool(").removesuffix(")")
-        return f"self.assertFalse({inner})" if style.unittest else f"assert not {inner}"
-    if style.unittest:
-        short = {"True": "True", "False": "False", "None": "IsNone"}.get(value)
-        if short:
-            return f"self.assert{short}({call})"
-        if expected.startswith("pytest.approx"):
-            if value[0] not in "([":
-                return f"self.assertAlmostEqual({call}, {expected[len('pytest.approx(') : -1]})"
-            expected = value
-        return f"self.assertEqual({call}, {expected})"
     if value in ("True", "False", "None"):
-        return f"assert {call} is {value}"
-    return f"assert {call} == {expected}"
+        return _truth(call, value, style)
+    if not style.unittest:
+        return f"assert {call} == {expected}"
+    if expected.startswith("pytest.approx"):
+        if value[0] not in "([":
+            return f"self.assertAlmostEqual({call}, {expected[len('pytest.approx(') : -1]})"
+        expected = value
+    return f"self.assertEqual({call}, {expected})"
+
+
+def _truth(call: str, value: str, style: Style) -> str:
+    """Return the assertion that an expression is True, False or None."""
+    is_true = value == "True"
+    match ast.parse(call, mode="eval").body:
+        case ast.Compare(left, [ast.In()], [right]):
+            parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
+            plain, method = ("in", "In") if is_true else ("not in", "NotIn")
+        case ast.Call(ast.Name("isinstance"), args) if is_true:
+            parts = [ast.unparse(each) for each in args]
+            plain, method = "", "IsInstance"
+        case ast.Call(ast.Name("bool"), [inner]) if value == "False":
+            parts, plain, method = [with_quotes(ast.unparse(inner), style.quote)], "", "False"
+            call = f"not {parts[0]}"
+        case _:
+            parts, plain, method = [call], f"is {value}", "IsNone" if value == "None" else value
+    if style.unittest:
+        return f"self.assert{method}({', '.join(parts)})"
+    joined = f" {plain} ".join(parts) if len(parts) > 1 and plain else f"{call} {plain}".rstrip()
+    return f"assert {joined}"
 
 
 def expected_value(value: str) -> str:
@@ -160,11 +188,11 @@ def names_in(lines: Sequence[str]) -> set[str]:
 
 
 def with_quotes(text: str, quote: str) -> str:
-    """Return the expression with `quote` around its strings.
+    """Return the expression with `quote` around its strings, and escapes for invisible characters.
 
     Strings that would need escapes keep their quotes.
     """
-    if quote == "'":
+    if quote == "'" and not _INVISIBLE.search(text):
         return text
     starts = [0, *accumulate(len(line) for line in split_lines(text, keepends=True))]
     pieces: list[str] = []
@@ -178,6 +206,7 @@ def with_quotes(text: str, quote: str) -> str:
 
 
 def _requoted(literal: str, quote: str) -> str:
+    literal = _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], literal)
     prefix, _, rest = literal.partition("'")
     body = rest[:-1]
     plain = (
@@ -205,7 +234,10 @@ class _Attribute(ast.NodeTransformer):
 
 def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: str) -> Case:
     """Return the case with names of a module as attributes of `alias`, as in `mi.chunked(...)`."""
-    names = frozenset(n for n, one in known.items() if one.module == module and one.name == n)
+    variables = {name for each in case.setup for name in bound_names(ast.parse(each).body[0])}
+    names = frozenset(
+        n for n, one in known.items() if one.module == module and one.name == n
+    ).difference(variables)
     change = _Attribute(names, alias)
 
     def changed(text: str) -> str:
@@ -222,6 +254,6 @@ def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: st
         call=changed(case.call),
         setup=tuple(map(changed, case.setup)),
         value=changed(case.value),
-        claims=tuple((left, changed(text)) for left, text in case.claims),
+        claims=tuple((changed(left), changed(text)) for left, text in case.claims),
         raises=f"{alias}.{case.raises}" if case.raises in names else case.raises,
     )

@@ -14,8 +14,10 @@ _ENVIRONMENT_ERRORS = frozenset(
 )
 _IMPORT = re.compile(r"(from [\w.]+ )?import [\w.]+( as \w+)?")
 _SUBJECT = re.compile(
-    r"(list|dict|len|str|bool)?\(?\{?\}?[\w.]*\)?(\.\w+)*|\[list\(each\) for each in \{\}\]"
+    r"(list|dict|len|set|str|tuple|bool)?\(?\{?\}?[\w.]*\)?(\.\w+)*|\[list\(each\) for each in \{\}\]"
 )
+_CLASS = re.compile(r"isinstance\(\{\}, (\w+)\)")
+_MEMBER = re.compile(r"(?:(.+) in \w+|\w+\[(.+)\])")
 _PLAIN = (
     ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd,
     ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Load, ast.BinOp, ast.Add, ast.Sub,
@@ -50,7 +52,7 @@ class Case(CallInput, frozen=True, kw_only=True):
     `value` is the list of its items, or reading the items raises the exception. If the result
     itself cannot be written as source code, or the call changes an object, `claims` contains pairs
     of an expression and its value instead. `{}` in an expression is the result. `branches` contains
-    pairs of lines that were executed one after the other. `outcomes` contains line, column, number
+    pairs of lines that were executed one after the other. `outcomes` contains line, condition, number
     and count of the outcomes of conditions within lines.
     """
 
@@ -172,8 +174,18 @@ def is_valid_case(case: Case) -> bool:
     if case.value:
         return not case.claims and is_plain_value(case.value, names)
     return bool(case.claims) and all(
-        _SUBJECT.fullmatch(left) and is_plain_value(text, names) for left, text in case.claims
+        _is_subject(left, names) and is_plain_value(text, names) for left, text in case.claims
     )
+
+
+def _is_subject(left: str, names: Set[str]) -> bool:
+    """Return True for an expression that a claim may be about."""
+    if match := _CLASS.fullmatch(left):
+        return match[1] in names
+    if match := _MEMBER.fullmatch(left):
+        key = match[1] or match[2]
+        return canonical_literal(key) == key
+    return _SUBJECT.fullmatch(left) is not None
 
 
 def is_plain_value(text: str, names: Set[str]) -> bool:

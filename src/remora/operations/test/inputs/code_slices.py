@@ -19,6 +19,7 @@ from remora.operations.test.inputs.call_input import (
 )
 from remora.operations.test.inputs.parameter_use import last_name
 from remora.operations.test.inputs.setup_statements import Fixture
+from remora.operations.test.state_changes import root_name
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
@@ -78,13 +79,37 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
     bound = _bound_in(snippet)
     for number, statement in enumerate(snippet.statements):
         for call in _calls_of(statement, wanted):
-            found = _sliced(snippet, bound, number, call, wanted)
-            for each in _variants(found) if found is not None else ():
+            for each in _all_slices(snippet, bound, number, call, wanted):
                 if (each.call, each.setup) not in seen:
                     seen.add((each.call, each.setup))
                     yield each
             if len(seen) >= most:
                 return
+
+
+def _all_slices(
+    snippet: Snippet, bound: _Bound, number: int, call: ast.Call, wanted: Wanted
+) -> Iterator[CallInput]:
+    """Yield the variants of the call, and last the one after the calls of functions of modules.
+
+    A call such as `sizes.use('km')` can change the results of those that follow.
+    """
+    found = _sliced(snippet, bound, number, call, wanted)
+    yield from _variants(found) if found is not None else ()
+    own = bound._replace(imported=bound.imported - _modules_in(snippet.statements[:number]))
+    whole = _sliced(snippet, own, number, call, wanted) if own != bound else None
+    if whole is not None:
+        yield whole
+
+
+def _modules_in(statements: Sequence[ast.stmt]) -> set[str]:
+    """Return the imported modules of which a statement only calls a function."""
+    modules = {n for one in statements if isinstance(one, ast.Import) for n in bound_names(one)}
+    return {
+        root_name(one.value.func)
+        for one in statements
+        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)
+    } & modules
 
 
 def _variants(found: CallInput) -> Iterator[CallInput]:
@@ -298,31 +323,25 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
     """Return True if the statement calls a method of one of the objects or assigns to its parts."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute() as function)):
-            return _root(function) in names
+            return root_name(function) in names
         case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=args)):
-            roots = {_root(each) for each in args}
+            roots = {root_name(each) for each in args}
             return name not in _SHOWN and bool(roots & names)
         case ast.Assign(targets=targets):
             return any(
-                isinstance(each, ast.Attribute | ast.Subscript) and _root(each) in names
+                isinstance(each, ast.Attribute | ast.Subscript) and root_name(each) in names
                 for each in targets
             )
         case ast.AugAssign(target=target):
-            return _root(target) in names
+            return root_name(target) in names
     return False
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _without_module_name(found: CallInput, call: ast.Call, wanted: Wanted) -> CallInput:
     """Return the call with the function's plain name if it is called as `module.function`."""
     function = call.func
     imported = {name for each in found.imports for name in bound_names(ast.parse(each).body[0])}
-    root = _root(function)
+    root = root_name(function)
     if not (wanted.by_name and isinstance(function, ast.Attribute) and root in imported):
         return found
     plain = ast.unparse(ast.Call(ast.Name(wanted.name), call.args, call.keywords))

@@ -109,10 +109,11 @@ def _are_literals(arguments: Mapping[str, str]) -> bool:
 def _call(subject: TargetFunction, given: Mapping[str, str]) -> str:
     """Return the call without arguments that are equal to their default, or an empty string.
 
-    An empty string is returned for values of named constants, too, of which only the number is
-    known.
+    An empty string is returned for other numbers where the default is a named constant, too, since
+    the names of these are not known.
     """
     args = subject.parameters
+    constants = _constants(subject)
     if args.vararg or args.kwarg:
         return ""
     positional = [*args.posonlyargs, *args.args]
@@ -124,14 +125,22 @@ def _call(subject: TargetFunction, given: Mapping[str, str]) -> str:
     by_place = True
     for arg in (*positional, *args.kwonlyargs):
         default = defaults.get(arg.arg)
-        if arg.arg not in given or isinstance(default, ast.Name | ast.Attribute):
+        if arg.arg not in given:
             return ""
+        if isinstance(default, ast.Name | ast.Attribute):
+            default = constants.get(ast.unparse(default), default)
+            if ast.unparse(default) != given[arg.arg] and _is_number(given[arg.arg]):
+                return ""
         if default is not None and ast.unparse(default) == given[arg.arg]:
             by_place = False
             continue
         plain = by_place and default is None and arg not in args.kwonlyargs
         words.append(given[arg.arg] if plain else f"{arg.arg}={given[arg.arg]}")
     return f"{subject.qualname}({', '.join(words)})"
+
+
+def _is_number(text: str) -> bool:
+    return isinstance(ast.literal_eval(text), int | float)
 
 
 def _variations(subject: TargetFunction, name: str, text: str) -> Iterator[str]:

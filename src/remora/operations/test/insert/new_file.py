@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -32,8 +33,21 @@ class RequiredStyle(NamedTuple):
     refused: str = ""
 
 
+_known = WeakKeyDictionary[ToolTree, dict[str, RequiredStyle]]()
+
+
 def required_style(place: ToolTree, path: str) -> RequiredStyle:
-    """Return what the project's lint rules require of a test file at a path where none exists."""
+    """Return what the project's lint rules require of a test file at a path where none exists.
+
+    The rules are applied once for each tree and path.
+    """
+    known = _known.setdefault(place, {})
+    if path not in known:
+        known[path] = _checked_style(place, path)
+    return known[path]
+
+
+def _checked_style(place: ToolTree, path: str) -> RequiredStyle:
     try:
         codes = {str(each["code"]) for each in check_text(place, path, _BARE)}
         content, _ = fix_text(place, path, _FULL)

@@ -1,6 +1,7 @@
 """Conditions within lines, such as `a if b else c`, and whether cases show several outcomes of them."""
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator
 
 from remora.code.syntax.definitions import FunctionNode
@@ -30,7 +31,7 @@ def with_outcomes(source: bytes, qualname: str) -> str:
 def hides_outcomes(cases: Iterable[Case]) -> bool:
     """Return True if half of the outcomes of the conditions that the cases evaluate are not shown."""
     shown = {outcome for case in cases for outcome in case.outcomes}
-    sizes = {(line, column): size for line, column, _, size in shown}
+    sizes = {(line, condition): size for line, condition, _, size in shown}
     return bool(shown) and 2 * len(shown) <= sum(sizes.values())
 
 
@@ -49,6 +50,7 @@ class _Instrumented(ast.NodeTransformer):
             if isinstance(each, ast.arg)
             or (isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
         }
+        self._numbers = itertools.count()
         self._tests = {id(each) for one in ast.walk(function) for each in _truth_of(one)}
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
@@ -72,19 +74,23 @@ class _Instrumented(ast.NodeTransformer):
             case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_], keywords=[]):
                 if not any(isinstance(one, ast.Starred) for one in node.args):
                     parts = [node.func, *node.args]
-                    node = _report(node, ast.Constant(None), len(node.args), parts)
+                    node = self._report(node, ast.Constant(None), len(node.args), parts)
         self.generic_visit(node)
         return node
 
     def _reported(self, test: ast.expr) -> ast.expr:
         names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}
-        return _report(test, test, 2) if names & self._variables else test
+        return self._report(test, test, 2) if names & self._variables else test
 
+    def _report(
+        self, at: ast.expr, value: ast.expr, size: int, call: Iterable[ast.expr] = ()
+    ) -> ast.Call:
+        """Return a call that reports a truth, or which of the arguments the function `call` returns.
 
-def _report(at: ast.expr, value: ast.expr, size: int, call: Iterable[ast.expr] = ()) -> ast.Call:
-    """Return a call that reports a truth, or which of the arguments the function `call` returns."""
-    numbers = (ast.Constant(each) for each in (at.lineno, at.col_offset, size))
-    return ast.copy_location(ast.Call(ast.Name(OUTCOME), [*numbers, value, *call], []), at)
+        Each condition has a number, since `a and b` begins where `a` does.
+        """
+        numbers = (ast.Constant(each) for each in (at.lineno, next(self._numbers), size))
+        return ast.copy_location(ast.Call(ast.Name(OUTCOME), [*numbers, value, *call], []), at)
 
 
 def _truth_of(node: ast.AST) -> Iterator[ast.expr]:

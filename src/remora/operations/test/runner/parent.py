@@ -129,7 +129,7 @@ class Results:
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
 
     def outcomes(self, order: int, call: int) -> list[tuple[int, int, int, int]]:
-        """Return line, column, number and count of outcomes of the conditions within lines."""
+        """Return line, condition, number and count of outcomes of the conditions within lines."""
         found = self._files.get(f"{order}-outcomes") or {}
         return [(a, b, c, d) for number, a, b, c, d in found.get("outcomes", ()) if number == call]
 

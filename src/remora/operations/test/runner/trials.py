@@ -17,6 +17,7 @@ from remora.operations.test.inputs.call_input import CallInput, bound_names
 from remora.operations.test.mutants import Mutant
 from remora.operations.test.runner.inline_conditions import with_outcomes
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
+from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
 
@@ -195,12 +196,13 @@ def _order(
     seconds: float,
     patience: int,
 ) -> Order:
+    changes = has_changes(subject.function)
     return {
         "module": subject.module,
         "path": str(place.seen / subject.path),
         "qualname": subject.qualname,
         "header": header_of(subject),
-        "calls": [_call(one) for one in calls],
+        "calls": [_call(one, changes=changes) for one in calls],
         "each": _CALL_S,
         "seconds": seconds,
         "patience": patience,
@@ -216,7 +218,7 @@ def header_of(subject: TargetFunction) -> list[int]:
     ]
 
 
-def _call(given: CallInput) -> dict[str, Any]:
+def _call(given: CallInput, *, changes: bool) -> dict[str, Any]:
     statements = [one for each in given.setup for one in ast.parse(each).body]
     objects = {name for one in statements for name in bound_names(one)}
     return {
@@ -224,6 +226,7 @@ def _call(given: CallInput) -> dict[str, Any]:
         "setup": list(given.setup),
         "imports": list(given.imports),
         "objects": sorted(objects),
+        "changes": changes,
     }
 
 

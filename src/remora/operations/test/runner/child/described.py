@@ -10,6 +10,7 @@ import inspect
 import math
 import re
 import sys
+import types
 from typing import Any, Dict, List, NamedTuple, Set, Tuple
 
 _TEXT = 400
@@ -24,6 +25,11 @@ _NO_TEXT = re.compile(r"\n|\bat 0x|\A<.*>\Z|\A[\w.]+\(.*\)\Z")
 _DOTTED = re.compile(
     r"\b(datetime|decimal|fractions|collections|uuid|pathlib|ipaddress|zoneinfo)\.(?=[A-Za-z])"
 )
+
+_STANDARD = frozenset(getattr(sys, "stdlib_module_names", ()))
+_NORMALIZING = frozenset({"casefold", "lower", "normalize", "strip", "upper"})
+"""Names of methods with which `==` makes different values alike."""
+_METHODS = (types.FunctionType, classmethod, staticmethod)
 
 tested_functions: Set[str] = set()
 """Names of functions that an expected value must not call, because they are under test."""
@@ -70,6 +76,8 @@ def _object(value: Any, depth: int) -> Described | None:
         return found and Described(found.text + "." + value.name, found.imports)
     if isinstance(value, type):
         return _named(value)
+    if not compares_fields(type(value)):
+        return None
     made = [one for one in (_by_repr(value), _by_fields(value, depth)) if one is not None]
     return min(made, key=lambda one: len(one.text)) if made else _as_base(value, depth)
 
@@ -199,6 +207,20 @@ def _by_fields(value: Any, depth: int) -> Described | None:
     return None
 
 
+def compares_fields(kind: type) -> bool:
+    """Return False if objects can be equal whose fields differ, since `==` calls a method of theirs.
+
+    Such a method may bring the fields into a normal form first.
+    """
+    code = getattr(kind.__eq__, "__code__", None)
+    if code is None or kind.__module__.partition(".")[0] in _STANDARD:
+        return True
+    codes = [code, *(one for one in code.co_consts if isinstance(one, type(code)))]
+    names = {name for one in codes for name in one.co_names if not name.startswith("__")}
+    members = [inspect.getattr_static(kind, name, None) for name in names]
+    return not (names & _NORMALIZING or any(isinstance(one, _METHODS) for one in members))
+
+
 def is_overridden(kind: type, method: str) -> bool:
     return getattr(kind, method, None) is not getattr(object, method)
 
@@ -229,16 +251,30 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None]]:
     `root` is the project's folder. Classes outside it and the standard library are not asserted by
     their attributes.
     """
+    kind = type(value)
     found = describe(value)
     if found is not None:
-        return [("{}", found.text)], found.imports
-    kind = type(value)
+        claims, imports = _class_claim(value, found.text, root)
+        return [*claims, ("{}", found.text)], {**imports, **found.imports}
     if not is_from(kind, root) or callable(value):
         return [], {}
+    fields = describe(tuple(value)) if isinstance(value, tuple) else None
+    if fields is not None:
+        return [("tuple({})", fields.text)], fields.imports
     text = _text_of(value)
     if text:
         return [("str({})", repr(text)), *_truth(value)], {}
     return _attributes(value)
+
+
+def _class_claim(value: Any, text: str, root: str) -> Tuple[List[Claim], Dict[str, None]]:
+    """Return the assertion of the project's class of an object that equals a built-in literal."""
+    kind = type(value)
+    is_literal = text[0] in "{[('\"0123456789-" or text.startswith(("set(", "frozenset("))
+    if not is_literal or kind.__module__ == "builtins" or not is_from(kind, root):
+        return [], {}
+    named = _named(kind)
+    return ([(f"isinstance({{}}, {named.text})", "True")], named.imports) if named else ([], {})
 
 
 def _text_of(value: Any) -> str:

@@ -11,25 +11,16 @@ import warnings
 from typing import Any, Dict, Iterable, Iterator, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .described import (
-    Described,
-    attributes_in_code,
-    claims_about,
-    describe,
-    is_from,
-    state_of,
-    tested_functions,
-)
+from .described import attributes_in_code, claims_about, describe, is_from, tested_functions
 from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
+from .object_changes import Watched
 from .outcomes import Outcomes
 from .properties import run_properties
 from .tracer import Effects, Lines, foreign_module_error
 
 _TEXT = 400
 _MOST_ITEMS = 100
-_HOLLOW = ("None", "''", "[]", "{}", "()", "['']", "[None]")
-_MOST_CLAIMS = 3
 _LATE = "late"
 _DEPRECATED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 _MOST_LATE = 2
@@ -201,7 +192,7 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
     except Exception as error:
         return {"how": "unready", "type": type(error).__name__}
     known = {name: names[name] for name in call["objects"] if name in names}
-    before = {name: state_of(value) for name, value in known.items()}
+    watched = Watched(known, call["call"], asked["root"])
     items: List[Taken] = []
     try:
         with recorded(deprecated):
@@ -210,7 +201,7 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
         return {**raised(error), "listed": bool(items)}
     if deprecated:
         return {"how": "deprecated", "type": deprecated[0]}
-    found = asserted(asked, value, known, before)
+    found = asserted(asked, value, watched, call.get("changes"))
     text = repr(found["claims"])
     if any(each in text for each in environment_texts(names.get("__package__") or "")):
         return {"how": "environment"}
@@ -251,8 +242,13 @@ def is_iterator(value: Any) -> bool:
 
 
 def is_collection(value: Any, root: str) -> bool:
-    """Return True for an iterable object of the project that no literal is equal to."""
+    """Return True for an iterable object of the project that no literal is equal to.
+
+    A tuple is compared as such.
+    """
     kind = type(value)
+    if isinstance(value, tuple):
+        return False
     iterates = callable(getattr(kind, "__iter__", None)) and not isinstance(value, type)
     return iterates and is_from(kind, root) and describe(value) is None
 
@@ -280,10 +276,11 @@ class Taken:
                 raise OverflowError("too many items")
 
 
-def asserted(
-    asked: Order, value: Any, known: Dict[str, Any], before: Dict[str, Dict[str, Described]]
-) -> Order:
-    """Return the assertions about a result, or about the objects that the call changed."""
+def asserted(asked: Order, value: Any, watched: Watched, changes: Any) -> Order:
+    """Return the assertions about a result, and about the objects that the call changed.
+
+    Beside a result, changes count only if `changes` is true.
+    """
     if isinstance(value, Taken):
         claims, imports = claims_about(value.items, asked["root"])
         claims = [(value.left, text) for left, text in claims if left == "{}"]
@@ -291,32 +288,14 @@ def asserted(
             found, imports = claims_about(value.whole, asked["root"])
             claims = [each for each in found if each[0] == "str({})"]
         return {"claims": claims, "imports": list(imports)}
-    if value is None or any(value is one for one in known.values()):
-        changed: List[Any] = []
-        needed: Dict[str, None] = {}
-        for name, one in known.items():
-            for left, now in changes(before[name], state_of(one)).items():
-                changed.append((left.replace("{}", name), now.text))
-                needed.update(now.imports)
-        if changed:
-            return {"claims": changed[:_MOST_CLAIMS], "imports": list(needed)}
+    has_result = not (value is None or any(value is one for one in watched.objects.values()))
+    changed, needed = (
+        watched.claims(has_result=has_result) if changes or not has_result else ([], [])
+    )
+    if changed and not has_result:
+        return {"claims": changed, "imports": needed}
     claims, imports = claims_about(value, asked["root"])
-    return {"claims": claims, "imports": list(imports)}
-
-
-def changes(before: Dict[str, Described], now: Dict[str, Described]) -> Dict[str, Described]:
-    """Return the changed text of an object, or else its changed attributes.
-
-    Attributes without content are left out if others have some.
-    """
-    found = {
-        left: each
-        for left, each in now.items()
-        if left not in before or before[left].text != each.text
-    }
-    if "str({})" in found:
-        return {"str({})": found["str({})"]}
-    return {left: each for left, each in found.items() if each.text not in _HOLLOW} or found
+    return {"claims": [*claims, *changed], "imports": [*imports, *needed]}
 
 
 def raised(error: Exception) -> Order:

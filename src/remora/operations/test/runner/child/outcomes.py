@@ -9,7 +9,7 @@ OUTCOME = "__remora_outcome__"
 
 
 class Outcomes:
-    """Records line, column, number and count of outcomes while it is entered."""
+    """Records line, condition, number and count of outcomes while it is entered."""
 
     def __init__(self) -> None:
         self.seen: Set[Tuple[int, int, int, int]] = set()
@@ -20,15 +20,15 @@ class Outcomes:
     def __exit__(self, *_: object) -> None:
         delattr(builtins, OUTCOME)
 
-    def record(self, line: int, column: int, size: int, value: Any, *call: Any) -> Any:
+    def record(self, line: int, condition: int, size: int, value: Any, *call: Any) -> Any:
         """Record the truth of a value, or which argument of a call its result is."""
         if not call:
-            self.seen.add((line, column, int(bool(value)), size))
+            self.seen.add((line, condition, int(bool(value)), size))
             return value
         function, *arguments = call
         value = function(*arguments)
         number = next((n for n, one in enumerate(arguments) if one is value), 0)
-        self.seen.add((line, column, number, size))
+        self.seen.add((line, condition, number, size))
         return value
 
     def listed(self, call: int) -> List[List[int]]:

@@ -1,0 +1,126 @@
+"""Fixtures for the preparation that several tests of a new file have in common."""
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+
+from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
+from remora.operations.parsed_text import Edit, ParsedText, apply_edits
+from remora.operations.test.class_style import snake_case
+from remora.operations.test.inputs.call_input import bound_names, free_names
+from remora.operations.test.inputs.parameter_use import last_name
+
+_PYTEST = Imported("pytest", "", "pytest")
+_MIN_STATEMENTS = 3
+_SHORT_NAME = 2
+"""Length of names that say too little for a fixture."""
+
+
+def fixtures_in(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Return the functions of a file that are decorated with `pytest.fixture` only, by name."""
+    return {
+        one.name: one
+        for one in tree.body
+        if isinstance(one, ast.FunctionDef)
+        and [ast.unparse(each) for each in one.decorator_list] == ["pytest.fixture"]
+    }
+
+
+def with_fixture(text: str, width: int) -> str:
+    """Return the source with a fixture for the statements with which several tests begin.
+
+    They must prepare one object that these tests use. The source stays as it is otherwise.
+    """
+    source = ParsedText(text)
+    tests = [one for one in source.tree.body if isinstance(one, ast.FunctionDef)]
+    group, size = _largest_group([one for one in tests if _is_plain(one)])
+    objects = {name for one in group for name in _objects(one, size)}
+    if len(objects) != 1:
+        return text
+    (variable,) = objects
+    made = group[0].body[:size]
+    name = _fixture_name(made, variable)
+    taken = {each.id for each in ast.walk(source.tree) if isinstance(each, ast.Name)} - {variable}
+    imported = {each.bound for each in imported_names(source.tree)}
+    taken |= {each.name for each in tests} | imported
+    if name in taken or _is_assigned_again(group, size, variable):
+        return text
+    body = text[source.start_of_line(made[0].lineno) : source.end(made[-1])]
+    head = f"@pytest.fixture\ndef {name}():\n{body}\n    return {variable}\n\n\n"
+    edits = [Edit(source.start(group[0]), source.start(group[0]), head)]
+    for one in group:
+        edits += _edits(source, one, size, variable, name)
+    style = ImportStyle(width, frozenset())
+    if "pytest" not in imported:
+        edits += import_edits(source, [_PYTEST], style)
+    return apply_edits(text, edits)
+
+
+def _is_plain(one: ast.FunctionDef) -> bool:
+    """Return True for a test without parameters, decorators and annotations."""
+    return (
+        one.name.startswith("test")
+        and not one.decorator_list
+        and not one.args.args
+        and one.returns is None
+    )
+
+
+def _largest_group(tests: Sequence[ast.FunctionDef]) -> tuple[list[ast.FunctionDef], int]:
+    """Return tests that begin with the same statements, and how many of these there are."""
+    groups: dict[tuple[str, ...], list[ast.FunctionDef]] = {}
+    for one in tests:
+        texts = tuple(map(ast.unparse, _preparation(one)))
+        for size in range(_MIN_STATEMENTS, len(texts) + 1):
+            groups.setdefault(texts[:size], []).append(one)
+    shared = {texts: found for texts, found in groups.items() if len(found) > 1}
+    best = max(shared, key=lambda texts: (len(shared[texts]), len(texts)), default=())
+    found, size = shared.get(best, []), len(best)
+    if found and all(_is_tested(one, size - 1) for one in found):
+        size -= 1
+    return (found, size) if size >= _MIN_STATEMENTS else ([], 0)
+
+
+def _is_tested(one: ast.FunctionDef, number: int) -> bool:
+    """Return True for a call whose effects the next statement asserts."""
+    call, following = one.body[number : number + 2]
+    return isinstance(call, ast.Expr) and isinstance(following, ast.Assert)
+
+
+def _preparation(one: ast.FunctionDef) -> Iterator[ast.stmt]:
+    """Yield the statements before the first assertion, but never the last of the test."""
+    for each in one.body[:-1]:
+        if not isinstance(each, ast.Assign | ast.AugAssign | ast.Expr):
+            return
+        yield each
+
+
+def _objects(one: ast.FunctionDef, size: int) -> set[str]:
+    """Return the names from the first statements of a test that the others use."""
+    made = {name for each in one.body[:size] for name in bound_names(each)}
+    return made & free_names(one.body[size:])
+
+
+def _fixture_name(made: Sequence[ast.stmt], variable: str) -> str:
+    """Return the name of the variable, or of its class if the variable's name is short."""
+    for one in made:
+        match one:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
+                if name == variable and len(name) <= _SHORT_NAME:
+                    return snake_case(last_name(function))
+    return variable
+
+
+def _is_assigned_again(tests: Collection[ast.FunctionDef], size: int, variable: str) -> bool:
+    rest = [each for one in tests for each in one.body[size:]]
+    return any(variable in bound_names(each) for each in rest)
+
+
+def _edits(
+    source: ParsedText, one: ast.FunctionDef, size: int, variable: str, name: str
+) -> Iterator[Edit]:
+    """Yield the edits that replace the first statements of a test with a parameter."""
+    start = source.start(one)
+    yield Edit(start, source.start(one.body[size]), f"def {one.name}({name}):\n    ")
+    for each in (part for statement in one.body[size:] for part in ast.walk(statement)):
+        if isinstance(each, ast.Name) and each.id == variable:
+            yield Edit(source.start(each), source.end(each), name)
