@@ -70,9 +70,32 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
     if len(plain) == 1 and len(chosen) < MOST_CASES:
         more = _contrasting_cases(cases, plain[0])
         chosen += [n for n in more if n not in chosen and not _options(cases[n])]
+    for n in range(len(cases)):
+        if len(chosen) < MOST_CASES and chosen and n not in idle and _is_example(cases, n, chosen):
+            chosen.append(n)
     if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _is_example(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
+    """Return True for one more documented example with the same preparation as a chosen one.
+
+    Unless it shows an answer of a predicate, its result must be a new one. Beside a single case,
+    what examples of other functions pass counts, too.
+    """
+    case = cases[number]
+    taken = [cases[n] for n in chosen if not cases[n].raises]
+    is_new = case.value in ("True", "False") or case.values not in [one.values for one in taken]
+    return (
+        (case.source in WRITTEN or (case.source == "observed" and len(chosen) == 1))
+        and not case.raises
+        and case.setup in [one.setup for one in taken]
+        and is_new
+        and _differs_from_input(case)
+        and not is_empty_input(case)
+        and _fits(cases, number, chosen)
+    )
 
 
 def _adds(case: Case, chosen: Sequence[Case], run: Collection[tuple[int, ...]]) -> bool:
@@ -178,9 +201,28 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
         return True
     if answers < {"True", "False"} and not any(c.source in SHOWN for c in cases):
         return False  # a predicate that always gives this answer would pass
+    if len(answers) == 1 and all(
+        case.source == "observed" and isinstance(literal_of(case.value), int | float)
+        for case in cases
+    ):
+        return False  # one number is no example of a calculation
     if any(case.source in WRITTEN or _differs_from_input(case) for case in shown):
         return True
+    if any(_shows_effect(one, other) for one in shown for other in cases):
+        return True
     return any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)
+
+
+def _shows_effect(one: Case, other: Case) -> bool:
+    """Return True if one argument is different, and the result, too."""
+    pairs = [*zip(arguments_of(one), arguments_of(other), strict=False)]
+    same = sum(left == right for left, right in pairs)
+    return (
+        _group(other) < _INVENTED
+        and one.values != other.values
+        and len(arguments_of(one)) == len(arguments_of(other)) == same + 1
+        and same > 0
+    )
 
 
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
