@@ -77,6 +77,16 @@ def test_changes_of_given_objects_are_a_kind_of_their_own(body: str, kind: str) 
     assert mutants(source(body), "f")[-1].kind == kind
 
 
+def test_an_option_is_ignored_by_its_default() -> None:
+    code = b"def f(a, b=2, *, c=3):\n    return a\n"
+    ignored = [m for m in mutants(code, "f") if m.what.startswith("the argument")]
+    assert [m.what for m in ignored] == [
+        "the argument of b was ignored",
+        "the argument of c was ignored",
+    ]
+    assert ignored[0].function == "def f(a, b=2, *, c=3):\n    b = 2\n    return a\n"
+
+
 def test_a_method_by_its_qualname() -> None:
     code = b"class A:\n    def f(self):\n        return 1\n\n\ndef f():\n    return 5\n"
     assert "5" in mutants(code, "A.f")[0].text

@@ -100,8 +100,9 @@ def _new_tests(submission: Submission) -> list[str] | str:
 
 
 def _without_package(submission: Submission) -> dict[str, tuple[bytes | None, bytes | None]]:
-    """Return the changed files without a new `__init__.py` beside one of them."""
-    packages = {package_of(path) for path, sides in submission.files.items() if sides[0] is None}
+    """Return the changed files without a new `__init__.py` beside another new one of them."""
+    new = (path for path, sides in submission.files.items() if sides[0] is None)
+    packages = {package for path in new if (package := package_of(path)) != path}
     return {
         path: sides
         for path, sides in submission.files.items()

@@ -23,7 +23,7 @@ from remora.operations.test.inputs.observed_calls import (
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.insert_location import test_path
-from remora.operations.test.mutants import CALL, CONDITION, STATE, Mutant, mutants
+from remora.operations.test.mutants import CALL, CONDITION, IGNORED, STATE, Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.pytest_settings import pytest_settings
@@ -120,7 +120,11 @@ def _plan_from_calls(
             raise
         return _unfit(error.message)
     pairs = zip(found.cases, found.killed, strict=True)
-    kept = [pair for pair in pairs if _is_assertable(subject, pair[0])]
+    kept = [
+        (case, dead)
+        for case, dead in pairs
+        if _is_assertable(subject, case) and not _has_idle_options(case, dead, faults)
+    ]
     found = found._replace(cases=[case for case, _ in kept], killed=[dead for _, dead in kept])
     if not (found.cases or found.properties):
         return _unfit("no call has a result that a test can assert", calls=len(calls))
@@ -266,6 +270,15 @@ def _is_assertable(subject: TargetFunction, case: Case) -> bool:
     if subject.function.returns is not None:
         says.append(ast.unparse(subject.function.returns))
     return any("None" in text or "Optional" in text for text in says)
+
+
+def _has_idle_options(case: Case, dead: frozenset[int], faults: list[Mutant]) -> bool:
+    """Return True if the call passes options by name, none of which changes the result."""
+    call = ast.parse(case.call, mode="eval").body
+    words = call.keywords if isinstance(call, ast.Call) else []
+    options = {IGNORED.format(word.arg) for word in words}
+    tried = {n for n, one in enumerate(faults) if one.what in options}
+    return bool(tried) and not tried & dead
 
 
 class _Ranking(NamedTuple):

@@ -30,7 +30,7 @@ from remora.operations.test.insert_location import test_path
 from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
-from remora.operations.test.planning.run_doctests import RunDoctests, commands_of
+from remora.operations.test.planning.run_doctests import RunDoctests, runs_unittest
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
@@ -133,7 +133,7 @@ class TestNeed:
             return SHARED_FILE
         if not self._test_files and required_style(self._place, home).refused:
             return REFUSED
-        if not self._test_files and self._runs_unittest:
+        if self._runs_unittest and not any("def test" in one for one in self._test_files.values()):
             return OTHER_RUNNER
         reason = self._trials.reason(node, home)
         if not reason:
@@ -193,8 +193,7 @@ class TestNeed:
 
     @cached_property
     def _runs_unittest(self) -> bool:
-        commands = commands_of(self._place)
-        return "-m unittest" in commands and not re.search(r"py\.?test", commands)
+        return runs_unittest(self._place)
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from remora.tools.host.text_lines import split_lines
 MAX_MUTANTS = 20
 CONDITION, CALL, STATE = "condition", "call", "state"
 """Kinds of faults: negated conditions, removed calls and `del`, and removed changes of objects."""
+IGNORED = "the argument of {} was ignored"
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -250,6 +251,9 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
     match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            for name, default in _defaults(node.args):
+                yield "option", IGNORED.format(name), _assign_first(name, default)
         case ast.If() | ast.While() | ast.IfExp():
             yield CONDITION, "a condition was negated", _negate
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
@@ -308,6 +312,26 @@ def _set_fields(**fields: object) -> _Change:
     def change(node: ast.AST) -> ast.AST:
         for name, value in fields.items():
             setattr(node, name, value)
+        return node
+
+    return change
+
+
+def _defaults(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names and the default values of the parameters that have one."""
+    placed = [*args.posonlyargs, *args.args]
+    start = len(placed) - len(args.defaults)
+    pairs = [
+        *zip(placed[start:], args.defaults, strict=True),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    yield from ((arg.arg, default) for arg, default in pairs if default is not None)
+
+
+def _assign_first(name: str, value: ast.expr) -> _Change:
+    def change(node: ast.AST) -> ast.AST:
+        assert isinstance(node, FunctionNode)
+        node.body.insert(0, ast.Assign([ast.Name(name)], copy.deepcopy(value)))
         return node
 
     return change

@@ -100,6 +100,12 @@ def test_other_keyword_arguments_are_a_separate_test() -> None:
     ]
 
 
+def test_an_empty_argument_alone_is_no_separate_test() -> None:
+    cases = [Case(call="f('')", value="''"), Case(call="f('b', times=2)", value="'bb'")]
+    (draft,) = case_drafts(subject(), cases, home(), 88)
+    assert draft.body == ['assert f("") == ""', 'assert f("b", times=2) == "bb"']
+
+
 @pytest.mark.parametrize("name", ["expected", "request", "list", "f"])
 def test_a_column_may_not_be_called_as_something_else_is(name: str) -> None:
     found = subject(f"def f({name}):\n    return {name}\n")
@@ -133,6 +139,21 @@ def test_objects_are_made_first() -> None:
         "cart.add(2)",
         "assert cart.items == [2]",
         "assert len(cart) == 1",
+    ]
+
+
+def test_the_lines_of_a_text_are_literals() -> None:
+    rules = "User-agent: *\nDisallow: /admin\n\nSitemap: /map.xml\n"
+    cases = [Case(call="parse(rules)", setup=(f"rules = {rules!r}",), value="2")]
+    (draft,) = case_drafts(subject(), cases, home(), 88)
+    assert draft.body == [
+        "rules = (",
+        r'    "User-agent: *\n"',
+        r'    "Disallow: /admin\n"',
+        r'    "\n"',
+        r'    "Sitemap: /map.xml\n"',
+        ")",
+        "assert parse(rules) == 2",
     ]
 
 

@@ -19,6 +19,7 @@ ECHOES = [
         "rows('report.txt')",
         "[('r',), ('e',), ('p',), ('o',), ('r',), ('t',), ('.',), ('t',), ('x',), ('t',)]",
     ),
+    ("stem('apple')", "'appl'"),
     ("convert([['a', None], ['b', 3]])", "[None, None, 'a']"),
 ]
 HOLLOW_RESULTS = [
@@ -47,6 +48,12 @@ def test_hollow_results(call: str, setup: tuple[str, ...], value: str) -> None:
     assert not is_hollow_call(case(call, setup, value))
     assert is_hollow(case(call, setup, value))
     assert not is_hollow(case(call, setup, value, "test"))
+
+
+def test_constants_whose_value_a_reader_does_not_see() -> None:
+    assert is_hollow_call(case("join(NAMES, sep='or')", (), "'a or b'", "call"))
+    assert not is_hollow_call(case("join(NAMES)", ("NAMES = ['a', 'b']",), "'a, b'", "call"))
+    assert not is_hollow_call(case("name_of(str)", (), "'str'", "call"))
 
 
 @pytest.mark.parametrize(("call", "setup", "value"), TELLING)

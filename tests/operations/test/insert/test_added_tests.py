@@ -407,6 +407,26 @@ def test_an_option_without_effect_on_the_result_is_left_out_even_in_another_bran
     assert chosen(cases, {1}, {2}) == ["f(7)"]
 
 
+def test_more_documented_examples_with_another_result_are_added() -> None:
+    assert chosen(examples(*"1225"), {1}, {1, 2}, set(), set()) == ["f(0)", "f(1)", "f(3)"]
+    answers = examples("True", "False", "True", "False", "False")
+    assert len(chosen(answers, {1}, {2}, set(), set(), set())) == 4
+
+
+def test_one_number_that_examples_of_others_lead_to_is_not_enough() -> None:
+    assert chosen(examples("7", source="observed"), {1}) == []
+    assert len(chosen(examples("7", "8", source="observed"), {1}, {1})) == 2
+
+
+def test_results_that_another_argument_changes_are_telling() -> None:
+    cases = [
+        case("port('80', 'http')", "''", 1, source="observed"),
+        case("port('80', 'https')", "'80'", 2, source="observed"),
+    ]
+    assert chosen(cases, {1}, {2}) == [one.call for one in cases]
+    assert chosen(cases[1:], {2}) == []
+
+
 def test_few_statements_and_no_long_texts_are_before_the_calls() -> None:
     setups = (("a = A()", "a.x = 1"), ("b = A()", "b.x = 1", "b.y = 2", "b.z = 3", "b.add(4)"))
     cases = [
@@ -416,6 +436,9 @@ def test_few_statements_and_no_long_texts_are_before_the_calls() -> None:
     assert chosen(cases, {1}, {2}) == ["a.f(5)"]
     long = replace(cases[0], setup=(f"a = A('{'long text ' * 8}')",))
     assert chosen([long], {1}) == []
+    for lines, found in ((9, ["a.f(5)"]), (20, [])):
+        text = "line of a text\n" * lines
+        assert chosen([replace(cases[0], setup=(f"a = {text!r}",))], {1}) == found
 
 
 def test_arguments_are_like_those_of_an_example() -> None:

@@ -9,7 +9,7 @@ from remora.code.syntax.nodes import Module
 from remora.operations.test.function_context import home_of, target_at
 from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.added_tests import added_tests
-from remora.operations.test.insert.new_file import file_header, package_of
+from remora.operations.test.insert.new_file import file_header, package_of, required_style
 from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.missing_tests import REFUSED, TestNeed
 from remora.tools.tree import ToolTree
@@ -75,6 +75,12 @@ def test_no_tests_are_planned_that_a_lint_rule_refuses(tmp_path: Path) -> None:
     needs = TestNeed(tmp_path / "p", {"may_run": False, "notify": print})
     (function,) = (node for node in module.nodes if node.node_type == "function")
     assert needs.amount(module, function) == REFUSED
+
+
+def test_rules_that_the_first_files_of_a_project_break_do_not_count(tmp_path: Path) -> None:
+    files = {"shop.py": DOUBLE, "ruff.toml": 'lint.select = ["S"]\n'}
+    write(tmp_path, {**files, "cart.py": "assert DOUBLE\n"})
+    assert required_style(ToolTree(tmp_path), "tests/test_shop.py").refused == ""
 
 
 def test_lint_rules_of_a_project_with_tests_are_those_that_its_tests_follow(tmp_path: Path) -> None:

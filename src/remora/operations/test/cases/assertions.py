@@ -23,6 +23,8 @@ _INVISIBLE = re.compile(
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 """Characters that an editor does not show, such as variation selectors."""
+_LONG_TEXT = 40
+"""Length from which each line of a text is a literal of its own."""
 _TEXT = 3
 """Length of a list of ASCII codes from which it is written as bytes."""
 
@@ -75,7 +77,26 @@ def _changes_objects(case: Case) -> bool:
 
 
 def _lines(statements: Sequence[str], quote: str) -> list[str]:
-    return [line for each in statements for line in split_lines(with_quotes(each, quote))]
+    written = ["\n".join(text_lines(each)) or each for each in statements]
+    return [line for each in written for line in split_lines(with_quotes(each, quote))]
+
+
+def text_lines(statement: str) -> list[str]:
+    """Return an assignment of a text of several lines with one literal for each of them.
+
+    Return an empty list for other statements and for short texts.
+    """
+    match ast.parse(statement).body:
+        case [ast.Assign(value=ast.Constant(value=str(text))) as assign] if (
+            "\n" in text.rstrip("\n") and len(text) > _LONG_TEXT
+        ):
+            names = " = ".join(map(ast.unparse, assign.targets))
+            return [
+                f"{names} = (",
+                *(f"    {line!r}" for line in split_lines(text, keepends=True)),
+                ")",
+            ]
+    return []
 
 
 def _assertions(case: Case, style: Style) -> list[str]:

@@ -70,9 +70,32 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
     if len(plain) == 1 and len(chosen) < MOST_CASES:
         more = _contrasting_cases(cases, plain[0])
         chosen += [n for n in more if n not in chosen and not _options(cases[n])]
+    for n in range(len(cases)):
+        if len(chosen) < MOST_CASES and chosen and n not in idle and _is_example(cases, n, chosen):
+            chosen.append(n)
     if not _is_worth_asserting([cases[n] for n in chosen if not cases[n].raises]):
         return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
+
+
+def _is_example(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
+    """Return True for one more documented example with the same preparation as a chosen one.
+
+    Unless it shows an answer of a predicate, its result must be a new one. Beside a single case,
+    what examples of other functions pass counts, too.
+    """
+    case = cases[number]
+    taken = [cases[n] for n in chosen if not cases[n].raises]
+    is_new = case.value in ("True", "False") or case.values not in [one.values for one in taken]
+    return (
+        (case.source in WRITTEN or (case.source == "observed" and len(chosen) == 1))
+        and not case.raises
+        and case.setup in [one.setup for one in taken]
+        and is_new
+        and _differs_from_input(case)
+        and not is_empty_input(case)
+        and _fits(cases, number, chosen)
+    )
 
 
 def _adds(case: Case, chosen: Sequence[Case], run: Collection[tuple[int, ...]]) -> bool:
@@ -172,17 +195,44 @@ def _branches(case: Case) -> set[tuple[int, ...]]:
 
 
 def _is_worth_asserting(cases: Sequence[Case]) -> bool:
-    shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
     answers = {case.value for case in cases}
     if answers == {"True", "False"}:
         return True
-    if answers < {"True", "False"} and not any(c.source in SHOWN for c in cases):
-        return False  # a predicate that always gives this answer would pass
-    if len(cases) == 1 and cases[0].value in arguments_of(cases[0]):
-        return False  # only a default, or what needs no change, comes back
-    if any(case.source in WRITTEN or _differs_from_input(case) for case in shown):
+    if _says_little(cases, answers):
+        return False
+    shown = [case for case in cases if _group(case) < _INVENTED and _is_informative(case)]
+    return (
+        any(case.source in WRITTEN or _differs_from_input(case) for case in shown)
+        or any(_shows_effect(one, other) for one in shown for other in cases)
+        or any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)
+    )
+
+
+def _says_little(cases: Sequence[Case], answers: set[str]) -> bool:
+    """Return True for results that other code could give as well.
+
+    They are one answer of a predicate, an argument that comes back, and one observed number.
+    """
+    if answers < {"True", "False"} and not any(case.source in SHOWN for case in cases):
         return True
-    return any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)
+    if len(cases) == 1 and cases[0].value in arguments_of(cases[0]):
+        return True
+    return len(answers) == 1 and all(
+        case.source == "observed" and isinstance(literal_of(case.value), int | float)
+        for case in cases
+    )
+
+
+def _shows_effect(one: Case, other: Case) -> bool:
+    """Return True if one argument is different, and the result, too."""
+    pairs = [*zip(arguments_of(one), arguments_of(other), strict=False)]
+    same = sum(left == right for left, right in pairs)
+    return (
+        _group(other) < _INVENTED
+        and one.values != other.values
+        and len(arguments_of(one)) == len(arguments_of(other)) == same + 1
+        and same > 0
+    )
 
 
 def _fits(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from remora.operations.test.cases.assertions import expected_value
+from remora.operations.test.cases.assertions import expected_value, text_lines
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import literal_of
 from remora.operations.test.cases.parametrize import MOST_COLUMNS
@@ -16,9 +16,10 @@ _TOO_LONG = 200
 _WIDTH = 80
 _MOST_LINES = 6
 _MOST_SETUP_LINES = 10
+_MOST_TEXT_LINES = 16
 _LONGEST_TEXT = 70
-"""What a reader accepts: lines of an expected value or a call, and of the statements before it;
-and characters of a text that no formatter splits."""
+"""What a reader accepts: lines of an expected value or a call, of the statements before it, and of
+texts that these assign; and characters of a text that no formatter splits."""
 
 
 def is_too_long(case: Case) -> bool:
@@ -26,10 +27,14 @@ def is_too_long(case: Case) -> bool:
     longest = max((len(str(literal_of(text))) for text in case.values), default=0)
     if case.source in INVENTED and (longest > _WIDTH or sum(map(len, case.values)) > _TOO_LONG):
         return True
-    texts = [part for each in (case.call, *case.setup) for part in ast.walk(ast.parse(each))]
+    statements = [each for each in case.setup if not text_lines(each)]
+    texts = [part for each in (case.call, *statements) for part in ast.walk(ast.parse(each))]
     if any(len(ast.unparse(one)) > _LONGEST_TEXT for one in texts if isinstance(one, ast.Constant)):
         return True
-    setup = sum(_height(line) for each in case.setup for line in each.splitlines())
+    written = [line for each in case.setup for line in text_lines(each)]
+    if len(written) > _MOST_TEXT_LINES or any(len(line) > _WIDTH for line in written):
+        return True
+    setup = sum(_height(line) for each in statements for line in each.splitlines())
     lines = [_height(case.call), *(_height(text, len(case.call)) for text in case.values)]
     return setup > _MOST_SETUP_LINES or max(lines) > _MOST_LINES
 

@@ -7,6 +7,7 @@ import msgspec
 
 from remora.operations.test.cases.assertions import Style, case_statements, with_quotes
 from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.hollow_cases import is_empty_input
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.surroundings import parameters_of
@@ -20,7 +21,7 @@ _TYPES = {
 }  # fmt: skip
 _ENOUGH = 3
 """Minimum number of similar cases for a parametrized test."""
-_MOST_TESTS = 3
+_MOST_TESTS = 4
 """Maximum number of tests of results. Beyond it, a single test has all cases."""
 
 
@@ -77,12 +78,15 @@ def case_drafts(
 def _by_behaviour(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Group cases by the ending of the test's name, which says the keyword argument.
 
-    Cases with several keyword arguments are in one test with the others.
+    Cases with several keyword arguments are in one test with the others, and so are those with
+    empty arguments only.
     """
     found: dict[str, list[Case]] = {}
     for case in cases:
         found.setdefault(_ending(case), []).append(case)
-    if len(found) == 1 or len(found) > _MOST_TESTS or any(len(_keywords(c)) > 1 for c in cases):
+    is_mixed = any(len(_keywords(case)) > 1 for case in cases)
+    is_mixed |= any(all(map(is_empty_input, group)) for group in found.values())
+    if len(found) == 1 or len(found) > _MOST_TESTS or is_mixed:
         return {"": list(cases)}
     return dict(sorted(found.items()))
 

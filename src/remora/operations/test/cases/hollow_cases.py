@@ -1,12 +1,13 @@
 """Cases that say nothing to a reader, such as echoes of arguments and sample bytes."""
 
 import ast
+import builtins
 import re
 from typing import Any
 
 from remora.operations.test.cases.assertions import expected_value, is_rounded, short_float
 from remora.operations.test.cases.case import Case
-from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
+from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput, bound_names
 
 _LARGE = 10**8
 """Size of an integer beyond which it says nothing to a reader, unless it is round."""
@@ -16,6 +17,7 @@ _NEGATIVE_ZERO = re.compile(r"-0\.0\b")
 _MOST_ESCAPES = 6
 """Number of bytes without a letter that a reader can check."""
 EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
+_BUILT_IN = frozenset(dir(builtins))
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
 SHOWN = WRITTEN | {"test"}
 """Sources in which a person wrote the call to show or to check something."""
@@ -59,6 +61,7 @@ def is_echo(case: Case) -> bool:
         or repeats_argument(case, 2)
         or _is_spelled_out(case)
         or _gives_back(case)
+        or _is_stem(case)
         or any(text.startswith(("'<", '"<')) for left, text in case.claims if left != "{}")
         or _share_of_none(case) > (_MOST_NONE if any("None" in text for text in shown) else 0)
     )
@@ -86,8 +89,11 @@ def is_hollow_call(call: CallInput) -> bool:
     was made without arguments. A call that a person wrote as an example or a test is not hollow.
     """
     given = _call_arguments(call.call)
-    imported = {one.split()[-1] for one in call.imports}
-    if call.source == "call" and not imported.isdisjoint(given):
+    known = [
+        name for line in call.setup for one in ast.parse(line).body for name in bound_names(one)
+    ]
+    constants = {one for one in given if one.isidentifier() and one not in (*known, *_BUILT_IN)}
+    if call.source in ("call", "variation", "sibling") and constants and not call.fixtures:
         return True  # a reader does not see what the constant contains
     made_with = [word for line in call.setup for word in _call_arguments(line)]
     if call.source in SHOWN:
@@ -201,6 +207,15 @@ def _gives_back(case: Case) -> bool:
     made = [_items(text) for line in case.setup for text in _call_arguments(line)]
     once = [[one for n, one in enumerate(each) if one not in each[:n]] for each in made if each]
     return any(_items(text) in (*made, *once) for text in case.values if _items(text))
+
+
+def _is_stem(case: Case) -> bool:
+    """Return True if the result is the start of a word, which only someone who knows it can check."""
+    given = [literal_of(text) for text in arguments_of(case)]
+    words = [one for one in given if isinstance(one, str) and one.isalpha()]
+    value = literal_of(case.value)
+    has_length = any(isinstance(one, int) and not isinstance(one, bool) for one in given)
+    return isinstance(value, str) and not has_length and any(w.startswith(value) for w in words)
 
 
 def _items(source: str) -> Any:

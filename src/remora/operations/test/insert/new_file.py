@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.tools.host.ruff.ruff_process import check_text, fix_text
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
@@ -52,6 +53,7 @@ def _checked_style(place: ToolTree, path: str) -> RequiredStyle:
         codes = {str(each["code"]) for each in check_text(place, path, _BARE)}
         content, _ = fix_text(place, path, _FULL)
         left = {str(each["code"]) for each in check_text(place, path, content)} - {NO_PACKAGE}
+        left -= {*tolerated_rules(place, path, [])} if left else set()
     except HostError:  # the check of the test reports it
         return RequiredStyle()
     return RequiredStyle(

@@ -28,6 +28,7 @@ _OF_DOCUMENTS = re.compile(
 )
 _OF_FILES = re.compile(r"\bpython[\w.]* +-m doctest\b([^\n;&|]*)")
 _SCRIPT = re.compile(r"\bpython[\w.]*(?: +-[bBduv]+)* +(?:-m +([\w.]+)|([\w./-]+\.py)\b)")
+_UNITTEST = re.compile(r"\bunittest\.(?:main|TextTestRunner|TestLoader)\(")
 _SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
 _BETWEEN_WORDS = re.compile(r"""["'],\s*["']""")
 _PROMPT = re.compile(r"[ \t]*>>> ?(.*)")
@@ -99,6 +100,16 @@ def commands_of(place: ToolTree) -> str:
     paths = place.files.glob("**/*", look=place.left)
     texts = [_text_of(place, path) for path in paths if _HAS_COMMANDS.fullmatch(path)]
     return _BETWEEN_WORDS.sub(" ", "\n".join(texts))
+
+
+def runs_unittest(place: ToolTree) -> bool:
+    """Return True if commands run unittest, directly or with a script, and none runs pytest."""
+    commands = commands_of(place)
+    if re.search(r"py\.?test", commands):
+        return False
+    scripts = {match[2].removeprefix("./") for match in _SCRIPT.finditer(commands) if match[2]}
+    texts = (_text_of(place, path) for path in scripts if place.files.exists(path))
+    return "-m unittest" in commands or any(map(_UNITTEST.search, texts))
 
 
 def _text_of(place: ToolTree, path: str) -> str:

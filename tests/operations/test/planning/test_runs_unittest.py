@@ -1,0 +1,27 @@
+"""Which commands of a project run unittest."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.operations.test.planning.run_doctests import runs_unittest
+from remora.tools.tree import ToolTree
+from tests.cli.conftest import write
+
+WORKFLOW = ".github/workflows/tests.yml"
+RUNNER = "import unittest\n\nunittest.TextTestRunner().run(unittest.TestLoader().discover('.'))\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({WORKFLOW: "run: python -m unittest\n"}, True),
+        ({WORKFLOW: "run: python run_tests.py\n", "run_tests.py": RUNNER}, True),
+        ({WORKFLOW: "run: python run_tests.py\n", "run_tests.py": "import cart\n"}, False),
+        ({"Makefile": "test:\n\tpython -m unittest\n", "tox.ini": "deps = pytest\n"}, False),
+        ({"run_tests.py": RUNNER}, False),
+    ],
+)
+def test_direct_commands_and_scripts(tmp_path: Path, files: dict[str, str], expected: bool) -> None:
+    write(tmp_path, files)
+    assert runs_unittest(ToolTree(tmp_path)) is expected
