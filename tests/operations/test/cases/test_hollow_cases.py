@@ -5,12 +5,18 @@ from msgspec.structs import replace
 
 from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
-from remora.operations.test.cases.hollow_cases import is_echo, is_hollow, is_hollow_call
+from remora.operations.test.cases.hollow_cases import (
+    is_echo,
+    is_empty_input,
+    is_hollow,
+    is_hollow_call,
+)
 
 HOLLOW_CALLS = [
     ("decode(b'hello')", (), "27756"),
     ("timeout()", (), "0.001"),
     ("stack.is_empty()", ("stack = Stack()",), "True"),
+    ("reader.names()", ("reader = Reader(strict=True)",), "{'e', 'pi'}"),
 ]
 ECHOES = [
     ("teecsv([['a', 1], ['b', 2]])", "[('a', 1), ('b', 2)]"),
@@ -54,6 +60,14 @@ def test_constants_whose_value_a_reader_does_not_see() -> None:
     assert is_hollow_call(case("join(NAMES, sep='or')", (), "'a or b'", "call"))
     assert not is_hollow_call(case("join(NAMES)", ("NAMES = ['a', 'b']",), "'a, b'", "call"))
     assert not is_hollow_call(case("name_of(str)", (), "'str'", "call"))
+
+
+@pytest.mark.parametrize(
+    ("call", "is_empty"),
+    [("pairs([], inclusive=False)", True), ("pairs(width=2)", False), ("pairs(['a'])", False)],
+)
+def test_options_by_name_are_no_input_beside_other_arguments(call: str, is_empty: bool) -> None:
+    assert is_empty_input(case(call, (), "[]")) is is_empty
 
 
 @pytest.mark.parametrize(("call", "setup", "value"), TELLING)

@@ -358,6 +358,9 @@ def test_a_lone_result_is_none_of_the_arguments() -> None:
     other = Case(call="d.get(4, default=0)", value="'fig'", source="documentation")
     assert chosen([lone], {1}) == []
     assert chosen([lone, other], {1}, {2}) == [lone.call, other.call]
+    assert chosen([replace(lone, call="f(2.5, 4.0)", value="(2.5, 4.0)")], {1}) == []
+    made = replace(lone, call="str(page.partial())", setup=("page = Page('/a')",), value="'/a'")
+    assert chosen([made], {1}) == []
 
 
 def test_as_few_cases_as_tell_all_faults_apart() -> None:

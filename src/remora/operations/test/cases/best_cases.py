@@ -11,6 +11,7 @@ from remora.operations.test.cases.hollow_cases import (
     EMPTY_VALUES,
     SHOWN,
     arguments_of,
+    comes_back,
     is_empty_input,
     literal_of,
     repeats_argument,
@@ -211,11 +212,11 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
 def _says_little(cases: Sequence[Case], answers: set[str]) -> bool:
     """Return True for results that other code could give as well.
 
-    They are one answer of a predicate, an argument that comes back, and one observed number.
+    They are one answer of a predicate, arguments that come back, and one observed number.
     """
     if answers < {"True", "False"} and not any(case.source in SHOWN for case in cases):
         return True
-    if len(cases) == 1 and cases[0].value in arguments_of(cases[0]):
+    if len(cases) == 1 and comes_back(cases[0]):
         return True
     return len(answers) == 1 and all(
         case.source == "observed" and isinstance(literal_of(case.value), int | float)

@@ -77,8 +77,13 @@ def _shows_little_change(case: Case) -> bool:
 
 
 def is_empty_input(case: Case) -> bool:
-    """Return True if all arguments are empty. Such a case says something beside others only."""
-    words = {*arguments_of(case)}
+    """Return True if all arguments are empty. Such a case says something beside others only.
+
+    Options that are passed by name count if there are no other arguments.
+    """
+    call = ast.parse(case.call, mode="eval").body
+    given = {ast.unparse(one) for one in call.args} if isinstance(call, ast.Call) else set()
+    words = given or {*arguments_of(case)}
     return bool(words) and words <= EMPTY_VALUES
 
 
@@ -86,7 +91,7 @@ def is_hollow_call(call: CallInput) -> bool:
     """Return True for a call that does not show what the function is for.
 
     Such a call passes sample bytes, or no arguments to a function or to a method of an object that
-    was made without arguments. A call that a person wrote as an example or a test is not hollow.
+    was made without arguments or with flags only. A call that a person wrote as an example or a test is not hollow.
     """
     given = _call_arguments(call.call)
     known = [
@@ -101,7 +106,8 @@ def is_hollow_call(call: CallInput) -> bool:
         return is_default and not (given or made_with or call.fixtures)
     if call.source in INVENTED and any(isinstance(literal_of(text), bytes) for text in given):
         return True
-    return not call.fixtures and all(text in EMPTY_VALUES for text in (*given, *made_with))
+    is_default = all(text in (*EMPTY_VALUES, "True", "False") for text in made_with)
+    return not call.fixtures and is_default and all(text in EMPTY_VALUES for text in given)
 
 
 def is_hollow(case: Case) -> bool:
@@ -277,6 +283,14 @@ def value_of(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         return None
+
+
+def comes_back(case: Case) -> bool:
+    """Return True if the result is an argument, all arguments, or what the object was made with."""
+    given = arguments_of(case)
+    made_with = [word for line in case.setup for word in _call_arguments(line)]
+    together = f"({', '.join(given)})" if len(given) > 1 else ""
+    return case.value in (*given, *made_with, together)
 
 
 def arguments_of(case: Case) -> list[str]:

@@ -30,6 +30,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "index idx pos position offset start": ("1", "0", "2"),
     "end stop": ("4", "2"),
     "seconds duration sec secs": ("90", "3600", "0"),
+    "ms msec millis milliseconds": ("5025678", "1500", "0"),
     "minutes": ("45", "90"),
     "age": ("5", "30", "70"),
     "year": ("2024", "2023", "1900"),
