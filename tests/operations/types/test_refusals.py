@@ -95,6 +95,13 @@ def test_other_names_of_built_in_types_are_not_types_of_their_own() -> None:
     assert found == {"a": {"str | bytes"}, "b": {"str"}, "c": {"Name"}, RETURN: {"str"}}
 
 
+def test_a_comparison_with_a_number_says_nothing_of_a_parameter_with_a_general_name() -> None:
+    index = ProjectIndex({"shop.py": PROJECT})
+    compared = [Evidence("compared", "int"), Evidence("prior", "int", 4, 1.0)]
+    assert Refusals(compared, index, "parameter", "y").refuses("int")
+    assert not Refusals(compared, index, "parameter", "count").refuses("int")
+
+
 def test_refused_types_of_a_result_and_of_keys() -> None:
     index = ProjectIndex({"shop.py": PROJECT})
     part = [Evidence("returned", "bool", 4, 0.75)]

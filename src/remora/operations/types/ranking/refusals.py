@@ -80,7 +80,7 @@ class Refusals:
         return bool(
             (agreeing and agreeing <= _RUN)
             or (agreeing <= _RUN | {"prior"} and self._is_rare(term))
-            or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES)
+            or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES | {"compared"})
             or (_NAME_OF_CLASS.search(self._name) and self._is_instance(term))
             or self._is_guess(term, agreeing)
             or self._is_one_subclass(term, agreeing)

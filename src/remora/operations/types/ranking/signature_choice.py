@@ -17,7 +17,7 @@ PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 GENERIC = frozenset(
     (
         *("value", "val", "values", "obj", "item", "items", "data", "arg", "x", "other", "node"),
-        *("key", "default", "result", "element", "o", "v"),
+        *("key", "default", "result", "element", "o", "v", "a", "b", "y", "z"),
     )
 )
 """Names of parameters that say nothing about their type."""
