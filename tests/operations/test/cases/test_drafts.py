@@ -124,6 +124,19 @@ def test_rows_that_are_too_long_make_no_table() -> None:
     assert not case_drafts(subject(), THREE, home(), 20)[0].decorators
 
 
+def test_each_line_of_an_expected_text_is_a_literal() -> None:
+    text = "first line of a page\n\nlast line of the page\n"
+    (draft,) = case_drafts(subject(), [Case(call="f('a')", value=repr(text))], home(), 88)
+    assert draft.body == [
+        "expected = (",
+        '    "first line of a page\\n"',
+        '    "\\n"',
+        '    "last line of the page\\n"',
+        ")",
+        'assert f("a") == expected',
+    ]
+
+
 def test_objects_are_made_first() -> None:
     setup = ("cart = Cart('Ann')",)
     cases = [

@@ -122,8 +122,13 @@ def _assertions(case: Case, style: Style) -> list[str]:
 def _assertion(call: str, value: str, style: Style) -> list[str]:
     """Return an assertion. If it does not fit on a line, the result is assigned first.
 
-    A long collection or call stays in the assertion, because formatters can split it.
+    A long collection or call stays in the assertion, because formatters can split it. A text of
+    several lines is assigned with a literal for each of them.
     """
+    texts = text_lines(f"expected = {value}")
+    if texts:
+        written = split_lines(with_quotes("\n".join(texts), style.quote))
+        return [*written, *_assertion(call, "expected", style)]
     call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
     line = _equality(call, value, expected, style)
     splits = expected[-1] in ")]}" and len(_equality(call, "", "[", style)) <= style.width

@@ -30,7 +30,7 @@ _LONG = 120
 _LONG_CALL = 80
 """Lengths of expected values and of calls, in characters, beyond which a test is hard to read."""
 _GREETING = "Hello, World"
-_VAGUE_TEXTS = (_GREETING, "one two  three")
+_VAGUE_TEXTS = (_GREETING, "one two three")
 """Sample texts that read oddly as examples of an invalid value."""
 _MOST_SETUP = 6
 """Number of statements before several calls that a reader accepts."""

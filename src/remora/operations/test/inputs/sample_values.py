@@ -12,7 +12,7 @@ from remora.operations.test.inputs.parameter_use import ParameterUse, last_name
 KINDS: dict[str, tuple[str, ...]] = {
     "int": ("3", "10", "0"),
     "float": ("2.5", "0.5", "10.0"),
-    "str": ("'apple'", "'Hello, World'", "'one two  three'", "'12'", "'12x'", "''"),
+    "str": ("'apple'", "'Hello, World'", "'one two three'", "'12'", "'12x'", "''"),
     "bytes": ("b'hello'", "b'a b'", "b''"),
     "bool": ("True", "False"),
     "list": ("[3, 1, 2, 1]", "['b', 'a', 'c']", "[]"),
