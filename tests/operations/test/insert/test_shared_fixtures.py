@@ -33,12 +33,19 @@ def test_take(cart):
     cart.take('fig')
     assert 'fig' not in cart
 """
+ANNOTATED = REPEATED.replace("():\n", "() -> None:\n")
 NAMES = ["test_total", "test_owner", "test_take"]
 
 
 def test_the_same_preparation_becomes_a_fixture_with_the_name_of_the_class() -> None:
     found = with_fixture(REPEATED, 88)
     assert found.replace("import pytest\nfrom", "import pytest\n\nfrom") == SHARED
+
+
+def test_the_fixture_of_annotated_tests_is_annotated() -> None:
+    found = with_fixture(ANNOTATED, 88)
+    assert "def cart() -> Cart:\n" in found
+    assert "def test_total(cart: Cart) -> None:\n    assert cart.total() == 5\n" in found
 
 
 @pytest.mark.parametrize(
@@ -48,9 +55,9 @@ def test_the_same_preparation_becomes_a_fixture_with_the_name_of_the_class() -> 
         REPEATED.replace("'pear', 2", "'pear', 1", 1),
         REPEATED.replace("test_owner", "cart"),
         REPEATED.replace("    assert c.total", "    c = Cart()\n    assert c.total"),
-        REPEATED.replace("():\n    c =", "() -> None:\n    c ="),
+        ANNOTATED.replace("Cart()", "new_cart()"),
     ],
-    ids=["short", "different", "name in use", "assigned again", "annotated"],
+    ids=["short", "different", "name in use", "assigned again", "annotated, class unknown"],
 )
 def test_others_stay_as_they_are(text: str) -> None:
     assert with_fixture(text, 88) == text

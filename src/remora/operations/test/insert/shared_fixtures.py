@@ -28,7 +28,8 @@ def fixtures_in(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 def with_fixture(text: str, width: int) -> str:
     """Return the source with a fixture for the statements with which several tests begin.
 
-    They must prepare one object that these tests use. The source stays as it is otherwise.
+    They must prepare one object that these tests use, of a known class if the tests are annotated.
+    The source stays as it is otherwise.
     """
     source = ParsedText(text)
     tests = [one for one in source.tree.body if isinstance(one, ast.FunctionDef)]
@@ -42,13 +43,19 @@ def with_fixture(text: str, width: int) -> str:
     taken = {each.id for each in ast.walk(source.tree) if isinstance(each, ast.Name)} - {variable}
     imported = {each.bound for each in imported_names(source.tree)}
     taken |= {each.name for each in tests} | imported
-    if name in taken or _is_assigned_again(group, size, variable):
+    is_annotated = group[0].returns is not None
+    owner = _class_of(made, variable) if is_annotated else ""
+    if name in taken or _is_assigned_again(group, size, variable) or (is_annotated and not owner):
         return text
     body = text[source.start_of_line(made[0].lineno) : source.end(made[-1])]
-    head = f"@pytest.fixture\ndef {name}():\n{body}\n    return {variable}\n\n\n"
+    returns = f" -> {owner}" if owner else ""
+    head = f"@pytest.fixture\ndef {name}(){returns}:\n{body}\n    return {variable}\n\n\n"
     edits = [Edit(source.start(group[0]), source.start(group[0]), head)]
     for one in group:
-        edits += _edits(source, one, size, variable, name)
+        start, end = source.start(one), source.start(one.body[size])
+        parameter, result = (f"{name}: {owner}", " -> None") if owner else (name, "")
+        edits.append(Edit(start, end, f"def {one.name}({parameter}){result}:\n    "))
+        edits += _renamed(source, one.body[size:], variable, name)
     style = ImportStyle(width, frozenset())
     if "pytest" not in imported:
         edits += import_edits(source, [_PYTEST], style)
@@ -56,13 +63,8 @@ def with_fixture(text: str, width: int) -> str:
 
 
 def _is_plain(one: ast.FunctionDef) -> bool:
-    """Return True for a test without parameters, decorators and annotations."""
-    return (
-        one.name.startswith("test")
-        and not one.decorator_list
-        and not one.args.args
-        and one.returns is None
-    )
+    """Return True for a test without parameters and decorators."""
+    return one.name.startswith("test") and not one.decorator_list and not one.args.args
 
 
 def _largest_group(tests: Sequence[ast.FunctionDef]) -> tuple[list[ast.FunctionDef], int]:
@@ -102,12 +104,27 @@ def _objects(one: ast.FunctionDef, size: int) -> set[str]:
 
 def _fixture_name(made: Sequence[ast.stmt], variable: str) -> str:
     """Return the name of the variable, or of its class if the variable's name is short."""
+    function = _made_by(made, variable)
+    if function is not None and len(variable) <= _SHORT_NAME:
+        return snake_case(last_name(function))
+    return variable
+
+
+def _class_of(made: Sequence[ast.stmt], variable: str) -> str:
+    """Return the class that the variable is made with, or an empty string."""
+    function = _made_by(made, variable)
+    is_class = function is not None and last_name(function)[:1].isupper()
+    return ast.unparse(function) if function is not None and is_class else ""
+
+
+def _made_by(made: Sequence[ast.stmt], variable: str) -> ast.expr | None:
+    """Return the function or the class whose call gives the variable its value."""
     for one in made:
         match one:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
-                if name == variable and len(name) <= _SHORT_NAME:
-                    return snake_case(last_name(function))
-    return variable
+                if name == variable:
+                    return function
+    return None
 
 
 def _is_assigned_again(tests: Collection[ast.FunctionDef], size: int, variable: str) -> bool:
@@ -115,12 +132,9 @@ def _is_assigned_again(tests: Collection[ast.FunctionDef], size: int, variable: 
     return any(variable in bound_names(each) for each in rest)
 
 
-def _edits(
-    source: ParsedText, one: ast.FunctionDef, size: int, variable: str, name: str
+def _renamed(
+    source: ParsedText, statements: Sequence[ast.stmt], variable: str, name: str
 ) -> Iterator[Edit]:
-    """Yield the edits that replace the first statements of a test with a parameter."""
-    start = source.start(one)
-    yield Edit(start, source.start(one.body[size]), f"def {one.name}({name}):\n    ")
-    for each in (part for statement in one.body[size:] for part in ast.walk(statement)):
+    for each in (part for statement in statements for part in ast.walk(statement)):
         if isinstance(each, ast.Name) and each.id == variable:
             yield Edit(source.start(each), source.end(each), name)
