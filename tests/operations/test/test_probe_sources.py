@@ -8,6 +8,7 @@ import pytest
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
+from remora.operations.test.runner.mutation_check import prove_together
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
@@ -292,3 +293,49 @@ def test_a_test_of_a_method_says_what_it_changes(tree: Path, run: Callable[..., 
     (tree / "stock.py").write_text(HIDDEN)
     plan = run("test_plan", "stock.py", "Stock.take")
     assert "do not show what a condition or a call is for" in plan["reason"]
+
+
+COUNTED = '''\
+class Numbers:
+    last = 0
+
+    @classmethod
+    def following(cls):
+        cls.last += 1
+        return cls.last
+
+
+def label(prefix):
+    """Return a new label.
+
+    >>> label("id")
+    'id1'
+    """
+    return f"{prefix}{Numbers.following()}"
+'''
+
+
+def test_a_result_that_differs_the_second_time_is_not_asserted(
+    tree: Path, run: Callable[..., Any]
+) -> None:
+    (tree / "labels.py").write_text(COUNTED)
+    assert "no planted fault" in run("test_plan", "labels.py", "label")["reason"]
+    (tree / "labels.py").write_text(COUNTED.replace("return cls.last", "return 1"))
+    assert run("test_plan", "labels.py", "label")["state"] == "open"
+
+
+def test_tests_that_fail_beside_others_do_not_pass(tree: Path, plain_python: ProjectPython) -> None:
+    (tree / "labels.py").write_text(COUNTED + "\n\ndef title(text):\n    return text.upper()\n")
+    (tree / "test_labels.py").write_text(
+        "from labels import label, title\n\n\n"
+        "def test_label():\n    assert label('id') == 'id1'\n\n\n"
+        "def test_label_again():\n    assert label('id') == 'id1'\n\n\n"
+        "def test_title():\n    assert title('a') == 'A'\n"
+    )
+    first, again, other = (
+        f"test_labels.py::test_{name}" for name in ("label", "label_again", "title")
+    )
+    groups = {"Numbers.following": [first], "label": [again], "title": [other]}
+    proofs = prove_together(ToolTree(tree, plain_python), "labels.py", groups)
+    assert proofs["label"].problem.startswith("beside other tests, ")
+    assert not proofs["title"].problem

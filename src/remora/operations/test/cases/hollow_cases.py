@@ -289,8 +289,8 @@ def comes_back(case: Case) -> bool:
     """Return True if the result is an argument, all arguments, or what the object was made with."""
     given = arguments_of(case)
     made_with = [word for line in case.setup for word in _call_arguments(line)]
-    together = f"({', '.join(given)})" if len(given) > 1 else ""
-    return case.value in (*given, *made_with, together)
+    together = [f"({', '.join(given)})"] if len(given) > 1 else []
+    return case.value in (*given, *made_with, *together)
 
 
 def arguments_of(case: Case) -> list[str]:

@@ -62,8 +62,9 @@ def prove_together(
 ) -> dict[str, Proof]:
     """Prove the tests of several functions of a file like `prove`, in fewer processes.
 
-    `groups` maps the qualname of each function to the pytest ids of its tests. Tests that disturb
-    each other are run again, those of each function on their own.
+    `groups` maps the qualname of each function to the pytest ids of its tests. If some do not pass,
+    those of each function are run again on their own; tests that fail only beside others do not
+    pass.
     """
     subjects = {name: _subject(place, path, name) for name in groups}
     together = list(dict.fromkeys(each for ids in groups.values() for each in ids))
@@ -79,7 +80,13 @@ def prove_together(
         apart = [
             prove_together(place, path, {name: groups[name]}, enough=enough) for name in groups
         ]
-        return {name: proof for each in apart for name, proof in each.items()}
+        proofs = {name: proof for each in apart for name, proof in each.items()}
+        return {
+            name: Proof(problem=f"beside other tests, {found[name].problem}", tests=proof.tests)
+            if any(_has_failed(result, groups[name]) for result in runs) and not proof.problem
+            else proof
+            for name, proof in proofs.items()
+        }
     seen = observed_run(place, runs[0].get("seen") or {})
     if all(proof.problem for proof in found.values()):
         return found
@@ -116,6 +123,10 @@ def _passing(path: str, runs: Sequence[dict[str, Any]], ids: Sequence[str]) -> P
     if not runs[0].get("imported"):
         return Proof(problem=f"the tests do not import {path} of this copy", tests=tests)
     return Proof(tests=tests)
+
+
+def _has_failed(result: dict[str, Any], ids: Sequence[str]) -> bool:
+    return any(test.get("outcome") != "passed" for test in _only(result, ids)["tests"].values())
 
 
 def _only(result: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
     """Make all calls with each mutant, in one child process for each mutant.
 
     The result of a mutant lists the calls with another outcome. Calls whose outcome depends on the
-    calls before them are left out.
+    calls before them, or is another one the second time, are left out.
     """
     functions = functions_at(order["path"], order["qualname"], *order["header"])
     place = f"{name}-steady"
@@ -109,11 +109,12 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
 
     def unchanged() -> None:
         alone = {n: signature(read(asked["out"], f"{name}-{n}")) for n in steady}
-        found = outcomes(steady)
-        write(asked["out"], place, {"lines": [n for n in found if found[n] == alone[n]]})
+        runs = [outcomes(steady), outcomes(steady)]
+        lines = [n for n in steady if all(found.get(n) == alone[n] for found in runs)]
+        write(asked["out"], place, {"lines": lines})
 
     limit = _MUTANT_S * len(steady) + 1.0
-    in_child(unchanged, limit * _WAITING, limit)
+    in_child(unchanged, 2 * limit * _WAITING, 2 * limit)
     same = read(asked["out"], place).get("lines", [])
     before = {n: signature(read(asked["out"], f"{name}-{n}")) for n in same}
     for number, text in enumerate(order["mutants"]):
