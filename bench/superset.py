@@ -102,7 +102,7 @@ def _copy(package: Path) -> Iterator[Path]:
 
 
 def _run(folder: Path, words: Sequence[str], more: dict[str, str] | None = None) -> str:
-    """Return the output. An exit code of 1 tells of findings, conflicts or failed tests."""
+    """Return the output. An exit code of 1 means findings, conflicts or failed tests."""
     done = subprocess.run(
         words, cwd=folder, env=os.environ | (more or {}), capture_output=True, check=False
     )

@@ -325,8 +325,8 @@ def test_a_comment_on_its_own_line_keeps_all_unused_imports_of_a_file(tmp_path: 
     [
         ("# order is very important here:\n# 1) the system", False),
         ("# this must be first", False),
-        ("# import before os", False),
-        ("# standard library", True),
+        ("# has to be imported before os", False),
+        ("# standard library imports first", True),
     ],
 )
 def test_imports_whose_order_a_comment_explains_are_not_sorted(

@@ -50,6 +50,8 @@ PROJECT += "\n\nclass Unit(str, Enum):\n    KM = 'km'\n"
         pytest.param(
             "str", [("call", "str"), ("inherited", "Any")], True, id="of an overriding method"
         ),
+        pytest.param("int", [("default", "int"), ("converted", UNKNOWN)], True, id="int(x)"),
+        pytest.param("int", [("docstring", "int"), ("converted", UNKNOWN)], False, id="written"),
         pytest.param("Unit", [("call", "Unit")], True, id="an enum of texts"),
         pytest.param("Unit", [("call", "Unit"), ("same_file", "Unit")], False, id="as elsewhere"),
     ],

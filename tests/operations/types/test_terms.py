@@ -108,6 +108,8 @@ EPYDOC = """Pay.
         (SPHINX, {"count": "int", "name": "str | None", "return": "list[str]"}),
         (GOOGLE, {"count": "int", "name": "Name", "return": "bool"}),
         (NUMPY, {"count": "int"}),
+        (":param key: str, bytes or None", {}),
+        (":param names: list of strings, or None", {}),
     ],
 )
 def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
@@ -126,6 +128,8 @@ def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
         ("Pay.\n\n:returns: nothing", False),
         ("Return the price.", True),
         ("Returns None.", False),
+        ("Return to the menu.", False),
+        ("Pay.\n\n:returns: ``None``", False),
     ],
 )
 def test_docstrings_name_a_result(docstring: str, has_result: bool) -> None:

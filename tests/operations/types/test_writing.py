@@ -98,6 +98,13 @@ def test_annotation_is_the_only_change(before: str, terms: dict[str, str], after
             "if TYPE_CHECKING:\n    from .other import Other\n    from .models import Order\n\n"
             "def f(a: Order): ...\n",
         ),
+        # or beside other names that the file imports from its module
+        (
+            "from shop.models import Cart\n\ndef f(a): ...\n",
+            "Order",
+            12,
+            "from shop.models import Cart, Order\n\ndef f(a: Order): ...\n",
+        ),
         # or named in its module, if the file imports that
         (
             "from . import models as m\n\ndef f(a): ...\n",

@@ -46,10 +46,9 @@ def is_conftest(path: str) -> bool:
 
 
 def is_of_tests(path: str) -> bool:
-    """Return True if the file belongs to a project's tests, such as `tests.py` of an application."""
-    *folders, name = path.split("/")
-    in_folder = not TEST_FOLDERS.isdisjoint(folders)
-    return in_folder or name == "tests.py" or is_test_file(path) or is_conftest(path)
+    """Return True if the file belongs to a project's tests."""
+    in_folder = not TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
+    return in_folder or is_test_file(path) or is_conftest(path)
 
 
 def pytest_id(path: str, qualname: str) -> str:

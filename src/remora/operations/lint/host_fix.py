@@ -121,7 +121,7 @@ class _Fixer:
         """Keep the findings of a version. If ruff is not configured, long lines count as findings.
 
         They are not fixed, but a fix that adds one is left out. Ruff's fixes of rules that the user
-        selects are made nevertheless.
+        selects are still applied.
         """
         if not self._is_configured:
             found = [*found, *_long_lines(decode(self._path, content).body, self._format.width)]

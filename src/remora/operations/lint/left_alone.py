@@ -40,8 +40,7 @@ _KEPT_IMPORTS = re.compile(
 _UNSORTED_IMPORTS = "I001"
 _NEEDED_ORDER = re.compile(
     r"#.*\b(?:order\b.*\b(?:important|matters|counts)|(?:important|specific|correct|this) order|"
-    r"import(?:ed|s)? (?:\w+ )?(?:first|last|before|after)|"
-    r"(?:must|has to|needs to|should) be (?:\w+ )?(?:first|last|before|after))\b",
+    r"(?:must|has to|have to|needs? to|should)\b.*\b(?:first|last|before|after))\b",
     re.IGNORECASE,
 )
 _NO_EFFECT = "PIE790"

@@ -206,7 +206,8 @@ class Inference:
         """Return the candidates of a slot that were not refused, the most likely first.
 
         A type that follows only from annotations that were found for other functions is not a
-        candidate, because one that is wrong would spread. Two that agree in the same class count.
+        candidate, because one that is wrong would spread, unless two methods of the same class have
+        it.
         """
         raise_if_cancelled()
         facts = self._facts()

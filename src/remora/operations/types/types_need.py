@@ -1,5 +1,6 @@
 """Number of missing annotations of each function that have a likely candidate."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,14 +20,18 @@ from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
 _BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
+_TESTS = frozenset(("test.py", "tests.py"))
+_IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
+_IN_STUBS = "whose types are in a stub file"
 
 
 def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
     The type checker may still refuse them. Tests, examples, documentation and copied code are left
-    out with a reason, unless only such files are selected, and so are projects that support Python
-    2, which has no annotations. Raises ConfigError if the type checker fails.
+    out with a reason, unless only such files are selected. So are files with a stub file, and
+    projects that support Python 2, which has no annotations. Raises ConfigError if the type checker
+    fails.
     """
     python: ProjectPython | None = options.get("python")
     python = structs.replace(python, root=tree) if python is not None else None
@@ -35,7 +40,9 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
         return _in_python_2
     texts = project_texts(place)
     paths = [module.path for module in modules]
-    own = [path for path in paths if not _is_beside(path)] or paths
+    with_types = {path for path in paths if place.files.exists(f"{path}i")}
+    paths = [path for path in paths if path not in with_types]
+    own = [path for path in paths if not _is_beside(path, texts)] or paths
     try:
         session = session_for(place, texts)
         found = session.select(own) if own else []
@@ -53,7 +60,9 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
             lines[module.path] = _by_line(texts[module.path], likely.get(module.path))
         inside = range(node.line_start, node.line_end + 1)
         count = sum(n for line, n in lines[module.path].items() if line in inside)
-        return count if module.path in likely or not count else _reason(module.path)
+        if module.path in likely or not count:
+            return count
+        return _IN_STUBS if module.path in with_types else _reason(module.path, texts)
 
     return JudgedAmount(amount=amount, judges=session.judges_with(python)) if found else amount
 
@@ -65,14 +74,20 @@ def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
     return Counter({source.functions[number][1].lineno: n for number, n in numbers.items()})
 
 
-def _is_beside(path: str) -> bool:
+def _is_beside(path: str, texts: Mapping[str, str]) -> bool:
     """Return True for files that are not part of what a project provides."""
     in_folder = not BESIDE.isdisjoint(path.split("/")[:-1])
-    return in_folder or is_of_tests(path) or path in _BUILD or is_vendored(path)
+    return in_folder or _has_tests(path, texts) or path in _BUILD or is_vendored(path)
 
 
-def _reason(path: str) -> str:
-    if is_of_tests(path):
+def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
+    """Return True for test code, also in a `tests.py` that imports what tests need."""
+    by_name = path.rpartition("/")[2] in _TESTS and _IMPORTS_TESTS.search(texts.get(path, ""))
+    return is_of_tests(path) or bool(by_name)
+
+
+def _reason(path: str, texts: Mapping[str, str]) -> str:
+    if _has_tests(path, texts):
         return "in test code"
     if path in _BUILD:
         return "in build scripts"

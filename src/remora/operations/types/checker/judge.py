@@ -33,8 +33,8 @@ def settle(
     that may be the cause are tried apart from the others. After several runs, all that may be the
     cause are left out.
 
-    With `by_function`, a diagnostic in a function without any annotation is due to all of those
-    found for it, because mypy does not check such functions before.
+    With `by_function`, a diagnostic in a function that had no annotation removes all annotations of
+    that function, because mypy checks its body only now.
     """
     accepted: Terms = {}
     waiting = [chosen]

@@ -12,7 +12,7 @@ _FIELD = re.compile(
 _BRACKETS = re.compile(r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:?\s*\(([^()]+)\)", re.MULTILINE)
 _ALONE = re.compile(
     r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:\s+((?:str|string|int|integer|float|bool|boolean|bytes)"
-    r"|(?:list|tuple|set) of \w+)(?:\.?\s*$|,?\s+-\s|,\s)",
+    r"|(?:list|tuple|set) of \w+)(?:\.?\s*$|,?\s+-\s)",
     re.MULTILINE,
 )
 _RESULT = re.compile(r"^\s*[:@]rtype:\s*(.+)$", re.MULTILINE)
@@ -21,7 +21,7 @@ _NUMPY = re.compile(r"^\s*(\w+) : (.+)$", re.MULTILINE)
 _GOOGLE_RESULT = re.compile(r"^\s*Returns?:\s*\n\s+([\w\[\], .|]+?):\s", re.MULTILINE)
 _HAS_RESULT = re.compile(
     r"(?m)^\s*(?:[:@](?:returns?|rtype)\b|Returns?:|Returns\s*\n\s*-{3,})\s*:?\s*\(?"
-    r"(?!None\b|[Nn]othing\b)[\w`{'\"\[]|\A\s*Returns? (?!None\b|[Nn]othing\b)"
+    r"(?!`*(?:[Nn]one|[Nn]othing)\b)[\w`{'\"\[]|\A\s*Returns? (?:the|an?|all|True|False|whether)\b"
 )
 _WORDS = {
     "string": "str",

@@ -118,11 +118,14 @@ class Collector:
 
     def _flowing(self, key: SlotKey) -> Iterator[str]:
         """Yield the types passed to parameters that are passed on to a parameter."""
-        known = [key]
-        for each in known:
-            known += self._flows.get(each, set()) - set(known)
+        seen, waiting = {key}, [key]
+        while waiting:
+            each = waiting.pop()
             for places in (self._passed, self._tested):
                 yield from places.get(each, ()) if each != key else ()
+            further = self._flows.get(each, set()) - seen
+            seen |= further
+            waiting += sorted(further)
 
     def _with_aliases(self, term: str) -> str:
         """Write generic types as the project's aliases, and built-in types without aliases."""

@@ -141,9 +141,10 @@ class Refusals:
     def _is_probably_wider(self, term: str, agreeing: set[str]) -> bool:
         """Return True if a parameter may also be None, or a text that equals a member of an enum.
 
-        One that overrides a parameter of the type Any takes what that takes. A number or an object
-        of which the truth is tested may be None, and so may the default of a parameter that is
-        passed on to one whose default is None.
+        One that overrides a parameter of the type Any takes what that takes. What the code converts
+        to a number may be another number or a text. A number or an object of which the truth is
+        tested may be None, and so may the default of a parameter that is passed on to one whose
+        default is None.
         """
         if any(each.source == "inherited" and each.term == "Any" for each in self._evidence):
             return not agreeing & {"override", "overridden", "docstring"}
@@ -152,6 +153,8 @@ class Refusals:
         members = members_of(term)
         bases = {base for each in members for base in self._bases(each)}
         if bases & {"str", "StrEnum"} and bases & {"Enum", "StrEnum"} and "str" not in members:
+            return True
+        if "converted" in self._sources and not {"int", "float"}.isdisjoint(members):
             return True
         if "None" in members or not self._sources & {"truth", "to_optional"}:
             return False

@@ -173,12 +173,19 @@ class FileNames:
         return _Local(name, Import(module, name, is_lazy), is_lazy)
 
     def _own(self, name: str, source: str) -> "_Local":
-        """Return a class of the project as a name of its module if the file imports the module."""
+        """Return a class of the project as a name of its module if the file imports the module.
+
+        It is imported for type checkers only, unless the file imports other names from its module.
+        """
         for local, (module, original) in self._file.imports.items():
             dot = "." if original and not module.endswith(".") else ""
             if f"{module}{dot}{original}" == source:
                 return _Local(f"{local}.{name}", None, True)
-        return _Local(name, Import(source, name, True), True)
+        is_lazy = not any(
+            module == source and original and local not in self._file.lazy_imports
+            for local, (module, original) in self._file.imports.items()
+        )
+        return _Local(name, Import(source, name, is_lazy), is_lazy)
 
     def _self(self) -> "_Local | None":
         if self._project.minor >= _SELF_SINCE:
