@@ -138,6 +138,16 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     assert planned.left == {"types": {"in test code": 1}}
     named = remora.plan(project / "tests", root=project, operations=["types"])
     assert [job.path for job in named.jobs] == ["tests/test_shop.py"]
+    (project / "tests" / "test_shop.py").rename(project / "test.py")
+    (project / "test.py").write_text(f"import unittest\n{SEEN}")
+    assert remora.plan(root=project, operations=["types"]).left == planned.left
+
+
+def test_files_with_a_stub_file_are_left_out(project: Path) -> None:
+    (project / "shop.pyi").write_text("")
+    planned = remora.plan(project / "shop.py", root=project, operations=["types"])
+    assert not planned.jobs
+    assert [*planned.left["types"]] == ["whose types are in a stub file"]
 
 
 def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_path: Path) -> None:
