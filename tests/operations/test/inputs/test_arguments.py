@@ -6,7 +6,11 @@ import pytest
 
 from remora.operations.test.inputs.arguments import candidate_calls, invented_calls
 from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.observed_calls import observed_calls, recorded_calls
+from remora.operations.test.inputs.observed_calls import (
+    observed_calls,
+    recorded_calls,
+    variations_of,
+)
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
@@ -328,3 +332,12 @@ def test_a_default_with_a_name_leaves_out_other_numbers_only() -> None:
     ]
     found = observed_calls(subject(source), seen, vary=False)
     assert [each.call for each in found] == ["f(1, sep=';')"]
+
+
+def test_an_example_is_varied_by_an_option_more_and_less() -> None:
+    varied = subject("def f(a, mode='RGB', *, loud=False):\n    return a\n")
+    shown = CallInput(call="f(1, '%', loud=True)", source="documentation")
+    calls = [each.call for each in variations_of(varied, [shown])]
+    assert {"f(1, loud=True)", "f(1, '%')"} <= {*calls}
+    plain = CallInput(call="f(1)", source="documentation")
+    assert "f(1, loud=True)" in [each.call for each in variations_of(varied, [plain])]

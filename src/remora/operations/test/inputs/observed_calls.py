@@ -51,15 +51,17 @@ def observed_calls(
 
 
 def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[CallInput]:
-    """Return the calls with one literal argument changed, or with an option that they leave out."""
+    """Return the calls with one literal argument changed, and with an option more or less."""
     found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
     for each in calls[:_MOST_OBSERVED]:
         call = ast.parse(each.call, mode="eval").body
         assert isinstance(call, ast.Call)
         names = [arg.arg for arg in (*subject.parameters.posonlyargs, *subject.parameters.args)]
         slots = [*zip(names[subject.implied :], range(len(call.args)), strict=False)]
-        for word in _options(subject, call, names[subject.implied :]):
-            made = ast.Call(call.func, call.args, [*call.keywords, word])
+        for made in (
+            *_without_option(subject, call, names[subject.implied :]),
+            *_with_option(subject, call, names[subject.implied :]),
+        ):
             one = replace(each, call=ast.unparse(made), source="variation")
             found.setdefault((one.call, one.setup), one)
         for name, number in slots:
@@ -71,15 +73,29 @@ def variations_of(subject: TargetFunction, calls: Sequence[CallInput]) -> list[C
     return [one for one in found.values() if len(one.call) <= _LONGEST][:_MOST_VARIED]
 
 
-def _options(
+def _without_option(
     subject: TargetFunction, call: ast.Call, names: Sequence[str]
-) -> Iterator[ast.keyword]:
-    """Yield keyword arguments with other values than the defaults, for options without a value."""
+) -> Iterator[ast.Call]:
+    """Yield the call without one of its options."""
+    options = defaults_of(subject.parameters)
+    for word in call.keywords:
+        if word.arg in options:
+            yield ast.Call(call.func, call.args, [one for one in call.keywords if one is not word])
+    last = dict(enumerate(names, 1)).get(len(call.args))
+    if last in options:
+        yield ast.Call(call.func, call.args[:-1], call.keywords)
+
+
+def _with_option(
+    subject: TargetFunction, call: ast.Call, names: Sequence[str]
+) -> Iterator[ast.Call]:
+    """Yield the call with other values than the defaults, for options without a value."""
     given = {*names[: len(call.args)], *(word.arg for word in call.keywords)}
     for name, default in defaults_of(subject.parameters).items():
         if name not in given:
             for text in list(_variations(subject, name, ast.unparse(default)))[:_MOST_OF_OPTION]:
-                yield ast.keyword(name, ast.parse(text, mode="eval").body)
+                word = ast.keyword(name, ast.parse(text, mode="eval").body)
+                yield ast.Call(call.func, call.args, [*call.keywords, word])
 
 
 def defaults_of(args: ast.arguments) -> dict[str, ast.expr]:
