@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import (
+    comes_back,
     is_echo,
     is_empty_input,
     is_hollow,
@@ -79,6 +80,14 @@ def test_telling_calls(call: str, setup: tuple[str, ...], value: str) -> None:
 def test_results_that_repeat_arguments_or_explain_errors(call: str, value: str) -> None:
     assert is_echo(case(call, (), value, "sibling"))
     assert not is_echo(case(call, (), value, "documentation"))
+
+
+def test_a_result_that_is_asserted_beside_its_class_can_be_an_argument() -> None:
+    claims = (("isinstance({}, Names)", "True"), ("{}", "['a']"))
+    case = Case(call="names(['a'])", claims=claims)
+    assert comes_back(case)
+    assert not comes_back(replace(case, call="names(['b'])"))
+    assert not comes_back(replace(case, claims=(*claims, ("len(names.all)", "2"))))
 
 
 def test_flags_and_texts_without_letters_say_nothing() -> None:

@@ -176,6 +176,22 @@ def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
     assert case_statements([case], Style('"', 84)) == [line]
 
 
+def test_the_class_of_results_is_asserted_once_beside_other_claims() -> None:
+    is_list = ("isinstance({}, Names)", "True")
+    cases = [
+        Case(call="f(1)", claims=(is_list, ("{}", "['a']"))),
+        Case(call="f(2)", claims=(is_list, ("{}", "['b']"))),
+        Case(call="f(3)", claims=(is_list,)),
+    ]
+    assert case_statements(cases, Style("'", 84)) == [
+        "result = f(1)",
+        "assert isinstance(result, Names)",
+        "assert result == ['a']",
+        "assert f(2) == ['b']",
+        "assert isinstance(f(3), Names)",
+    ]
+
+
 def test_a_call_that_is_too_long_for_a_line_has_a_line_of_its_own() -> None:
     case = Case(call="f('a b c')", value="'one two three'")
     assert case_statements([case], Style("'", 30)) == [

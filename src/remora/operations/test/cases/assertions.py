@@ -40,7 +40,7 @@ class Style(NamedTuple):
 def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
     """Return the unindented body of a test. Statements may be longer than the line width.
 
-    The class of the results is asserted once.
+    The class of the results is asserted once, unless a case asserts nothing else.
     """
     found: list[str] = []
     before: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
         if new or (before and not case.setup):
             found += ([""] if found else []) + _lines(new, style.quote)
         before = () if _changes_objects(case) else case.setup
-        claims = [each for each in case.claims if each not in classes]
+        claims = [each for each in case.claims if each not in classes] or case.claims
         found += _assertions(replace(case, claims=tuple(claims)), style)
         classes |= {each for each in claims if each[0].startswith("isinstance(")}
     return found

@@ -286,11 +286,16 @@ def value_of(text: str) -> Any:
 
 
 def comes_back(case: Case) -> bool:
-    """Return True if the result is an argument, all arguments, or what the object was made with."""
+    """Return True if the result is an argument, all arguments, or what the object was made with.
+
+    The result may be asserted beside its class.
+    """
+    claims = {left: text for left, text in case.claims if not left.startswith("isinstance(")}
+    value = claims["{}"] if [*claims] == ["{}"] else case.value
     given = arguments_of(case)
     made_with = [word for line in case.setup for word in _call_arguments(line)]
     together = [f"({', '.join(given)})"] if len(given) > 1 else []
-    return case.value in (*given, *made_with, *together)
+    return value in (*given, *made_with, *together)
 
 
 def arguments_of(case: Case) -> list[str]:

@@ -10,8 +10,9 @@ import inspect
 import math
 import re
 import sys
-import types
 from typing import Any, Dict, List, NamedTuple, Set, Tuple
+
+from .equality import compares_fields, slots_of
 
 _TEXT = 400
 _STRING = 120
@@ -25,11 +26,6 @@ _NO_TEXT = re.compile(r"\n|\bat 0x|\A<.*>\Z|\A[\w.]+\(.*\)\Z")
 _DOTTED = re.compile(
     r"\b(datetime|decimal|fractions|collections|uuid|pathlib|ipaddress|zoneinfo)\.(?=[A-Za-z])"
 )
-
-_STANDARD = frozenset(getattr(sys, "stdlib_module_names", ()))
-_NORMALIZING = frozenset({"casefold", "lower", "normalize", "strip", "upper"})
-"""Names of methods with which `==` makes different values alike."""
-_METHODS = (types.FunctionType, classmethod, staticmethod)
 
 tested_functions: Set[str] = set()
 """Names of functions that an expected value must not call, because they are under test."""
@@ -76,7 +72,7 @@ def _object(value: Any, depth: int) -> Described | None:
         return found and Described(found.text + "." + value.name, found.imports)
     if isinstance(value, type):
         return _named(value)
-    if not compares_fields(type(value)):
+    if not compares_fields(value):
         return None
     made = [one for one in (_by_repr(value), _by_fields(value, depth)) if one is not None]
     return min(made, key=lambda one: len(one.text)) if made else _as_base(value, depth)
@@ -90,7 +86,14 @@ def _as_base(value: Any, depth: int) -> Described | None:
     bases: Tuple[Any, ...] = (list, tuple, dict, set, frozenset, str, int)
     for base in bases:
         if isinstance(value, base) and type(value).__eq__ is base.__eq__:
-            return describe(base(value), depth + 1)
+            return _converted(base, value, depth + 1)
+    return None
+
+
+def _converted(base: Any, value: Any, depth: int = 0) -> Described | None:
+    """Return the value as one of a built-in type, or None if its class cannot be converted."""
+    with contextlib.suppress(Exception):
+        return describe(base(value), depth)
     return None
 
 
@@ -207,20 +210,6 @@ def _by_fields(value: Any, depth: int) -> Described | None:
     return None
 
 
-def compares_fields(kind: type) -> bool:
-    """Return False if objects can be equal whose fields differ, since `==` calls a method of theirs.
-
-    Such a method may bring the fields into a normal form first.
-    """
-    code = getattr(kind.__eq__, "__code__", None)
-    if code is None or kind.__module__.partition(".")[0] in _STANDARD:
-        return True
-    codes = [code, *(one for one in code.co_consts if isinstance(one, type(code)))]
-    names = {name for one in codes for name in one.co_names if not name.startswith("__")}
-    members = [inspect.getattr_static(kind, name, None) for name in names]
-    return not (names & _NORMALIZING or any(isinstance(one, _METHODS) for one in members))
-
-
 def is_overridden(kind: type, method: str) -> bool:
     return getattr(kind, method, None) is not getattr(object, method)
 
@@ -258,7 +247,7 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None]]:
         return [*claims, ("{}", found.text)], {**imports, **found.imports}
     if not is_from(kind, root) or callable(value):
         return [], {}
-    fields = describe(tuple(value)) if isinstance(value, tuple) else None
+    fields = _converted(tuple, value) if isinstance(value, tuple) else None
     if fields is not None:
         return [("tuple({})", fields.text)], fields.imports
     text = _text_of(value)
@@ -335,19 +324,13 @@ def state_of(value: Any) -> Dict[str, Described]:
 def _public_attributes(value: Any) -> List[str]:
     """Return the names of the object's attributes, and of the properties of its own class."""
     own = [name for name in getattr(value, "__dict__", {}) if not name.startswith("_")]
-    slots = [name for each in type(value).__mro__ for name in _slots(each)]
+    slots = [name for each in type(value).__mro__ for name in slots_of(each)]
     made = [
         name
         for name, member in inspect.getmembers(type(value), lambda m: isinstance(m, property))
         if not name.startswith("_")
     ]
     return [*own, *slots, *made][:30]
-
-
-def _slots(kind: type) -> List[str]:
-    slots = kind.__dict__.get("__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if not name.startswith("_")]
 
 
 def is_from(kind: type, root: str) -> bool:

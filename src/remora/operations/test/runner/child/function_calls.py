@@ -129,7 +129,10 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
 
 
 def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
-    """Return what is compared with the outcome of the unchanged function."""
+    """Return what is compared with the outcome of the unchanged function.
+
+    Code that catches the first TimeoutError gets another one after the same time.
+    """
 
     def stop(*_: object) -> None:
         raise TimeoutError("remora: the call took too long")
@@ -138,7 +141,7 @@ def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
     signal.signal(signal.SIGVTALRM, stop)
     signal.signal(signal.SIGALRM, stop)
     for timer, limit in timers.items():
-        signal.setitimer(timer, limit)
+        signal.setitimer(timer, limit, limit)
     try:
         return signature(result_of(asked, module, call))
     except Exception:
