@@ -81,6 +81,11 @@ def test_results_that_repeat_arguments_or_explain_errors(call: str, value: str) 
     assert not is_echo(case(call, (), value, "documentation"))
 
 
+@pytest.mark.parametrize("value", ["''", "'apple'"])
+def test_nothing_and_the_whole_word_are_no_stems(value: str) -> None:
+    assert not is_echo(case("stem('apple')", (), value, "sibling"))
+
+
 def test_flags_and_texts_without_letters_say_nothing() -> None:
     flags = Case(call="table.add(3)", claims=(("table.dividers", "[False]"),), source="call")
     assert is_echo(flags)
