@@ -110,7 +110,7 @@ class PlanTrials:
         return NEEDS_VALUES if "needs a writer" in plan["reason"] else SHOWS_NOTHING
 
     def _with_example(self, reason: str, node: Node, error: HostError) -> str:
-        """Return the reason with its first error, so that all its functions are counted together."""
+        """Return the reason with its first error, so that its functions are grouped."""
         example = f"{reason} (for example {node.qualname}: {error.message})"
         return self._with_examples.setdefault(reason, example)
 
