@@ -91,10 +91,24 @@ def test_an_option_is_ignored_by_its_default() -> None:
     code = b"def f(a, b=2, *, c=3):\n    return a\n"
     ignored = [m for m in mutants(code, "f") if m.what.startswith("the argument")]
     assert [m.what for m in ignored] == [
-        "the argument of b was ignored",
-        "the argument of c was ignored",
+        "the argument b was ignored",
+        "the argument c was ignored",
     ]
     assert ignored[0].function == "def f(a, b=2, *, c=3):\n    b = 2\n    return a\n"
+
+
+def test_an_ignored_option_has_a_literal_default_and_is_of_the_function_itself() -> None:
+    code = b"""\
+K = 1
+def f(a, b=K, c=-1):
+    'Described.'
+    def inner(d=2):
+        return d
+    return inner
+"""
+    (ignored,) = [m for m in mutants(code, "f") if m.kind == "option"]
+    head = 'def f(a, b=K, c=-1):\n    """Described."""\n    c = -1\n'
+    assert ignored.function.startswith(head)
 
 
 def test_a_method_by_its_qualname() -> None:

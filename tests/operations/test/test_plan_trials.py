@@ -78,7 +78,7 @@ def test_what_there_are_no_trials_for_is_left(
     assert planned("doubles.py", []) == dict.fromkeys(("double", "load"), plan_trials.NOT_TRIED)
     monkeypatch.undo()
     monkeypatch.setattr(plan_trials, "_FUNCTION_S", 0.0)
-    reason = f"{plan_trials.NOT_FINISHED} (not finished within 0 seconds)"
+    reason = f"{plan_trials.NOT_FINISHED} (for example load: not finished within 0 seconds)"
     assert planned("loads.py", []) == {"load": reason}
 
 
@@ -87,6 +87,20 @@ def test_a_function_whose_test_cannot_be_written_has_no_job(root: Path, planned:
     before = {path: path.read_bytes() for path in root.rglob("*.py")}
     found = planned("doubles.py", [])
     why = "tests/test_doubles.py uses the name double for something else"
-    reason = f"{plan_trials.NOT_WRITTEN} ({why})"
+    reason = f"{plan_trials.NOT_WRITTEN} (for example double: {why})"
     assert found == {"double": reason, "load": plan_trials.SHOWS_NOTHING}
     assert {path: path.read_bytes() for path in root.rglob("*.py")} == before
+
+
+def test_functions_with_the_same_problem_have_the_same_reason(root: Path, planned: Planned) -> None:
+    text = USABLE + USABLE.partition("\n\n\n")[0].replace("double", "twice")
+    write(
+        root,
+        {
+            "doubles.py": text,
+            "tests/test_doubles.py": "import re as double, os as twice\n\n\ndef test_it(): ...\n",
+        },
+    )
+    found = planned("doubles.py", [])
+    assert found["twice"] == found["double"]
+    assert str(found["twice"]).startswith(plan_trials.NOT_WRITTEN)

@@ -49,9 +49,13 @@ def write_tests(
     plans, reasons = _plans(place, path, nodes, plan_further if strengthen else plan_missing)
     written: dict[str, dict[str, Any]] = {}
     while plans:
-        restore = _restorer(place, next(iter(plans.values()))["path"])
+        home = next(iter(plans.values()))["path"]
+        is_new = not place.files.exists(home)
+        restore = _restorer(place, home)
         written, problems = _write(place, path, plans)
-        problems |= _unproved(place, path, {name: each["ids"] for name, each in written.items()})
+        ids = {name: each["ids"] for name, each in written.items()}
+        is_shared = is_new and not problems and _is_shared(place, path, home, ids)
+        problems |= {} if is_shared else _unproved(place, path, ids)
         if not problems:
             break
         restore()
@@ -133,15 +137,27 @@ def _write(
     """Return what was written for each function, and the reasons for which it was not."""
     written: dict[str, dict[str, Any]] = {}
     problems: dict[str, str] = {}
-    is_new = not place.files.exists(next(iter(plans.values()))["path"])
     for node, plan in plans.items():
         try:
             written[node] = write_test(place, path, node, plan["cases"], plan["holds"])
         except HostError as error:
             problems[node] = error.message
-    if is_new and written and not problems:
-        share_preparation(place, path, next(iter(written)))
     return written, problems
+
+
+def _is_shared(place: ToolTree, path: str, home: str, ids: Mapping[str, list[str]]) -> bool:
+    """Return True if the tests of a new file were proved with a fixture for their preparation.
+
+    The file at `home` stays as it is otherwise.
+    """
+    before = place.read(home)
+    share_preparation(place, path, next(iter(ids)))
+    if place.read(home) == before:
+        return False
+    if not _unproved(place, path, ids):
+        return True
+    place.write(home, before)
+    return False
 
 
 def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[str, str]:

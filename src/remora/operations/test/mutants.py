@@ -15,7 +15,7 @@ from remora.tools.host.text_lines import split_lines
 MAX_MUTANTS = 20
 CONDITION, CALL, STATE = "condition", "call", "state"
 """Kinds of faults: negated conditions, removed calls and `del`, and removed changes of objects."""
-IGNORED = "the argument of {} was ignored"
+IGNORED = "the argument {} was ignored"
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -96,7 +96,8 @@ def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, st
     given = changed_parameters(function)
     for number, node in enumerate(_mutable_nodes(function)):
         line = getattr(node, "lineno", function.lineno)
-        for sort, what, change in _faults(node):
+        faults = _ignored_options(function) if node is function else _faults(node)
+        for sort, what, change in faults:
             is_change = isinstance(node, ast.stmt) and changes_state(node, given)
             kind = STATE if is_change else sort
             by_kind.setdefault(kind, []).append((kind, number, line, what, change))
@@ -247,13 +248,16 @@ def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
     return body
 
 
+def _ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, _Change]]:
+    for name, default in _defaults(function.args):
+        if _is_literal(default):
+            yield "option", IGNORED.format(name), _assign_first(name, default)
+
+
 def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
     match node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            for name, default in _defaults(node.args):
-                yield "option", IGNORED.format(name), _assign_first(name, default)
         case ast.If() | ast.While() | ast.IfExp():
             yield CONDITION, "a condition was negated", _negate
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
@@ -331,7 +335,8 @@ def _defaults(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
 def _assign_first(name: str, value: ast.expr) -> _Change:
     def change(node: ast.AST) -> ast.AST:
         assert isinstance(node, FunctionNode)
-        node.body.insert(0, ast.Assign([ast.Name(name)], copy.deepcopy(value)))
+        start = len(node.body) - len(_without_docstring(node))
+        node.body.insert(start, ast.Assign([ast.Name(name)], copy.deepcopy(value)))
         return node
 
     return change
@@ -352,6 +357,14 @@ def _swap(node: ast.AST) -> ast.AST:
     assert isinstance(node, ast.Call)
     node.args[:2] = reversed(node.args[:2])
     return node
+
+
+def _is_literal(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
 
 
 def _is_none(value: ast.expr) -> bool:

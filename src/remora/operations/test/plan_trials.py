@@ -58,6 +58,7 @@ class PlanTrials:
         self._cpu_s = 0.0
         self._open: set[str] = set()
         self._collected: dict[str, str] = {}
+        self._with_examples: dict[str, str] = {}
 
     def reason(self, node: Node, home: str) -> str:
         """Return why no test can be proposed, or an empty string. `home` is the test file's path."""
@@ -73,7 +74,7 @@ class PlanTrials:
             with self._place.within(_FUNCTION_S):
                 return self._trial(node, home)
         except HostError as error:
-            return f"{NOT_FINISHED} ({error.message})"
+            return self._with_example(NOT_FINISHED, node, error)
         finally:
             self._cpu_s += _cpu_seconds() - start
 
@@ -101,12 +102,17 @@ class PlanTrials:
             try:
                 write_test(self._place, node.path, node.qualname, plan["cases"], plan["holds"])
             except HostError as error:
-                return f"{NOT_WRITTEN} ({error.message})"
+                return self._with_example(NOT_WRITTEN, node, error)
             self._open.add(node.path)
             return ""
         if plan["reason"].startswith("import of "):
             return NOT_IMPORTED
         return NEEDS_VALUES if "needs a writer" in plan["reason"] else SHOWS_NOTHING
+
+    def _with_example(self, reason: str, node: Node, error: HostError) -> str:
+        """Return the reason with its first error, so that its functions are grouped."""
+        example = f"{reason} (for example {node.qualname}: {error.message})"
+        return self._with_examples.setdefault(reason, example)
 
     def _uncollected(self) -> str:
         """Return a reason, or an empty string if pytest collects none of the project's tests."""

@@ -137,6 +137,14 @@ def test_each_line_of_an_expected_text_is_a_literal() -> None:
     ]
 
 
+def test_an_expected_text_does_not_hide_a_variable() -> None:
+    text = "first line of a page\n\nlast line of the page\n"
+    case = Case(call="f(expected)", setup=("expected = 'a'",), value=repr(text))
+    (draft,) = case_drafts(subject(), [case], home(), 88)
+    assert draft.body[:2] == ['expected = "a"', "expected_text = ("]
+    assert draft.body[-1] == "assert f(expected) == expected_text"
+
+
 def test_objects_are_made_first() -> None:
     setup = ("cart = Cart('Ann')",)
     cases = [

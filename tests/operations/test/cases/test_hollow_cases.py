@@ -90,6 +90,11 @@ def test_a_result_that_is_asserted_beside_its_class_can_be_an_argument() -> None
     assert not comes_back(replace(case, claims=(*claims, ("len(names.all)", "2"))))
 
 
+@pytest.mark.parametrize("value", ["''", "'apple'"])
+def test_nothing_and_the_whole_word_are_no_stems(value: str) -> None:
+    assert not is_echo(case("stem('apple')", (), value, "sibling"))
+
+
 def test_flags_and_texts_without_letters_say_nothing() -> None:
     flags = Case(call="table.add(3)", claims=(("table.dividers", "[False]"),), source="call")
     assert is_echo(flags)

@@ -48,6 +48,20 @@ def test_the_fixture_of_annotated_tests_is_annotated() -> None:
     assert "def test_total(cart: Cart) -> None:\n    assert cart.total() == 5\n" in found
 
 
+@pytest.mark.parametrize("function", ["loads", "open", "Filter", "Class"])
+def test_no_fixture_is_named_after_a_function_or_hides_a_builtin(function: str) -> None:
+    found = with_fixture(REPEATED.replace("Cart()", f"{function}()"), 88)
+    assert "def c():\n" in found
+    assert "def test_total(c):\n    assert c.total() == 5\n" in found
+
+
+def test_tests_that_do_not_use_the_object_keep_their_statements() -> None:
+    unused = f"\n\ndef test_stop():\n{SETUP}    assert stop() == 1\n"
+    found = with_fixture(REPEATED + unused, 88)
+    assert "def test_total(cart):" in found
+    assert found.endswith(unused)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -56,8 +70,24 @@ def test_the_fixture_of_annotated_tests_is_annotated() -> None:
         REPEATED.replace("test_owner", "cart"),
         REPEATED.replace("    assert c.total", "    c = Cart()\n    assert c.total"),
         ANNOTATED.replace("Cart()", "new_cart()"),
+        REPEATED.replace("c =", "request =").replace("c.", "request."),
+        REPEATED.replace("c =", "test_cart =").replace("c.", "test_cart."),
+        REPEATED.replace("c.total()", "c.total(lambda c: c + 1)"),
+        ANNOTATED.replace("c.add('pear', 2)", "c = c.part('fig')"),
+        REPEATED.replace("'fig' not in c", "True").replace("c.take('fig')", "stop()"),
     ],
-    ids=["short", "different", "name in use", "assigned again", "annotated, class unknown"],
+    ids=[
+        "short",
+        "different",
+        "name in use",
+        "assigned again",
+        "annotated, class unknown",
+        "named request",
+        "named like a test",
+        "parameter",
+        "another class at last",
+        "used once",
+    ],
 )
 def test_others_stay_as_they_are(text: str) -> None:
     assert with_fixture(text, 88) == text

@@ -20,6 +20,12 @@ RUNNER = "import unittest\n\nunittest.TextTestRunner().run(unittest.TestLoader()
         ({WORKFLOW: "run: python run_tests.py\n", "run_tests.py": "import cart\n"}, False),
         ({"Makefile": "test:\n\tpython -m unittest\n", "tox.ini": "deps = pytest\n"}, False),
         ({"run_tests.py": RUNNER}, False),
+        (dict.fromkeys(["Makefile"], "\tpython ../tests/run.py\n\tpython /opt/run.py\n"), False),
+        ({WORKFLOW: "run: python ./../x.py\n"}, False),
+        ({WORKFLOW: "run: nose2 -v\n"}, True),
+        ({"noxfile.py": "session.run('nose2', '-v')\n"}, True),
+        ({"tox.ini": "commands = python -m nose2\n"}, True),
+        ({WORKFLOW: "run: pip install nose2\n", "setup.cfg": "  nose2>=0.9\n"}, False),
     ],
 )
 def test_direct_commands_and_scripts(tmp_path: Path, files: dict[str, str], expected: bool) -> None:

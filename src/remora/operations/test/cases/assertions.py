@@ -5,7 +5,7 @@ import io
 import math
 import re
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -101,12 +101,13 @@ def text_lines(statement: str) -> list[str]:
 
 def _assertions(case: Case, style: Style) -> list[str]:
     quote = style.quote
+    taken = names_in([*case.setup, case.call])
     call = f"list({case.call})" if case.listed else case.call
     if case.raises:
         opening = "self.assertRaises" if style.unittest else "pytest.raises"
         return [f"with {opening}({case.raises}):", f"    {with_quotes(call, quote)}"]
     if not case.claims:
-        return _assertion(call, case.value, style)
+        return _assertion(call, case.value, style, taken)
     of_result = sum("{}" in left for left, _ in case.claims)
     found: list[str] = []
     result = case.call
@@ -115,20 +116,23 @@ def _assertions(case: Case, style: Style) -> list[str]:
     elif of_result > 1:
         found, result = [f"result = {with_quotes(case.call, quote)}"], "result"
     for left, value in case.claims:
-        found += _assertion(left.replace("{}", result), value, style)
+        found += _assertion(left.replace("{}", result), value, style, taken)
     return found
 
 
-def _assertion(call: str, value: str, style: Style) -> list[str]:
+def _assertion(call: str, value: str, style: Style, taken: Collection[str] = ()) -> list[str]:
     """Return an assertion. If it does not fit on a line, the result is assigned first.
 
     A long collection or call stays in the assertion, because formatters can split it. A text of
-    several lines is assigned with a literal for each of them.
+    several lines is assigned with a literal for each of them, to a name that is not in `taken`.
     """
-    texts = text_lines(f"expected = {value}")
+    name = "expected"
+    while name in taken:
+        name += "_text"
+    texts = text_lines(f"{name} = {value}")
     if texts:
         written = split_lines(with_quotes("\n".join(texts), style.quote))
-        return [*written, *_assertion(call, "expected", style)]
+        return [*written, *_assertion(call, name, style)]
     call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
     line = _equality(call, value, expected, style)
     splits = expected[-1] in ")]}" and len(_equality(call, "", "[", style)) <= style.width

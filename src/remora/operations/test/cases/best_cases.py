@@ -82,8 +82,8 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
 def _is_example(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     """Return True for one more documented example with the same preparation as a chosen one.
 
-    Unless it shows an answer of a predicate, its result must be a new one. Beside a single case,
-    what examples of other functions pass counts, too.
+    Unless it shows an answer of a predicate, its result must be a new one. If only one case is
+    chosen, calls that examples of other functions make count, too.
     """
     case = cases[number]
     taken = [cases[n] for n in chosen if not cases[n].raises]

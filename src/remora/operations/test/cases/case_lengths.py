@@ -32,7 +32,10 @@ def is_too_long(case: Case) -> bool:
     if any(len(ast.unparse(one)) > _LONGEST_TEXT for one in texts if isinstance(one, ast.Constant)):
         return True
     written = [line for each in case.setup for line in text_lines(each)]
-    if len(written) > _MOST_TEXT_LINES or any(len(line) > _WIDTH for line in written):
+    expected = [line for text in case.values for line in text_lines(f"expected = {text}")]
+    if len(written) + len(expected) > _MOST_TEXT_LINES or any(
+        len(line) > _WIDTH for line in written
+    ):
         return True
     setup = sum(_height(line) for each in statements for line in each.splitlines())
     lines = [_height(case.call), *(_height(text, len(case.call)) for text in case.values)]

@@ -91,7 +91,8 @@ def is_hollow_call(call: CallInput) -> bool:
     """Return True for a call that does not show what the function is for.
 
     Such a call passes sample bytes, or no arguments to a function or to a method of an object that
-    was made without arguments or with flags only. A call that a person wrote as an example or a test is not hollow.
+    was made without arguments or with flags only. A call that a person wrote as an example or a
+    test is not hollow.
     """
     given = _call_arguments(call.call)
     known = [
@@ -221,7 +222,9 @@ def _is_stem(case: Case) -> bool:
     words = [one for one in given if isinstance(one, str) and one.isalpha()]
     value = literal_of(case.value)
     has_length = any(isinstance(one, int) and not isinstance(one, bool) for one in given)
-    return isinstance(value, str) and not has_length and any(w.startswith(value) for w in words)
+    if not isinstance(value, str) or has_length:
+        return False
+    return any(0 < len(value) < len(word) and word.startswith(value) for word in words)
 
 
 def _items(source: str) -> Any:

@@ -125,8 +125,8 @@ def _are_literals(arguments: Mapping[str, str]) -> bool:
 def _call(subject: TargetFunction, given: Mapping[str, str]) -> str:
     """Return the call without arguments that are equal to their default, or an empty string.
 
-    An empty string is returned for other numbers where the default is a named constant, too, since
-    the names of these are not known.
+    It is also empty if the default is a named constant and the value is another number, since the
+    name of that number is not known.
     """
     args = subject.parameters
     constants = _constants(subject)

@@ -1,6 +1,8 @@
 """Fixtures for the preparation that several tests of a new file have in common."""
 
 import ast
+import builtins
+import keyword
 from collections.abc import Collection, Iterator, Sequence
 
 from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
@@ -34,8 +36,9 @@ def with_fixture(text: str, width: int) -> str:
     source = ParsedText(text)
     tests = [one for one in source.tree.body if isinstance(one, ast.FunctionDef)]
     group, size = _largest_group([one for one in tests if _is_plain(one)])
+    group = [one for one in group if _objects(one, size)]
     objects = {name for one in group for name in _objects(one, size)}
-    if len(objects) != 1:
+    if len(objects) != 1 or len(group) == 1:
         return text
     (variable,) = objects
     made = group[0].body[:size]
@@ -45,7 +48,9 @@ def with_fixture(text: str, width: int) -> str:
     taken |= {each.name for each in tests} | imported
     is_annotated = group[0].returns is not None
     owner = _class_of(made, variable) if is_annotated else ""
-    if name in taken or _is_assigned_again(group, size, variable) or (is_annotated and not owner):
+    if name in taken or _is_reserved(name) or (is_annotated and not owner):
+        return text
+    if _is_bound_again(group, size, variable):
         return text
     body = text[source.start_of_line(made[0].lineno) : source.end(made[-1])]
     returns = f" -> {owner}" if owner else ""
@@ -104,10 +109,15 @@ def _objects(one: ast.FunctionDef, size: int) -> set[str]:
 
 def _fixture_name(made: Sequence[ast.stmt], variable: str) -> str:
     """Return the name of the variable, or of its class if the variable's name is short."""
-    function = _made_by(made, variable)
-    if function is not None and len(variable) <= _SHORT_NAME:
-        return snake_case(last_name(function))
-    return variable
+    name = snake_case(_class_of(made, variable).rpartition(".")[2])
+    is_free = bool(name) and not _is_reserved(name)
+    return name if is_free and len(variable) <= _SHORT_NAME else variable
+
+
+def _is_reserved(name: str) -> bool:
+    """Return True for names that no fixture can have, and for builtins, which it would hide."""
+    is_known = keyword.iskeyword(name) or hasattr(builtins, name)
+    return is_known or name == "request" or name.startswith("test")
 
 
 def _class_of(made: Sequence[ast.stmt], variable: str) -> str:
@@ -118,18 +128,20 @@ def _class_of(made: Sequence[ast.stmt], variable: str) -> str:
 
 
 def _made_by(made: Sequence[ast.stmt], variable: str) -> ast.expr | None:
-    """Return the function or the class whose call gives the variable its value."""
-    for one in made:
-        match one:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
-                if name == variable:
-                    return function
+    """Return the function or the class whose call gives the variable its last value."""
+    match [one for one in made if variable in bound_names(one)]:
+        case [*_, ast.Assign(targets=[ast.Name()], value=ast.Call(func=function))]:
+            return function
     return None
 
 
-def _is_assigned_again(tests: Collection[ast.FunctionDef], size: int, variable: str) -> bool:
+def _is_bound_again(tests: Collection[ast.FunctionDef], size: int, variable: str) -> bool:
+    """Return True if the tests assign the variable again or have a parameter of this name."""
     rest = [each for one in tests for each in one.body[size:]]
-    return any(variable in bound_names(each) for each in rest)
+    parameters = [part for each in rest for part in ast.walk(each) if isinstance(part, ast.arg)]
+    return any(variable in bound_names(each) for each in rest) or any(
+        each.arg == variable for each in parameters
+    )
 
 
 def _renamed(

@@ -29,6 +29,11 @@ _OF_DOCUMENTS = re.compile(
 _OF_FILES = re.compile(r"\bpython[\w.]* +-m doctest\b([^\n;&|]*)")
 _SCRIPT = re.compile(r"\bpython[\w.]*(?: +-[bBduv]+)* +(?:-m +([\w.]+)|([\w./-]+\.py)\b)")
 _UNITTEST = re.compile(r"\bunittest\.(?:main|TextTestRunner|TestLoader)\(")
+_RUNS_UNITTEST = re.compile(
+    r"-m (?:unittest|nose2)\b"
+    r"|(?:^[ \t-]*|\brun(?:: *| +)|\brun\([\"']|= *|[;&|] *)nose2(?![\w.-]| *[<=>~!])",
+    re.MULTILINE,
+)
 _SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
 _BETWEEN_WORDS = re.compile(r"""["'],\s*["']""")
 _PROMPT = re.compile(r"[ \t]*>>> ?(.*)")
@@ -108,14 +113,14 @@ def runs_unittest(place: ToolTree) -> bool:
     if re.search(r"py\.?test", commands):
         return False
     scripts = {match[2].removeprefix("./") for match in _SCRIPT.finditer(commands) if match[2]}
-    texts = (_text_of(place, path) for path in scripts if place.files.exists(path))
-    return "-m unittest" in commands or any(map(_UNITTEST.search, texts))
+    texts = (_text_of(place, path) for path in scripts)
+    return bool(_RUNS_UNITTEST.search(commands)) or any(map(_UNITTEST.search, texts))
 
 
 def _text_of(place: ToolTree, path: str) -> str:
     try:
         return place.read(path).decode("utf-8", "replace")
-    except HostError:  # too large
+    except HostError:  # missing, too large or outside the project
         return ""
 
 

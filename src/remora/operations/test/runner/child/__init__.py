@@ -17,8 +17,9 @@ the content of a file (`path`) with `text` while it runs. There are three kinds 
 
 An order with `calls` evaluates expressions in the namespace of `module` (file `path`). A call has
 its expression in `call`, statements to run before it in `imports` and `setup`, and the names of
-`objects` whose changes are reported, beside a result only with `changes`. `each` is the time limit for each call in seconds, and the
-order stops after `patience` timeouts. The order may also have `properties`, which are groups of
+`objects` whose changes are reported. If the call has a result, they are reported only if `changes`
+is true. `each` is the time limit for each call in seconds, and the order stops after `patience`
+timeouts. The order may also have `properties`, which are groups of
 tests with a name and source. The tests of a group are tried until one of them holds, with
 `examples` examples and a time limit of `each_property` seconds for each test. `outcomes` is the
 source of a function that reports the outcomes of its conditions; the calls are repeated with it.

@@ -1,0 +1,31 @@
+"""Tests of several functions in one file."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from remora.operations.test import file_tests
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.tree import ToolTree
+
+HOME = "tests/test_doubles.py"
+BROKEN = b"\n\n1 / 0\n"
+
+
+@pytest.mark.timeout(180)
+def test_a_fixture_with_which_the_tests_fail_is_taken_out_again(
+    tree: Path, plain_python: ProjectPython, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "doubles.py").write_text("def double(text: str) -> str:\n    return text * 2\n")
+    python = msgspec.structs.replace(plain_python, root=tree.parent / "project")
+
+    def share(place: ToolTree, path: str, node: str) -> None:
+        place.write(HOME, place.read(HOME) + BROKEN)
+
+    monkeypatch.setattr(file_tests, "share_preparation", share)
+    place = ToolTree(tree, python)
+    with place.within(170):
+        found = file_tests.write_tests(place, "doubles.py", ["double"])
+    assert found["ids"] == [f"{HOME}::test_double"]
+    assert BROKEN not in (tree / HOME).read_bytes()
