@@ -148,6 +148,9 @@ def test_files_with_a_stub_file_are_left_out(project: Path) -> None:
     planned = remora.plan(project / "shop.py", root=project, operations=["types"])
     assert not planned.jobs
     assert [*planned.left["types"]] == ["whose types are in a stub file"]
+    (project / "tests").mkdir()
+    (project / "tests" / "test_shop.py").write_text(SEEN)
+    assert not remora.plan(root=project, operations=["types"]).jobs
 
 
 def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     texts = project_texts(place)
     paths = [module.path for module in modules]
     with_types = {path for path in paths if place.files.exists(f"{path}i")}
-    paths = [path for path in paths if path not in with_types]
     own = [path for path in paths if not _is_beside(path, texts)] or paths
+    own = [path for path in own if path not in with_types]
     try:
         session = session_for(place, texts)
         found = session.select(own) if own else []
