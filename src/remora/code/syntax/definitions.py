@@ -1,6 +1,7 @@
 """Functions and classes in a file, with their qualnames and keys."""
 
 import ast
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from remora.ids import MODULE, NodeKey, node_key
@@ -81,3 +82,13 @@ def _definition(node: DefinitionNode, scope: _Scope, spelled: str) -> Definition
     repeat = scope.seen[name] = scope.seen.get(name, 0) + 1
     qualname = scope.prefix + name if repeat == 1 else f"{scope.prefix}{name}#{repeat}"
     return Definition(node, qualname, node_key(spelled, qualname), scope.key)
+
+
+def default_values(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names and the default values of the parameters that have one."""
+    placed = [*args.posonlyargs, *args.args]
+    pairs = [
+        *zip(placed[len(placed) - len(args.defaults) :], args.defaults, strict=True),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    yield from ((arg.arg, default) for arg, default in pairs if default is not None)

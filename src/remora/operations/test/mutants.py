@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.definitions import FunctionNode, default_values, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
 from remora.operations.test.state_changes import changed_parameters, changes_state
 from remora.tools.host.text_lines import split_lines
@@ -249,7 +249,7 @@ def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
 
 
 def _ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, _Change]]:
-    for name, default in _defaults(function.args):
+    for name, default in default_values(function.args):
         if _is_literal(default):
             yield "option", IGNORED.format(name), _assign_first(name, default)
 
@@ -319,17 +319,6 @@ def _set_fields(**fields: object) -> _Change:
         return node
 
     return change
-
-
-def _defaults(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names and the default values of the parameters that have one."""
-    placed = [*args.posonlyargs, *args.args]
-    start = len(placed) - len(args.defaults)
-    pairs = [
-        *zip(placed[start:], args.defaults, strict=True),
-        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-    ]
-    yield from ((arg.arg, default) for arg, default in pairs if default is not None)
 
 
 def _assign_first(name: str, value: ast.expr) -> _Change:

@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from remora.code.syntax.definitions import default_values
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import expected_value, with_quotes
 from remora.operations.test.cases.case import Case
@@ -122,15 +123,8 @@ def _names(subject: TargetFunction) -> list[str]:
 
 
 def _defaults(subject: TargetFunction) -> dict[str, str]:
-    args = subject.parameters
-    placed = [*args.posonlyargs, *args.args]
-    pairs: list[tuple[ast.arg, ast.expr | None]] = [
-        *zip(placed[len(placed) - len(args.defaults) :], args.defaults, strict=True),
-        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-    ]
-    return {
-        arg.arg: ast.unparse(default) for arg, default in pairs if isinstance(default, ast.Constant)
-    }
+    pairs = default_values(subject.parameters)
+    return {name: ast.unparse(one) for name, one in pairs if isinstance(one, ast.Constant)}
 
 
 def _type(texts: list[str]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from remora.code.syntax.definitions import default_values
 from remora.ids import escape_path, node_key
 from remora.operations.test.inputs.call_input import CallInput, Source
 from remora.operations.test.inputs.sample_values import values_of
@@ -100,12 +101,7 @@ def _with_option(
 
 def defaults_of(args: ast.arguments) -> dict[str, ast.expr]:
     """Return the literal defaults by parameter."""
-    placed = [*args.posonlyargs, *args.args]
-    pairs = [
-        *zip(placed[len(placed) - len(args.defaults) :], args.defaults, strict=True),
-        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-    ]
-    return {arg.arg: one for arg, one in pairs if isinstance(one, ast.Constant)}
+    return {name: one for name, one in default_values(args) if isinstance(one, ast.Constant)}
 
 
 def _literal_variations(subject: TargetFunction, name: str, given: ast.expr) -> list[str]:
