@@ -141,8 +141,24 @@ def test_an_expected_text_does_not_hide_a_variable() -> None:
     text = "first line of a page\n\nlast line of the page\n"
     case = Case(call="f(expected)", setup=("expected = 'a'",), value=repr(text))
     (draft,) = case_drafts(subject(), [case], home(), 88)
-    assert draft.body[:2] == ['expected = "a"', "expected_text = ("]
-    assert draft.body[-1] == "assert f(expected) == expected_text"
+    assert draft.body[:2] == ['expected = "a"', "expected_value = ("]
+    assert draft.body[-1] == "assert f(expected) == expected_value"
+
+
+def test_a_result_does_not_hide_a_variable() -> None:
+    case = Case(
+        call="result.add(1)",
+        setup=("result = Cart()",),
+        claims=(("{}.size", "1"), ("len({})", "1"), ("result.total", "1")),
+    )
+    (draft,) = case_drafts(subject(), [case], home(), 88)
+    assert draft.body == [
+        "result = Cart()",
+        "result_value = result.add(1)",
+        "assert result_value.size == 1",
+        "assert len(result_value) == 1",
+        "assert result.total == 1",
+    ]
 
 
 def test_objects_are_made_first() -> None:

@@ -114,7 +114,8 @@ def _assertions(case: Case, style: Style) -> list[str]:
     if not of_result:
         found = [with_quotes(case.call, quote)]
     elif of_result > 1:
-        found, result = [f"result = {with_quotes(case.call, quote)}"], "result"
+        result = _unused("result", taken)
+        found = [f"{result} = {with_quotes(case.call, quote)}"]
     for left, value in case.claims:
         found += _assertion(left.replace("{}", result), value, style, taken)
     return found
@@ -126,19 +127,25 @@ def _assertion(call: str, value: str, style: Style, taken: Collection[str] = ())
     A long collection or call stays in the assertion, because formatters can split it. A text of
     several lines is assigned with a literal for each of them, to a name that is not in `taken`.
     """
-    name = "expected"
-    while name in taken:
-        name += "_text"
+    name = _unused("expected", taken)
     texts = text_lines(f"{name} = {value}")
     if texts:
         written = split_lines(with_quotes("\n".join(texts), style.quote))
-        return [*written, *_assertion(call, name, style)]
+        return [*written, *_assertion(call, name, style, taken)]
     call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
     line = _equality(call, value, expected, style)
     splits = expected[-1] in ")]}" and len(_equality(call, "", "[", style)) <= style.width
-    if len(line) <= style.width or splits or call == "result":
+    if len(line) <= style.width or splits or call.isidentifier():
         return [line]
-    return [f"result = {call}", _equality("result", value, expected, style)]
+    result = _unused("result", taken)
+    return [f"{result} = {call}", _equality(result, value, expected, style)]
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    """Return a variable's name that is not in `taken`."""
+    while name in taken:
+        name += "_value"
+    return name
 
 
 def _equality(call: str, value: str, expected: str, style: Style) -> str:
