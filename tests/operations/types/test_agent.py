@@ -143,6 +143,20 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     assert remora.plan(root=project, operations=["types"]).left == planned.left
 
 
+def test_files_beside_the_package_that_no_file_imports_are_left_out(project: Path) -> None:
+    shop = (project / "shop.py").read_text()
+    (project / "till").mkdir()
+    (project / "till" / "__init__.py").write_text("from shop import Item\n")
+    (project / "tasks.py").write_text(shop)
+    planned = remora.plan(root=project, operations=["types"])
+    assert {job.path for job in planned.jobs} == {"shop.py"}
+    assert [*planned.left["types"]] == ["in scripts beside the package"]
+    named = remora.plan(project / "tasks.py", root=project, operations=["types"])
+    assert [job.path for job in named.jobs] == ["tasks.py"]
+    (project / "till" / "__init__.py").unlink()
+    assert len(remora.plan(root=project, operations=["types"]).jobs) == 2
+
+
 def test_files_with_a_stub_file_are_left_out(project: Path) -> None:
     (project / "shop.pyi").write_text("")
     planned = remora.plan(project / "shop.py", root=project, operations=["types"])

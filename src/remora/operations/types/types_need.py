@@ -41,7 +41,8 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     texts = project_texts(place)
     paths = [module.path for module in modules]
     with_types = {path for path in paths if place.files.exists(f"{path}i")}
-    own = [path for path in paths if not _is_beside(path, texts)] or paths
+    beside = {path: _beside(path, texts) for path in paths}
+    own = [path for path in paths if not beside[path]] or paths
     own = [path for path in own if path not in with_types]
     try:
         session = session_for(place, texts)
@@ -62,7 +63,7 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
         count = sum(n for line, n in lines[module.path].items() if line in inside)
         if module.path in likely or not count:
             return count
-        return _IN_STUBS if module.path in with_types else _reason(module.path, texts)
+        return beside[module.path] or _IN_STUBS
 
     return JudgedAmount(amount=amount, judges=session.judges_with(python)) if found else amount
 
@@ -74,10 +75,17 @@ def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
     return Counter({source.functions[number][1].lineno: n for number, n in numbers.items()})
 
 
-def _is_beside(path: str, texts: Mapping[str, str]) -> bool:
-    """Return True for files that are not part of what a project provides."""
-    in_folder = not BESIDE.isdisjoint(path.split("/")[:-1])
-    return in_folder or _has_tests(path, texts) or path in _BUILD or is_vendored(path)
+def _beside(path: str, texts: Mapping[str, str]) -> str:
+    """Return what a file contains that is not part of what a project provides, or nothing."""
+    if _has_tests(path, texts):
+        return "in test code"
+    if path in _BUILD:
+        return "in build scripts"
+    if is_vendored(path):
+        return "in code of other projects"
+    if not BESIDE.isdisjoint(path.split("/")[:-1]):
+        return "in examples, documentation or benchmarks"
+    return "in scripts beside the package" if _is_script(path, texts) else ""
 
 
 def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
@@ -86,14 +94,14 @@ def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
     return is_of_tests(path) or bool(by_name)
 
 
-def _reason(path: str, texts: Mapping[str, str]) -> str:
-    if _has_tests(path, texts):
-        return "in test code"
-    if path in _BUILD:
-        return "in build scripts"
-    if is_vendored(path):
-        return "in code of other projects"
-    return "in examples, documentation or benchmarks"
+def _is_script(path: str, texts: Mapping[str, str]) -> bool:
+    """Return True for a file at the root that no file imports, if the project has packages."""
+    packages = (each for each in texts if each.endswith("/__init__.py"))
+    if "/" in path or all(_beside(each, texts) for each in packages):
+        return False
+    name = re.escape(path.removesuffix(".py"))
+    imported = re.compile(rf"^\s*(?:import|from)\s+{name}\b", re.MULTILINE)
+    return not any(imported.search(text) for text in texts.values())
 
 
 def _in_python_2(_module: Module, node: Node) -> int | str:
