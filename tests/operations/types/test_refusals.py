@@ -52,6 +52,7 @@ PROJECT += "\n\nclass Unit(str, Enum):\n    KM = 'km'\n"
         ),
         pytest.param("int", [("default", "int"), ("converted", UNKNOWN)], True, id="int(x)"),
         pytest.param("int", [("docstring", "int"), ("converted", UNKNOWN)], False, id="written"),
+        pytest.param("int", [("call", "int"), ("several", UNKNOWN)], True, id="one of several"),
         pytest.param("Unit", [("call", "Unit")], True, id="an enum of texts"),
         pytest.param("Unit", [("call", "Unit"), ("same_file", "Unit")], False, id="as elsewhere"),
     ],
@@ -123,3 +124,51 @@ def test_refused_types_of_a_result_and_of_keys() -> None:
     named = [Evidence("docstring", "One")]
     assert not Refusals(named, index, "parameter", "name").refuses("One")
     assert Refusals(named, index, "parameter", "name_cls").refuses("One"), "a class"
+
+
+MEMBERS = """\
+class Sub:
+    def __init__(self, method):
+        self.regex = self.method = method
+
+
+def use(read, assigned, other, both):
+    assigned.regex = read.regex
+    both.regex = both.method = other.__class__
+"""
+
+
+def test_members_of_every_object_and_one_assigned_attribute_say_nothing() -> None:
+    collector = Collector(ProjectIndex({"shop.py": MEMBERS}))
+    found = {
+        key[-1]: each.term
+        for key, evidence in collector.finish().items()
+        for each in evidence
+        if each.source == "members"
+    }
+    assert found == {"read": "Sub", "both": "Sub"}
+
+
+DOCUMENTED = '''\
+class Field:
+    """A field.
+
+    :param size: integer or lambda, number of bytes
+    :param bool signed: whether it has a sign
+    :rtype: int
+    """
+
+    def __init__(self, size, signed):
+        self.size = size
+'''
+
+
+def test_the_docstring_of_a_class_documents_the_parameters_of_init() -> None:
+    collector = Collector(ProjectIndex({"shop.py": DOCUMENTED}))
+    found = {
+        (key[-1], each.source): each.term
+        for key, evidence in collector.finish().items()
+        for each in evidence
+        if each.source in ("docstring", "several", "documented")
+    }
+    assert found == {("signed", "docstring"): "bool", ("size", "several"): UNKNOWN}

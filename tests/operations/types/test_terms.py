@@ -2,7 +2,11 @@
 
 import pytest
 
-from remora.operations.types.facts.docstring_types import docstring_types, documents_result
+from remora.operations.types.facts.docstring_types import (
+    docstring_types,
+    documents_result,
+    several_types,
+)
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.terms import canonical, from_checker, same
 
@@ -114,6 +118,13 @@ EPYDOC = """Pay.
 )
 def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
     assert docstring_types(docstring) == types
+
+
+def test_docstrings_name_several_types() -> None:
+    docstring = """:param size: integer or lambda, number of bytes
+    :param name: the first or last name
+    :param flag: bool, or None"""
+    assert several_types(docstring) == {"size", "flag"}
 
 
 @pytest.mark.parametrize(

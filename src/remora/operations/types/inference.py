@@ -114,10 +114,33 @@ class Inference:
         self._complete(wanted)
 
     def _complete(self, wanted: Iterable[tuple[str, Slot]]) -> None:
-        """Add less likely annotations that complete a signature, and leave out scattered ones."""
-        likely = self._completing(self._left(wanted), self.annotations)
-        self.annotations |= self._judged(likely, self.annotations)
+        """Add less likely annotations that complete a signature, and leave out scattered ones.
+
+        Parameters of which all equally named methods have the same type get it, too.
+        """
+        wanted = list(wanted)
+        for more in (self._completing, self._agreed):
+            likely = more(self._left(wanted), self.annotations)
+            self.annotations |= self._judged(likely, self.annotations)
         self.leave_out_scattered()
+
+    def _is_shown(self, path: str, slot: Slot, term: str) -> bool:
+        """Return True if more than the annotations of equal names suggests a type."""
+        known = self._facts().evidence.get(key_of(self._function(path, slot), slot.name), ())
+        plain = without_none(term)
+        return any(same(plain, without_none(each.term)) for each in known)
+
+    def _agreed(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
+        """Return the types that the parameters of enough equally named methods have in `known`."""
+        siblings = self._facts().siblings
+        found = {}
+        for path, slot in slots:
+            agreed = siblings.agreed(self._function(path, slot), slot.name)
+            terms = [each.term for each in self.ranked(path, slot) if each.term in agreed]
+            if slot.kind == "parameter" and self.signatures.is_sparse(path) and terms:
+                found[path, slot] = terms[0]
+        together = self.signatures.consistent(known | found)
+        return {key: term for key, term in found.items() if key in together}
 
     def leave_out_scattered(self) -> None:
         """Remove annotations of signatures and files most of which would stay without."""
@@ -126,7 +149,11 @@ class Inference:
     def _completing(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
         """Return the candidates of some slots of sparsely annotated files that complete `known`."""
         weak = [key for key in slots if self.signatures.is_sparse(key[0])]
-        likely = self.likely(weak, COMPLETING)
+        likely = {
+            key: term
+            for key, term in self.likely(weak, COMPLETING).items()
+            if self._is_shown(*key, term)
+        }
         together = self.signatures.consistent(known | likely)
         return {key: term for key, term in likely.items() if key in together}
 
@@ -206,8 +233,7 @@ class Inference:
         """Return the candidates of a slot that were not refused, the most likely first.
 
         A type that follows only from annotations that were found for other functions is not a
-        candidate, because one that is wrong would spread, unless two methods of the same class have
-        it.
+        candidate, because one that is wrong would spread, unless other methods agree on it.
         """
         raise_if_cancelled()
         facts = self._facts()

@@ -16,6 +16,7 @@ from remora.operations.types.source.terms import UNKNOWN, canonical, union
 
 _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
+_OF_OBJECTS = frozenset(dir(object)) | {"__dict__", "__name__"}
 _MIN_NAME = 3
 _TAKES_PATHS = re.compile(r"(?:io\.)?open|os\.(?:path\.)?\w+|(?:pathlib\.)?(?:Pure)?Path")
 _STUBS = ("NotImplementedError", "NotImplemented")
@@ -135,13 +136,18 @@ class FunctionBody:
                     yield "may_be_none", "None"
 
     def _members(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
-        """Yield the class that has all members used: `only_members` if no other built-in has."""
-        used = {
-            each.attr
+        """Yield the class that has all members used: `only_members` if no other built-in has.
+
+        What every object has does not count, nor does a single attribute that is only assigned.
+        """
+        uses = [
+            each
             for each in self._own
             if isinstance(each, ast.Attribute) and _is_name(each.value, name)
-        }
-        if not used:
+        ]
+        used = {each.attr for each in uses} - _OF_OBJECTS
+        is_read = any(isinstance(each.ctx, ast.Load) for each in uses)
+        if not used or (len(used) == 1 and not is_read):
             return
         fitting_builtins = [each for each, members in _MEMBERS.items() if used <= members]
         if fitting_builtins:

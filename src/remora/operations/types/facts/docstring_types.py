@@ -15,6 +15,11 @@ _ALONE = re.compile(
     r"|(?:list|tuple|set) of \w+)(?:\.?\s*$|,?\s+-\s)",
     re.MULTILINE,
 )
+_SEVERAL = re.compile(
+    r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:\s+(?:an? )?(?:str|string|int|integer|number|float"
+    r"|bool|boolean|bytes|list|tuple|dict|callable|function),? or (?:an? )?\w",
+    re.MULTILINE,
+)
 _RESULT = re.compile(r"^\s*[:@]rtype:\s*(.+)$", re.MULTILINE)
 _GOOGLE = re.compile(r"^\s+\*{0,2}(\w+)\s*\(([^()]+(?:\([^()]*\))?[^()]*)\)\s*:", re.MULTILINE)
 _NUMPY = re.compile(r"^\s*(\w+) : (.+)$", re.MULTILINE)
@@ -65,6 +70,11 @@ def docstring_types(docstring: str) -> dict[str, str]:
         if term:
             found.setdefault(name, term)
     return found
+
+
+def several_types(docstring: str) -> set[str]:
+    """Return the parameters whose description begins with a type "or" something else."""
+    return set(_SEVERAL.findall(docstring))
 
 
 def documents_result(docstring: str) -> bool:

@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.operations.types.facts.body_facts import FunctionBody, is_none, stored_as
-from remora.operations.types.facts.docstring_types import docstring_types, documents_result
+from remora.operations.types.facts.docstring_types import (
+    docstring_types,
+    documents_result,
+    several_types,
+)
 from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.project_index import Class, Function, Parameter, ProjectIndex
@@ -247,11 +251,7 @@ class Collector:
 
     def _add_static(self, function: Function) -> None:
         body = FunctionBody(function)
-        docstring = ast.get_docstring(function.node) or ""
-        for name, term in docstring_types(docstring).items():
-            self._add(function, name, Evidence("docstring", term))
-        if documents_result(docstring):
-            self._add(function, RETURN, Evidence("documented", UNKNOWN))
+        self._add_docstring(function, ast.get_docstring(function.node) or "")
         for each in function.parameters:
             if not each.term:
                 for source, term in body.parameter_facts(each, self._index):
@@ -260,6 +260,19 @@ class Collector:
             for source, term in body.result_facts():
                 self._add(function, RETURN, Evidence(source, term))
         self._add_overridden(function)
+
+    def _add_docstring(self, function: Function, docstring: str) -> None:
+        """Add what a docstring names. That of a class may document the parameters of `__init__`."""
+        if documents_result(docstring):
+            self._add(function, RETURN, Evidence("documented", UNKNOWN))
+        types = docstring_types(docstring)
+        if function.owner is not None and function.short == "__init__" and not docstring:
+            docstring = ast.get_docstring(function.owner.node) or ""
+            types = {k: term for k, term in docstring_types(docstring).items() if k != RETURN}
+        for name, term in types.items():
+            self._add(function, name, Evidence("docstring", term))
+        for name in several_types(docstring):
+            self._add(function, name, Evidence("several", UNKNOWN))
 
     def _add_overridden(self, function: Function) -> None:
         """Add annotations of the same method in ancestors and subclasses of the project."""

@@ -202,6 +202,8 @@ class Refusals:
         is_open = is_open or ("may_be_none" in self._sources and "None" not in members_of(term))
         if is_open and not agreeing & _WRITTEN:
             return True
+        if "several" in self._sources and not agreeing & {"docstring", "isinstance", *_WRITTEN}:
+            return len(members_of(without_none(term))) == 1
         for each in self._evidence:
             if each.source == "compared" and not accepts(term, each.term, self._index):
                 return True
