@@ -144,10 +144,10 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
 
 
 def test_files_beside_the_package_that_no_file_imports_are_left_out(project: Path) -> None:
-    shop = (project / "shop.py").read_text()
     (project / "till").mkdir()
     (project / "till" / "__init__.py").write_text("from shop import Item\n")
-    (project / "tasks.py").write_text(shop)
+    function = "def {}(text='a', times=1):\n    return text.upper() * times\n"
+    (project / "tasks.py").write_text("\n\n".join(map(function.format, ("cry", "shout", "yell"))))
     planned = remora.plan(root=project, operations=["types"])
     assert {job.path for job in planned.jobs} == {"shop.py"}
     assert [*planned.left["types"]] == ["in scripts beside the package"]
