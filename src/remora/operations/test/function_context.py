@@ -15,7 +15,7 @@ from remora.operations.test.insert_location import (
     test_path,
 )
 from remora.operations.test.public_names import public_modules
-from remora.operations.test.pytest_settings import pytest_settings
+from remora.operations.test.pytest_settings import folders_for_tests
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
 from remora.tools.host.text_lines import decode
@@ -74,7 +74,7 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
         return tree if isinstance(tree, ast.Module) else None
 
     public = public_modules(subject, tree_of)
-    folders = pytest_settings(place).folders
+    folders = folders_for_tests(place, tests)
     path = test_path(subject, tests, place.files.exists, folders)
     required = RequiredStyle() if tests else required_style(place, path)
     home = locate_test(

@@ -26,7 +26,7 @@ from remora.operations.test.insert_location import test_path
 from remora.operations.test.mutants import CALL, CONDITION, IGNORED, STATE, Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
-from remora.operations.test.pytest_settings import pytest_settings
+from remora.operations.test.pytest_settings import folders_for_tests
 from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
@@ -242,10 +242,11 @@ def _open(
     calls: int,
     mutants: int,
 ) -> dict[str, Any]:
+    folders = folders_for_tests(place, texts.tests)
     return {
         "state": "open",
         "reason": "",
-        "path": test_path(subject, texts.tests, place.files.exists, pytest_settings(place).folders),
+        "path": test_path(subject, texts.tests, place.files.exists, folders),
         "cases": [msgspec.to_builtins(case) for case in ranking.chosen],
         "holds": msgspec.to_builtins(ranking.holds),
         "calls": calls,

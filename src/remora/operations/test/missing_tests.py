@@ -30,9 +30,10 @@ from remora.operations.test.insert_location import test_path
 from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
-from remora.operations.test.planning.run_doctests import RunDoctests, runs_unittest
+from remora.operations.test.planning.project_commands import runs_unittest
+from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
-from remora.operations.test.pytest_settings import pytest_settings
+from remora.operations.test.pytest_settings import folders_for_tests
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.source_blocks import used_names
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
@@ -197,7 +198,7 @@ class TestNeed:
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:
-        return pytest_settings(self._place).folders
+        return folders_for_tests(self._place, self._test_files)
 
     @cached_property
     def _test_files(self) -> dict[str, str]:
@@ -302,7 +303,8 @@ def _effects(function: FunctionNode, tree: ast.Module) -> str:
     called = _called_names(function, tree)
     if called & _EFFECTS or _asks_service(function):
         return WITH_EFFECTS
-    changes = called & _CHANGING or _reads_version(function) or _writes_global(function)
+    changes = bool({*called, function.name} & _CHANGING)
+    changes = changes or _reads_version(function) or _writes_global(function)
     return CHANGING if changes else ""
 
 

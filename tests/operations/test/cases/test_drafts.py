@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import case_drafts, property_draft
 from remora.operations.test.cases.property_guesses import Property
@@ -143,6 +144,11 @@ def test_an_expected_text_does_not_hide_a_variable() -> None:
     (draft,) = case_drafts(subject(), [case], home(), 88)
     assert draft.body[:2] == ['expected = "a"', "expected_value = ("]
     assert draft.body[-1] == "assert f(expected) == expected_value"
+
+
+def test_bytes_that_are_no_text_are_written_as_digits() -> None:
+    assert expected_value(repr(b"\xa1\x00\xff\x9c")) == "bytes.fromhex('a100ff9c')"
+    assert expected_value(repr(b"a\x00\x01b\xff")) == repr(b"a\x00\x01b\xff")
 
 
 def test_a_result_does_not_hide_a_variable() -> None:

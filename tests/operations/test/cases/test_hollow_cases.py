@@ -146,6 +146,11 @@ def test_values_that_a_reader_cannot_check(call: str, value: str) -> None:
     assert not is_hollow(case(f"same({value})", (), "1000000000", "documentation"))
 
 
+def test_a_hash_may_be_documented_but_not_longer_bytes() -> None:
+    assert not is_hollow(case("sha1(b'a')", (), repr(b"\xff" * 20), "documentation"))
+    assert is_hollow(case("key.dump()", (), repr(b"\xff" * 64), "documentation"))
+
+
 def test_attributes_say_something_if_a_reader_finds_them_in_the_call() -> None:
     call = "parse('http://example.com:80')"
     host = Case(call=call, claims=(("{}.host", "'example.com'"),), source="documentation")

@@ -421,6 +421,11 @@ def test_options_without_effect_are_left_out() -> None:
     assert chosen(cases, {1}, {2}, {3}) == ["f(7)", "f(7, digits=3)"]
 
 
+def test_an_ordered_dictionary_is_no_other_result() -> None:
+    cases = [case("f(7)", "OrderedDict([('a', 1)])", 1), case("f(7, deep=True)", "{'a': 1}", 2)]
+    assert chosen(cases, {1}, {2}) == ["f(7)"]
+
+
 def test_an_option_without_effect_on_the_result_is_left_out_even_in_another_branch() -> None:
     cases = [case("f(7)", "5", 1), case("f(7, fast=True)", "5", 2)]
     assert chosen(cases, {1}, {2}) == ["f(7)"]

@@ -184,13 +184,15 @@ def _truth(call: str, value: str, style: Style) -> str:
 def expected_value(value: str) -> str:
     """Return the expected value as a person writes it.
 
-    Floats with many decimal places become `pytest.approx(...)`, also as items, and a list of ASCII
-    codes becomes `list(b"...")`.
+    Floats with many decimal places become `pytest.approx(...)`, also as items, a list of ASCII
+    codes becomes `list(b"...")`, and bytes that are mostly not ASCII become `bytes.fromhex("...")`.
     """
     try:
         number = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return value
+    if isinstance(number, bytes) and escapes_of(number) > max(_TEXT, len(number) // 2):
+        return f"bytes.fromhex({number.hex()!r})"
     if isinstance(number, list) and len(number) >= _TEXT and all(map(_is_letter_code, number)):
         return f"list({bytes(number)!r})"
     items = number if isinstance(number, list | tuple) else [number]
@@ -199,6 +201,11 @@ def expected_value(value: str) -> str:
         return value
     short = [short_float(each) for each in items]
     return f"pytest.approx({short[0] if items == [number] else type(number)(short)!r})"
+
+
+def escapes_of(value: bytes) -> int:
+    """Return how many bytes are not visible ASCII characters."""
+    return sum(not 32 <= each < 127 for each in value)
 
 
 def is_rounded(number: object) -> bool:

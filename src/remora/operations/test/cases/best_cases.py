@@ -1,6 +1,7 @@
 """Selection of the most informative calls."""
 
 import ast
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from remora.operations.test.inputs.call_input import WRITTEN
 MOST_CASES = 4
 _MOST_RAISING = 2
 _MOST_CONTRASTING = 2
+_ORDERED = re.compile(r"OrderedDict\((.*)\)", re.DOTALL)
 _WEAK_ANSWERS = frozenset({"False", "0", "0.0", "-1"})
 """Results that invented arguments give where the function refuses or does not find them."""
 _GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
@@ -137,7 +139,10 @@ def _fewer_options(case: Case) -> list[str]:
 
 
 def _outcome(case: Case) -> tuple[object, ...]:
-    return case.value, case.claims, case.raises
+    """Return what a test asserts. An ordered dictionary equals a plain one."""
+    ordered = _ORDERED.fullmatch(case.value)
+    items = value_of(ordered[1]) if ordered else None
+    return repr(dict(items)) if items else case.value, case.claims, case.raises
 
 
 def _options(case: Case) -> list[ast.keyword]:

@@ -5,7 +5,12 @@ import builtins
 import re
 from typing import Any
 
-from remora.operations.test.cases.assertions import expected_value, is_rounded, short_float
+from remora.operations.test.cases.assertions import (
+    escapes_of,
+    expected_value,
+    is_rounded,
+    short_float,
+)
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput, bound_names
 
@@ -16,6 +21,8 @@ _OPAQUE_TEXT = re.compile(r"(?=[A-Za-z+]*\d)(?=[\d+]*[A-Za-z])[A-Za-z0-9+]{16,}"
 _NEGATIVE_ZERO = re.compile(r"-0\.0\b")
 _MOST_ESCAPES = 6
 """Number of bytes without a letter that a reader can check."""
+_LONG_HASH = 32
+"""Number of such bytes that a documented hash may have."""
 EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _BUILT_IN = frozenset(dir(builtins))
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
@@ -161,10 +168,12 @@ def _is_of_nothing(case: Case) -> bool:
 def _is_unreadable(case: Case) -> bool:
     """Return True for hashes, keys, numbers with many digits, and several zeros or empty texts.
 
-    Of what the author shows in documentation, only the last counts: it shows an object that is not
-    filled yet.
+    Of what the author shows in documentation, only long bytes count and the last, which show an
+    object that is not filled yet.
     """
     shown = [part for text in case.values for part in _constants(text)]
+    if any(isinstance(part, bytes) and escapes_of(part) > _LONG_HASH for part in shown):
+        return True
     if case.source in WRITTEN:
         return _is_unfilled(shown)
     given = [part for text in (*case.setup, case.call) for part in _constants(text)]
@@ -183,7 +192,7 @@ def _is_opaque(value: object) -> bool:
     if isinstance(value, int):
         return abs(value) >= _LARGE and value % 1000 != 0
     if isinstance(value, bytes):
-        return sum(not 32 <= each < 127 for each in value) > _MOST_ESCAPES
+        return escapes_of(value) > _MOST_ESCAPES
     if isinstance(value, str):
         return _OPAQUE_TEXT.search(value) is not None
     return is_rounded(value) and is_rounded(short_float(value))

@@ -16,7 +16,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "name": ("'example'", "'Example_Name'", "'first.second-third'"),
     "title": ("'The Old Man and the Sea'",),
     "text s string content message msg sentence line": (
-        "'Hello, World'", "'one two three'", "'first\\nsecond'", "'abc'", "''",
+        "'Hello, World'", "'one two three'", "'first\\nsecond'", "' padded '", "'abc'", "''",
     ),
     "word noun singular": ("'apple'", "'box'", "'city'"),
     "path filepath file_path": ("'docs/index.html'", "'/srv/data/report.txt'", "'index'"),
@@ -96,7 +96,7 @@ _NOT_ENDINGS = frozenset(
 """Names that say too little at the end of a longer name."""
 _SURE = frozenset(
     {
-        "email", "mail", "url", "uri", "hostname", "domain", "title", "docstring", "text", "string", "sentence",
+        "email", "mail", "url", "uri", "hostname", "domain", "title", "docstring", "text", "sentence",
         "word", "html", "markup", "filename", "username", "first_name", "encoding", "charset", "year",
         "month", "hour", "minute", "content_type", "mimetype", "password",
     }

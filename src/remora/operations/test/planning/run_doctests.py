@@ -8,15 +8,9 @@ from functools import cached_property
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
-from remora.errors import HostError
+from remora.operations.test.planning.project_commands import SCRIPT, commands_of, text_of
 from remora.tools.tree import ToolTree
 
-_HAS_COMMANDS = re.compile(
-    r"pyproject\.toml|\.?pytest\.ini|tox\.ini|setup\.(?:cfg|py)|noxfile\.py|tasks\.py|[Mm]akefile|[Jj]ustfile"
-    r"|(?:docs?/)?conftest\.py|[^/]+\.sh|scripts/[^/]+|\.github/.+\.ya?ml|\.circleci/.+\.ya?ml"
-    r"|\.gitlab-ci\.yml|\.travis\.yml|azure-pipelines\.ya?ml|\.?appveyor\.ya?ml"
-)
-"""Paths of files with the commands and settings of a project's tests."""
 _IS_DOCUMENT = re.compile(r"README[^/]*|(?:docs?/.+|[^/]+)\.(?:rst|md|txt)")
 _SPHINX = r"\bsphinx[^\n]* -[bM] ?doctest|\bmake (?:\S+ )*doctest\b|\bSybil\("
 _OF_MODULES = re.compile(
@@ -27,15 +21,7 @@ _OF_DOCUMENTS = re.compile(
     r"|\b(?:testfile|DocFileSuite|DocFileTest)\(|-m doctest\b[^\n]*\.(?:rst|md|txt)\b"
 )
 _OF_FILES = re.compile(r"\bpython[\w.]* +-m doctest\b([^\n;&|]*)")
-_SCRIPT = re.compile(r"\bpython[\w.]*(?: +-[bBduv]+)* +(?:-m +([\w.]+)|([\w./-]+\.py)\b)")
-_UNITTEST = re.compile(r"\bunittest\.(?:main|TextTestRunner|TestLoader)\(")
-_RUNS_UNITTEST = re.compile(
-    r"-m (?:unittest|nose2)\b"
-    r"|(?:^[ \t-]*|\brun(?:: *| +)|\brun\([\"']|= *|[;&|] *)nose2(?![\w.-]| *[<=>~!])",
-    re.MULTILINE,
-)
 _SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
-_BETWEEN_WORDS = re.compile(r"""["'],\s*["']""")
 _PROMPT = re.compile(r"[ \t]*>>> ?(.*)")
 _CONTINUED = re.compile(r"[ \t]*\.\.\.(?: (.*)|$)")
 
@@ -75,7 +61,7 @@ class RunDoctests:
         for match in _OF_FILES.finditer(self._commands):
             words = [each for each in match[1].split() if not each.startswith("-")]
             found.update(path for word in words or ["*.py"] for path in self._matching(word))
-        for match in _SCRIPT.finditer(self._commands):
+        for match in SCRIPT.finditer(self._commands):
             inner = (match[1] or "").replace(".", "/")
             for word in (match[2],) if match[2] else (f"{inner}.py", f"{inner}/__main__.py"):
                 paths = self._matching(word)
@@ -97,31 +83,7 @@ class RunDoctests:
         return self._place.files.glob("**/*", look=self._place.left)
 
     def _text(self, path: str) -> str:
-        return _text_of(self._place, path)
-
-
-def commands_of(place: ToolTree) -> str:
-    """Return the texts with the commands and settings of a project's tests."""
-    paths = place.files.glob("**/*", look=place.left)
-    texts = [_text_of(place, path) for path in paths if _HAS_COMMANDS.fullmatch(path)]
-    return _BETWEEN_WORDS.sub(" ", "\n".join(texts))
-
-
-def runs_unittest(place: ToolTree) -> bool:
-    """Return True if commands run unittest, directly or with a script, and none runs pytest."""
-    commands = commands_of(place)
-    if re.search(r"py\.?test", commands):
-        return False
-    scripts = {match[2].removeprefix("./") for match in _SCRIPT.finditer(commands) if match[2]}
-    texts = (_text_of(place, path) for path in scripts)
-    return bool(_RUNS_UNITTEST.search(commands)) or any(map(_UNITTEST.search, texts))
-
-
-def _text_of(place: ToolTree, path: str) -> str:
-    try:
-        return place.read(path).decode("utf-8", "replace")
-    except HostError:  # missing, too large or outside the project
-        return ""
+        return text_of(self._place, path)
 
 
 def _examples(text: str) -> Iterator[str]:

@@ -1,10 +1,10 @@
-"""Which commands of a project run unittest."""
+"""Which commands of a project run unittest, and the folders in which they look for tests."""
 
 from pathlib import Path
 
 import pytest
 
-from remora.operations.test.planning.run_doctests import runs_unittest
+from remora.operations.test.planning.project_commands import folders_of, runs_unittest
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
@@ -31,3 +31,23 @@ RUNNER = "import unittest\n\nunittest.TextTestRunner().run(unittest.TestLoader()
 def test_direct_commands_and_scripts(tmp_path: Path, files: dict[str, str], expected: bool) -> None:
     write(tmp_path, files)
     assert runs_unittest(ToolTree(tmp_path)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("commands = coverage run -m pytest {posargs:src/shop}\n", ("src/shop",)),
+        ("commands = pytest --cov src/shop -n 2 src/shop tests/ {posargs}\n", ("tests",)),
+        ("commands = py.test --cov=shop ./tests\n", ("tests",)),
+        ("commands = pytest --doctest-modules src/shop\n", ()),
+        ("commands = pytest benchmarks\n", ()),
+        ("# use pytest to test against the local copy of tests\n", ()),
+        ("commands = pytest\n", ()),
+    ],
+)
+def test_folders_that_commands_of_pytest_name(
+    tmp_path: Path, text: str, expected: tuple[str, ...]
+) -> None:
+    folders = ("src/shop", "tests", "benchmarks", "copy")
+    write(tmp_path, {"tox.ini": text, **{f"{each}/a.py": "" for each in folders}})
+    assert folders_of(ToolTree(tmp_path)) == expected
