@@ -388,6 +388,12 @@ class TestNeedsTest:
             "own": {"with results that change from run to run or with the version": 1}
         }
 
+    def test_functions_named_after_chance_do_not(self, desk: Desk) -> None:
+        own_agent(desk, "test")
+        code = "from b import source\n\n\ndef randrange(limit: int):\n    return source(limit) % limit\n"
+        desk.write({"a.py": code, "b.py": "def source(limit):\n    return 7\n"})
+        assert desk.plan(RunRequest(operations=("own",))).jobs == ()
+
     def test_functions_that_return_functions_do_not(self, desk: Desk) -> None:
         own_agent(desk, "test")
         code = (
