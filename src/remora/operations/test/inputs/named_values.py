@@ -16,7 +16,7 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "name": ("'example'", "'Example_Name'", "'first.second-third'"),
     "title": ("'The Old Man and the Sea'",),
     "text s string content message msg sentence line": (
-        "'Hello, World'", "'one two three'", "'first\\nsecond'", "' padded '", "'abc'", "''",
+        "'Hello, World'", "'one two three'", "'first\\nsecond'", "' padded text '", "'abc'", "''",
     ),
     "word noun singular": ("'apple'", "'box'", "'city'"),
     "path filepath file_path": ("'docs/index.html'", "'/srv/data/report.txt'", "'index'"),
