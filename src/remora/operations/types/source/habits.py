@@ -1,4 +1,4 @@
-"""Results that a project leaves unannotated on purpose."""
+"""Results and star parameters that a project leaves unannotated on purpose."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ _LEAST = 2
 
 
 class Habits:
-    """How often functions with annotated parameters have no annotated result, by kind."""
+    """How often functions with other annotations have none of a result or `**kwargs`, by kind."""
 
     def __init__(self, index: ProjectIndex) -> None:
         self._annotated: Counter[str] = Counter()
@@ -19,12 +19,19 @@ class Habits:
                 kind = _kind(function)
                 self._annotated[kind] += 1
                 self._bare[kind] += not function.returns
+            if any(function.terms()):
+                for each in function.parameters:
+                    if each.kind != "parameter":
+                        self._annotated[each.kind] += 1
+                        self._bare[each.kind] += not each.term
 
     def omits(self, function: Function, name: str) -> bool:
-        """Return True if the project mostly leaves out the result of such functions."""
-        kind = _kind(function)
+        """Return True if the project mostly leaves out such results or star parameters."""
+        parameter = function.parameter(name)
+        kind = _kind(function) if name == RETURN else parameter.kind if parameter else ""
         total = self._annotated[kind]
-        return bool(name == RETURN and kind and total >= _LEAST and self._bare[kind] * 2 >= total)
+        is_habit = total >= _LEAST and self._bare[kind] * 2 >= total
+        return bool(kind) and kind != "parameter" and is_habit
 
 
 def _kind(function: Function) -> str:
