@@ -26,8 +26,8 @@ from types_packages import (
 from types_tests import observed_of, tests_of
 
 from remora.operations.types.checker.type_checker import TypeChecker
+from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import key_of
-from remora.operations.types.inference import collect
 from remora.operations.types.ranking.linear_model import WEIGHTS
 from remora.operations.types.ranking.siblings import PRIORS, NamePriors, Siblings, name_keys
 from remora.operations.types.ranking.type_candidates import Candidate, candidates_for

@@ -30,9 +30,9 @@ from remora.operations.test.insert_location import test_path
 from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
-from remora.operations.test.planning.project_commands import runs_unittest
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
+from remora.operations.test.project_commands import runs_unittest
 from remora.operations.test.pytest_settings import folders_for_tests
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.source_blocks import used_names

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.planning.project_commands import folders_of
+from remora.operations.test.project_commands import folders_of
 from remora.tools.tree import ToolTree
 
 _SECTIONS = (

@@ -1,5 +1,6 @@
 """Inference of missing annotations for a project, judged by a type checker."""
 
+import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -15,9 +16,8 @@ from remora.operations.types.checker.type_checker import (
     line_map,
     new_diagnostics,
 )
-from remora.operations.types.facts.evidence import Collector, Evidence, SlotKey, key_of
-from remora.operations.types.facts.observed import observed_types
-from remora.operations.types.facts.probes import Instrumented, find_probes
+from remora.operations.types.facts.collection import collect
+from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
 from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
 from remora.operations.types.ranking.overrides import hook_result, overrides_agree
 from remora.operations.types.ranking.siblings import Siblings
@@ -125,10 +125,18 @@ class Inference:
         self.leave_out_scattered()
 
     def _is_shown(self, path: str, slot: Slot, term: str) -> bool:
-        """Return True if more than the annotations of equal names suggests a type."""
-        known = self._facts().evidence.get(key_of(self._function(path, slot), slot.name), ())
+        """Return True if more than the annotations of equal names suggests a type.
+
+        A default of 0 or 1 does not suggest `int`, because it is the default of many floats.
+        """
+        function = self._function(path, slot)
+        parameter = function.parameter(slot.name)
         plain = without_none(term)
-        return any(same(plain, without_none(each.term)) for each in known)
+        is_open = plain == "int" and parameter is not None and _is_0_or_1(parameter.default)
+        return any(
+            same(plain, without_none(each.term)) and not (is_open and each.source == "default")
+            for each in self._facts().evidence.get(key_of(function, slot.name), ())
+        )
 
     def _agreed(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
         """Return the types that the parameters of enough equally named methods have in `known`."""
@@ -350,6 +358,15 @@ class Inference:
         return self._checker.check({}).diagnostics
 
 
+def _is_0_or_1(default: ast.expr | None) -> bool:
+    match default:
+        case ast.UnaryOp(ast.USub(), operand):
+            return _is_0_or_1(operand)
+        case ast.Constant(value=0 | 1):
+            return True
+    return False
+
+
 def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return diagnostics of annotated files with the lines of the original files."""
     return [
@@ -358,30 +375,6 @@ def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> l
         else each
         for each in found
     ]
-
-
-def collect(
-    index: ProjectIndex, checker: TypeChecker, observed: Mapping[str, Any] | None = None
-) -> dict[SlotKey, list[Evidence]]:
-    """Return the evidence for all missing annotations of a project."""
-    callees = _callees(index)
-    bases = {
-        base
-        for file in index.files.values()
-        for each in file.classes.values()
-        for base in each.bases
-        if base not in index.classes
-    }
-    asked = {}
-    for path, file in index.files.items():
-        raise_if_cancelled()
-        probes = find_probes(file, callees, bases)
-        asked[path] = probes, Instrumented(file, probes)
-    revealed = checker.check({path: copy.text for path, (_, copy) in asked.items()}).revealed
-    collector = Collector(index)
-    for probes, copy in asked.values():
-        collector.add_probes(probes, copy, revealed)
-    return collector.finish(observed_types(index, observed or {}))
 
 
 def with_self(
@@ -398,17 +391,3 @@ def with_self(
     first = Ranked(both[0].term, min(1.0, sum(each.probability for each in both)))
     others = [each for each in ranked if each not in both]
     return sorted([first, *others], key=lambda each: -each.probability)
-
-
-def _callees(index: ProjectIndex) -> set[str]:
-    """Return the names by which functions with missing annotations are called."""
-    names = set()
-    for function in index.every_function():
-        if all(each.term for each in function.parameters):
-            continue
-        names.add(function.short)
-        if function.owner is not None and function.short in ("__init__", "__new__"):
-            owner = function.owner.name.rpartition(".")[2]
-            names |= {owner, "cls"}
-            names |= {each.name.rpartition(".")[2] for each in index.subclasses.get(owner, ())}
-    return names

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.test.planning.project_commands import folders_of, runs_unittest
+from remora.operations.test.project_commands import folders_of, runs_unittest
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
