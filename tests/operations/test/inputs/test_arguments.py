@@ -99,6 +99,32 @@ def test_documentation_comes_first_and_invented_values_last(tmp_path: Path) -> N
     assert set(sources) == {"docstring", "documentation", "call", "value"}
 
 
+@pytest.mark.parametrize(
+    ("exported", "is_documented"),
+    [
+        ("from .files import load", False),
+        ("from .text import load", True),
+        ("from .text.lines import load", True),
+        ("def load(text): ...", False),
+        ("", True),
+    ],
+)
+def test_documentation_is_about_the_exported_function(
+    tmp_path: Path, exported: str, is_documented: bool
+) -> None:
+    code = "def load(text):\n    return text.split()\n"
+    files = {"shop/__init__.py": exported + "\n", "shop/text/lines.py": code}
+    files["README.md"] = "```python\nimport shop\n\nshop.load('a b')\n```\n"
+    for name, text in {**files, "shop/text/__init__.py": ""}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    place = ToolTree(tmp_path)
+    target = find_target("shop/text/lines.py", code.encode(), "load", place.files.exists)
+    assert isinstance(target, TargetFunction)
+    sources = {each.source for each in candidate_calls(target, ProjectExamples(place))}
+    assert ("documentation" in sources) is is_documented
+
+
 def test_each_call_brings_what_it_needs(tmp_path: Path) -> None:
     found = {
         (each.source, each.setup, each.call, each.imports) for each in calls_of_total(tmp_path)

@@ -181,7 +181,7 @@ class ProjectExamples:
             yield Snippet(code_in(own), known, "docstring")
         paths = self._by_name.get(name, [])
         documents = [path for path in paths if not path.endswith(".py")]
-        for path in documents[:_MOST_FILES]:
+        for path in documents[:_MOST_FILES] if self._is_documented(name, subject) else ():
             yield Snippet(self._document(path), known, "documentation")
         code = [path for path in paths if path.endswith(".py")]
         code.sort(key=lambda path: (path != subject.path, is_test_file(path)))
@@ -199,7 +199,9 @@ class ProjectExamples:
         for scope in self._scopes_of(path, tree):
             if path == subject.path and scope.line == subject.function.lineno:
                 continue
-            if name in scope.documented:
+            if name in scope.documented and (
+                path == subject.path or self._is_documented(name, subject)
+            ):
                 near = subject.owner is not None and scope.line and path == subject.path
                 yield Snippet(code_in(scope.docstring), names, "docstring" if near else _DOCS)
             if name in scope.called:
@@ -209,6 +211,17 @@ class ProjectExamples:
                     yield Snippet([*constants, *body], known, "test", used)
                 else:
                     yield Snippet(scope.body, names, "test" if test else "call")
+
+    def _is_documented(self, name: str, subject: TargetFunction) -> bool:
+        """Return False if the package exports another function of that name.
+
+        Documentation then is about the other one.
+        """
+        package, tree = self._package_of(subject)
+        names = importable_names(tree, package, is_package=True) if tree is not None else {}
+        module = names[name].module if name in names else subject.module
+        is_inside = module != package and subject.module.startswith(f"{module}.")
+        return subject.owner is not None or module == subject.module or is_inside
 
     def _fixtures_for(self, path: str, tree: ast.Module) -> dict[str, Fixture]:
         """Return the fixtures that the tests of a file can use."""
@@ -266,10 +279,7 @@ class ProjectExamples:
         return self._public[subject.path]
 
     def _find_public_names(self, subject: TargetFunction) -> dict[str, Imported]:
-        package = subject.module.partition(".")[0]
-        folder = f"{subject.import_root}/" if subject.import_root else ""
-        start = f"{folder}{package}/__init__.py"
-        tree = self.tree(start) if self._place.files.exists(start) else None
+        package, tree = self._package_of(subject)
         names = {package: Imported(package, "", package)}
         if tree is not None:
             inner = importable_names(tree, package, is_package=True)
@@ -277,6 +287,13 @@ class ProjectExamples:
         is_package = subject.path.endswith("__init__.py")
         own = importable_names(subject.source.tree, subject.module, is_package=is_package)
         return {**names, **own}
+
+    def _package_of(self, subject: TargetFunction) -> tuple[str, ast.Module | None]:
+        """Return the name of a module's outermost package, and the tree of its `__init__`."""
+        package = subject.module.partition(".")[0]
+        folder = f"{subject.import_root}/" if subject.import_root else ""
+        start = f"{folder}{package}/__init__.py"
+        return package, self.tree(start) if self._place.files.exists(start) else None
 
     @cached_property
     def _texts(self) -> dict[str, str]:
