@@ -66,6 +66,10 @@ def test_one_of_several_parameters_is_not_annotated_alone() -> None:
     assert "ship.weight" in _kept(optional, *found)
     more = (*found, ("ship", "town", "str"))
     assert len(_kept(text, *more)) == len(more), "street stays bare"
+    pair = f"{BARE}\n\ndef equal(a, b):\n    pass\n"
+    one = _kept(pair, *AREA, *SHOUT, *LABEL, ("equal", "a", "str"), ("equal", "return", "bool"))
+    assert "equal.a" not in one, "not one of two with general names"
+    assert "equal.return" in one
     typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
     assert _kept(text, *found[-2:], more=typed) == {"ship.return"}, "also in annotated code"
 
@@ -86,11 +90,19 @@ def test_few_signatures_in_a_file_or_a_large_project_are_left_out() -> None:
 
 def test_what_annotated_code_lacks_is_completed() -> None:
     assert _kept(TYPED, ("twice", "return", "int")) == {"twice.return"}
+    pair = f"{BARE}\n\ndef equal(a, b):\n    pass\n"
+    one = _kept(pair, *AREA, *SHOUT, *LABEL, ("equal", "a", "str"), ("equal", "return", "bool"))
+    assert "equal.a" not in one, "not one of two with general names"
+    assert "equal.return" in one
     typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
     assert _kept(BARE, LABEL[1], more=typed) == {"label.return"}
 
 
 def test_a_getter_and_its_setter_agree() -> None:
+    pair = f"{BARE}\n\ndef equal(a, b):\n    pass\n"
+    one = _kept(pair, *AREA, *SHOUT, *LABEL, ("equal", "a", "str"), ("equal", "return", "bool"))
+    assert "equal.a" not in one, "not one of two with general names"
+    assert "equal.return" in one
     typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
     index = ProjectIndex({"box.py": BARE, "more.py": typed})
     getter, value, result = (("box.py", each) for each in index.files["box.py"].source.slots[-3:])

@@ -40,6 +40,7 @@ def test_equal_annotations_have_one_form(annotation: str, term: str) -> None:
         ("GeneratorType[int, None, None]", "Generator[int, None, None]"),
         ("Literal[Color.RED]", "Color"),
         ("float* | None", "float | None"),
+        ("chain[bool]", "Iterator[bool]"),
     ],
 )
 def test_types_of_the_checker_are_widened(shown: str, term: str) -> None:

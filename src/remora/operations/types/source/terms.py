@@ -27,7 +27,32 @@ _ALIASES = {
     "LiteralString": "str",
     "EllipsisType": "...",
     "Never": "NoReturn",
-}
+} | dict.fromkeys(
+    (
+        *(
+            "map",
+            "filter",
+            "zip",
+            "reversed",
+            "chain",
+            "islice",
+            "starmap",
+            "takewhile",
+            "dropwhile",
+        ),
+        *(
+            "accumulate",
+            "zip_longest",
+            "product",
+            "permutations",
+            "combinations",
+            "cycle",
+            "repeat",
+        ),
+    ),
+    "Iterator",
+)
+"""Other names of types, and classes of iterators, which are no promise to callers."""
 _WITH_DEFAULTS = {"TextIOWrapper[Unknown]": "TextIO", "Message[str, str]": "Message"}
 """Types whose arguments are their defaults, as people write them."""
 _CLASS = re.compile(r"<class '([\w.]+)'>")
