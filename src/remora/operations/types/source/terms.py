@@ -27,31 +27,12 @@ _ALIASES = {
     "LiteralString": "str",
     "EllipsisType": "...",
     "Never": "NoReturn",
-} | dict.fromkeys(
-    (
-        *(
-            "map",
-            "filter",
-            "zip",
-            "reversed",
-            "chain",
-            "islice",
-            "starmap",
-            "takewhile",
-            "dropwhile",
-        ),
-        *(
-            "accumulate",
-            "zip_longest",
-            "product",
-            "permutations",
-            "combinations",
-            "cycle",
-            "repeat",
-        ),
-    ),
-    "Iterator",
+}
+_ITERATORS = (
+    "map filter zip reversed chain islice starmap takewhile dropwhile accumulate zip_longest product"
+    " permutations combinations cycle repeat"
 )
+_ALIASES |= dict.fromkeys(_ITERATORS.split(), "Iterator")
 """Other names of types, and classes of iterators, which are no promise to callers."""
 _WITH_DEFAULTS = {"TextIOWrapper[Unknown]": "TextIO", "Message[str, str]": "Message"}
 """Types whose arguments are their defaults, as people write them."""
