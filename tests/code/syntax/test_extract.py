@@ -282,6 +282,7 @@ def test_an_empty_file_is_a_module(source: bytes) -> None:
         ("# coding: latin-1\ndef f():\n    x = 'é'; return x\n".encode("latin-1"), "iso-8859-1"),
         ("\ufeffdef f():\n    x = 'é'; return x\n".encode(), "utf-8-sig"),
         ("def f():\n    x = 'é'; return x\n".encode(), "utf-8"),
+        ("# -*- coding:utf8 -*-\ndef f():\n    x = 'é'; return x\n".encode(), "utf-8"),
         ("# a\r# coding: latin-1\rdef f():\r x = 'é'; return x\r".encode("latin-1"), "iso-8859-1"),
     ],
 )

@@ -204,9 +204,20 @@ class TestMergeWithAnEdit:
             remora.accept(done.run_id, every=True, root=project)
 
 
-def test_nothing_is_planned_for_a_project_that_supports_python_2(project: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.py", 'setup(python_requires=">=2.7, !=3.0.*")\n'),
+        (".travis.yml", "python:\n  - 2.7\n  - 3.6\n"),
+        ("tox.ini", "[tox]\nenvlist = py27, pypy\n"),
+        ("shop.py", f"{SHOP}\n\nfor _ in xrange(3):\n    pass\n"),
+    ],
+)
+def test_nothing_is_planned_for_a_project_that_supports_python_2(
+    project: Path, name: str, text: str
+) -> None:
     (project / "pyproject.toml").write_text('[project]\nname = "shop"\n')
-    (project / "setup.py").write_text('setup(python_requires=">=2.7, !=3.0.*")\n')
+    (project / name).write_text(text)
     planned = remora.plan(root=project, operations=["types"])
     assert planned.jobs == ()
     assert planned.left == {"types": {"in a project that supports Python 2": 6}}

@@ -52,6 +52,7 @@ PROJECT += "\n\nclass Unit(str, Enum):\n    KM = 'km'\n"
         ),
         pytest.param("int", [("default", "int"), ("converted", UNKNOWN)], True, id="int(x)"),
         pytest.param("int", [("docstring", "int"), ("converted", UNKNOWN)], False, id="written"),
+        pytest.param("str", [("docstring", "str"), ("to_text", UNKNOWN)], True, id="str(x)"),
         pytest.param("int", [("call", "int"), ("several", UNKNOWN)], True, id="one of several"),
         pytest.param("Unit", [("call", "Unit")], True, id="an enum of texts"),
         pytest.param("Unit", [("call", "Unit"), ("same_file", "Unit")], False, id="as elsewhere"),

@@ -170,7 +170,8 @@ def _encoding(source: bytes) -> str:
     if b"coding" not in head and not head.startswith(codecs.BOM_UTF8):
         return "utf-8"
     lines = iter(head.splitlines(keepends=True))
-    return tokenize.detect_encoding(lambda: next(lines, b""))[0]
+    name = tokenize.detect_encoding(lambda: next(lines, b""))[0]
+    return "utf-8" if codecs.lookup(name).name == "utf-8" else name  # such as utf8 and U8
 
 
 def _line_of(source: bytes, offset: int) -> int:

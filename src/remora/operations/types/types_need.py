@@ -16,12 +16,15 @@ from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.config_files import supports_python_2
+from remora.tools.host.ruff.config_files import oldest_minor, supports_python_2
 from remora.tools.tree import ToolTree
 
 _BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
 _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
+_OF_PYTHON_2 = re.compile(
+    r"\b(?:xrange|raw_input)\(|\.iteritems\(\)|\burllib\.(?:urlopen|quote|urlencode)\("
+)
 _IN_STUBS = "whose types are in a stub file"
 
 
@@ -36,10 +39,13 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     python: ProjectPython | None = options.get("python")
     python = structs.replace(python, root=tree) if python is not None else None
     place = ToolTree(tree, observed=options.get("observed"))
-    if supports_python_2(place):
-        return _in_python_2
     texts = project_texts(place)
     paths = [module.path for module in modules]
+    if supports_python_2(place) or (
+        oldest_minor(place) is None
+        and any(_OF_PYTHON_2.search(texts.get(path, "")) for path in paths)
+    ):
+        return _in_python_2
     with_types = {path for path in paths if place.files.exists(f"{path}i")}
     beside = {path: _beside(path, texts) for path in paths}
     own = [path for path in paths if not beside[path]] or paths

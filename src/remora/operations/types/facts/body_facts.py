@@ -124,10 +124,10 @@ class FunctionBody:
                     tested == name and called.startswith(("hasattr", "callable"))
                 ):
                     yield "probed", UNKNOWN
-                case ast.Call(func=ast.Name(id="int" | "float"), args=[ast.Name(id=converted)]) if (
-                    converted == name
-                ):
-                    yield "converted", UNKNOWN
+                case ast.Call(
+                    func=ast.Name(id="int" | "float" | "str" as kind), args=[ast.Name(id=converted)]
+                ) if converted == name:
+                    yield "to_text" if kind == "str" else "converted", UNKNOWN
                 case ast.Compare(
                     left=ast.Name(id=left),
                     ops=[ast.Is() | ast.IsNot()],

@@ -195,10 +195,14 @@ class Refusals:
         return (opens or is_path) and agreeing <= _RUN | _GUESSED
 
     def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if the code handles values that the type excludes."""
+        """Return True if the code handles values that the type excludes.
+
+        What it converts to a text may be any object, even if the docstring calls it a text.
+        """
         is_open = "probed" in self._sources or (
             "unused" in self._sources and agreeing <= _RUN | _GUESSED | {"call", "forward"}
         )
+        is_open = is_open or ("to_text" in self._sources and "str" in members_of(term))
         is_open = is_open or ("may_be_none" in self._sources and "None" not in members_of(term))
         if is_open and not agreeing & _WRITTEN:
             return True

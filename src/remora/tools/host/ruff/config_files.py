@@ -22,6 +22,7 @@ _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|>|\^)\s*2\b")
+_TESTED_2 = re.compile(r"(?<![\w.])(?:py)?2\.?[67](?![\w.])")
 _TOX_VERSION = re.compile(r"(?<![\w.])(?:py)?3\.?\{?(\d{1,2})(?!\d)")
 _OTHER_FACTOR = re.compile(r"\b(?!py3?\{)[a-z][\w.]*\{[^}]*\}")
 _MATRIX = re.compile(
@@ -128,11 +129,19 @@ def _tested(place: ToolTree) -> Iterator[int]:
 
 
 def supports_python_2(place: ToolTree) -> bool:
-    """Return True if the project declares that it also runs on Python 2."""
+    """Return True if the project declares that it also runs on Python 2.
+
+    If neither a requirement nor a classifier names a version, the versions that tox or CI test count.
+    """
     required = list(filter(None, _requirements(place)))
     if required:
         return any(map(_PYTHON_2.search, required))
-    return any(major < _PYTHON for major, _ in _classified(place))
+    majors = {major for major, _ in _classified(place)}
+    if majors:
+        return min(majors) < _PYTHON
+    workflows = place.files.glob(".github/workflows/*.y*ml", look=place.left)
+    texts = map(place.text_or_empty, ("tox.ini", ".travis.yml", *workflows))
+    return any(map(_TESTED_2.search, texts))
 
 
 def _classified(place: ToolTree) -> Iterator[tuple[int, int]]:
