@@ -40,20 +40,22 @@ def class_style(
     qualname: str,
     siblings: Collection[str] = (),
     stem: str = "",
+    *,
+    unittest: bool = False,
 ) -> ClassStyle:
     """Return the place of a new test among the tests in `texts`.
 
     `own` is the source of the file in which the test is inserted, which may be empty. `siblings`
     contains the names of the other functions of the module, or of the methods of the class, and
-    `stem` is the module's name.
+    `stem` is the module's name. `unittest` is true if the first test of a project is for unittest.
     """
     trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
     classes = [one for tree in trees for one in _test_classes(tree)]
     methods = sum(len(_methods(one)) for one in classes)
     functions = sum(_is_test(one) for tree in trees for one in tree.body)
-    if methods <= functions:
+    if methods <= functions and not unittest:
         return ClassStyle("function", "", "", function_name(qualname))
-    form: Form = "unittest" if _uses_unittest(classes) else "class"
+    form: Form = "unittest" if unittest or _uses_unittest(classes) else "class"
     inherits = form == "unittest" or sum(map(_is_test_case, classes)) * 2 > len(classes)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
@@ -138,7 +140,7 @@ def _in_class(
     if of_module is not None:
         return ClassStyle(form, of_module.name, "", test)
     affixes = Counter(_affixes(one.name) for one in others)
-    prefix, suffix = affixes.most_common(1)[0][0]
+    prefix, suffix = max(affixes, key=lambda each: affixes[each], default=("", ""))
     if not prefix and not suffix:
         prefix = "Test"
     words = name if by_function else stem

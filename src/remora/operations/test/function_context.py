@@ -14,8 +14,8 @@ from remora.operations.test.insert_location import (
     locate_test,
     test_path,
 )
+from remora.operations.test.new_files import new_files
 from remora.operations.test.public_names import public_modules
-from remora.operations.test.pytest_settings import folders_for_tests
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
 from remora.tools.host.text_lines import decode
@@ -74,8 +74,8 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
         return tree if isinstance(tree, ast.Module) else None
 
     public = public_modules(subject, tree_of)
-    folders = folders_for_tests(place, tests)
-    path = test_path(subject, tests, place.files.exists, folders)
+    new = new_files(place, tests)
+    path = test_path(subject, tests, place.files.exists, new)
     required = RequiredStyle() if tests else required_style(place, path)
     home = locate_test(
         subject,
@@ -83,7 +83,7 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
         place.files.exists,
         public,
         typed=requires_annotations(place) or required.annotations,
-        folders=folders,
+        new=new,
     )
     if required.docstrings:
         home = replace(home, docstring=f'"""Test `{subject.function.name}`."""')

@@ -24,9 +24,9 @@ from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.insert_location import test_path
 from remora.operations.test.mutants import CALL, CONDITION, IGNORED, STATE, Mutant, mutants
+from remora.operations.test.new_files import new_files
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
-from remora.operations.test.pytest_settings import folders_for_tests
 from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
@@ -242,11 +242,11 @@ def _open(
     calls: int,
     mutants: int,
 ) -> dict[str, Any]:
-    folders = folders_for_tests(place, texts.tests)
+    new = new_files(place, texts.tests)
     return {
         "state": "open",
         "reason": "",
-        "path": test_path(subject, texts.tests, place.files.exists, folders),
+        "path": test_path(subject, texts.tests, place.files.exists, new),
         "cases": [msgspec.to_builtins(case) for case in ranking.chosen],
         "holds": msgspec.to_builtins(ranking.holds),
         "calls": calls,

@@ -13,17 +13,11 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.class_style import Form, class_style
+from remora.operations.test.new_files import GENERIC, NewFiles, new_path, new_stems
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
 
 _MIN_DOCSTRINGS = 5
 _MIN_DOCSTRING_SHARE = 0.9
-_GENERIC = frozenset(
-    {
-        "index", "parse", "parser", "utils", "util", "base", "core", "main", "types", "common", "helpers",
-        "misc", "tools", "functions", "api", "impl",
-    }
-)  # fmt: skip
-"""Names of modules that say little without their package."""
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 
 
@@ -64,15 +58,15 @@ def locate_test(
     public: Sequence[str] = (),
     *,
     typed: bool = False,
-    folders: Sequence[str] = (),
+    new: NewFiles,
 ) -> InsertLocation:
     """Return the location of a new test.
 
     `tests` maps each test file's path to its source. `public` contains the packages that provide
-    the function, too. `typed` is true if the first tests of a project are annotated. `folders` are
-    those in which pytest looks for tests, if they are configured.
+    the function, too. `typed` is true if the first tests of a project are annotated. `new` says where
+    a new file goes.
     """
-    path = test_path(subject, tests, exists, folders)
+    path = test_path(subject, tests, exists, new)
     around = {path: tests[path]} if path in tests else dict(tests)
     relative = _is_relative(path, tests)
     names = module_names(subject.source.tree)
@@ -82,6 +76,7 @@ def locate_test(
         subject.qualname,
         _siblings(subject),
         _module_stem(subject),
+        unittest=new.unittest,
     )
     chosen = _import_text(subject, path, exists, relative=relative)
     alias = ""
@@ -120,12 +115,12 @@ def test_path(
     subject: TargetFunction,
     tests: Mapping[str, str],
     exists: Callable[[str], bool],
-    folders: Sequence[str],
+    new: NewFiles,
 ) -> str:
     """Return the path of the file for the tests of a function's module. It may not exist yet."""
     stem = _module_stem(subject)
     found = _existing_path(subject, stem, tests, exists)
-    return found or _new_path(subject, stem, tests, exists, folders)
+    return found or new_path(subject, stem, tests, exists, new)
 
 
 test_path.__test__ = False  # type: ignore[attr-defined]
@@ -183,7 +178,7 @@ def _existing_path(
     few of the project's tests, is not taken.
     """
     tests = _in_usual_folders(tests)
-    for each in (stem, stem.removesuffix("s"), f"{stem}s", *_new_stems(subject, stem)):
+    for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
         named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
         uses = {p: _uses(subject, text) for p, text in named.items()}
@@ -226,7 +221,7 @@ def _file_of_package(subject: TargetFunction, tests: Mapping[str, str]) -> str |
     A top-level package has one only for modules with names such as `base`.
     """
     parent = subject.module.rpartition(".")[0]
-    if "." not in parent and _module_stem(subject) not in _GENERIC:
+    if "." not in parent and _module_stem(subject) not in GENERIC:
         return None
     names = (f"test_{parent.rpartition('.')[2]}.py", f"{parent.rpartition('.')[2]}_test.py")
     named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
@@ -279,61 +274,6 @@ def module_names(tree: ast.Module) -> list[str]:
     """Return the names of a module's functions and classes."""
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return [one.name for one in tree.body if isinstance(one, kinds)]
-
-
-def _new_path(
-    subject: TargetFunction,
-    stem: str,
-    tests: Mapping[str, str],
-    exists: Callable[[str], bool],
-    configured: Sequence[str] = (),
-) -> str:
-    """Return a path for a new file, in the folder with the most tests that pytest looks in.
-
-    If a subfolder of that folder contains tests and its path matches the module's folder, the
-    subfolder is used instead.
-    """
-    folders = Counter(
-        folder
-        for folder in (path.rpartition("/")[0] for path in tests)
-        if not configured or any(f"{folder}/".startswith(f"{each}/") for each in configured)
-    )
-    near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
-    pool = {folder: folders[folder] for folder in near or folders}
-    usual = (*configured, _folder_with_module(subject, exists))
-    folder = max(sorted(pool), key=lambda each: pool[each]) if pool else usual[0]
-    inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
-    mirrored = "/".join((folder, *inner))
-    if mirrored in folders:
-        folder = mirrored
-    prefix = f"{folder}/" if folder else ""
-    first, second = _new_stems(subject, stem)
-    path = f"{prefix}test_{first}.py"
-    return path if not exists(path) else f"{prefix}test_{second}.py"
-
-
-def _folder_with_module(subject: TargetFunction, exists: Callable[[str], bool]) -> str:
-    """Return the folder of tests that has an `__init__.py` or a `conftest.py`, or else `tests`."""
-    package = "/".join(subject.path.removeprefix(subject.import_root).strip("/").split("/")[:1])
-    above = ["", f"{subject.import_root.strip('/')}/".lstrip("/")]
-    above.append(f"{above[1]}{package}/")
-    folders = [f"{each}{name}" for each in above for name in ("tests", "test")]
-    files = ("__init__.py", "conftest.py")
-    found = (each for each in folders if any(exists(f"{each}/{file}") for file in files))
-    return next(found, "tests")
-
-
-def _new_stems(subject: TargetFunction, stem: str) -> tuple[str, str]:
-    """Return names for a new file without `test_`, the second for a folder with such a file."""
-    inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
-    if stem in _GENERIC and "." in subject.module:
-        stem = f"{subject.module.split('.')[-2].strip('_').lower()}_{stem}"
-    return stem, f"{'_'.join((*inner, stem))}_functions"
-
-
-def _parent_prefix(folder: str) -> str:
-    above = folder.rpartition("/")[0]
-    return f"{above}/" if above else ""
 
 
 def _is_relative(path: str, tests: Mapping[str, str]) -> bool:

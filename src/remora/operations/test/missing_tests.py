@@ -27,13 +27,12 @@ from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.insert_location import test_path
+from remora.operations.test.new_files import NewFiles, new_files
 from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
-from remora.operations.test.project_commands import runs_unittest
-from remora.operations.test.pytest_settings import folders_for_tests
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.source_blocks import used_names
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
@@ -51,7 +50,6 @@ OPTIONAL = "that import a package only when they are called"
 TYPE_COMMENTS = "whose tests have type comments, for Python 2"
 _TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
 SHARED_FILE = "whose tests belong in the same file as those of another module, which come first"
-OTHER_RUNNER = "of a project whose commands run unittest, not pytest"
 REFUSED = "whose tests a lint rule of the project would refuse"
 CHANGING = "with results that change from run to run or with the version"
 NOT_CALLABLE = "that cannot be called from a test"
@@ -127,15 +125,13 @@ class TestNeed:
         Two change sets for one test file could not both be merged.
         """
         subject = self._subjects[node.path]
-        home = test_path(subject, self._test_files, self._place.files.exists, self._folders)
+        home = test_path(subject, self._test_files, self._place.files.exists, self._new)
         if _TYPE_COMMENT.search(self._test_files.get(home, "")):
             return TYPE_COMMENTS
         if self._homes.get(home, node.path) != node.path:
             return SHARED_FILE
         if not self._test_files and required_style(self._place, home).refused:
             return REFUSED
-        if self._runs_unittest and not any("def test" in one for one in self._test_files.values()):
-            return OTHER_RUNNER
         reason = self._trials.reason(node, home)
         if not reason:
             self._homes[home] = node.path
@@ -193,12 +189,8 @@ class TestNeed:
         return [each for each in calls if not is_hollow_call(each)]
 
     @cached_property
-    def _runs_unittest(self) -> bool:
-        return runs_unittest(self._place)
-
-    @cached_property
-    def _folders(self) -> tuple[str, ...]:
-        return folders_for_tests(self._place, self._test_files)
+    def _new(self) -> NewFiles:
+        return new_files(self._place, self._test_files)
 
     @cached_property
     def _test_files(self) -> dict[str, str]:

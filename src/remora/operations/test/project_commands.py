@@ -20,6 +20,7 @@ _RUNS_UNITTEST = re.compile(
     r"|(?:^[ \t-]*|\brun(?:: *| +)|\brun\([\"']|= *|[;&|] *)nose2(?![\w.-]| *[<=>~!])",
     re.MULTILINE,
 )
+_DISCOVER = re.compile(r"-m unittest discover\b[^\n;&|]* (?:-p|--pattern)[ =]['\"]?([\w*.]+)")
 _BETWEEN_WORDS = re.compile(r"""["'],\s*["']""")
 _PYTEST = re.compile(r"(?:\bpytest|\bpy\.test)( (?![^\n]*doctest)[^\n;&|#]*)")
 _OPTION_WITH_PATH = re.compile(
@@ -44,6 +45,12 @@ def runs_unittest(place: ToolTree) -> bool:
     scripts = {match[2].removeprefix("./") for match in SCRIPT.finditer(commands) if match[2]}
     texts = (text_of(place, path) for path in scripts)
     return bool(_RUNS_UNITTEST.search(commands)) or any(map(_UNITTEST.search, texts))
+
+
+def pattern_of_unittest(place: ToolTree) -> str:
+    """Return the pattern of file names that a command of unittest looks for, or an empty string."""
+    found = _DISCOVER.search(commands_of(place))
+    return found[1] if found else ""
 
 
 def folders_of(place: ToolTree) -> tuple[str, ...]:

@@ -2,14 +2,13 @@
 
 import configparser
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatch
 from typing import Any
 
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.project_commands import folders_of
 from remora.tools.tree import ToolTree
 
 _SECTIONS = (
@@ -53,14 +52,6 @@ def pytest_settings(place: ToolTree) -> PytestSettings:
             patterns = tuple(_words(options.get("python_files")))
             return PytestSettings(folders, patterns or PytestSettings().patterns)
     return PytestSettings()
-
-
-def folders_for_tests(place: ToolTree, tests: Collection[str]) -> tuple[str, ...]:
-    """Return the folders in which pytest looks for tests, if settings name some.
-
-    In a project without `tests`, those that its commands name count, too.
-    """
-    return pytest_settings(place).folders or (() if tests else folders_of(place))
 
 
 def _options(text: str, section: str) -> Mapping[str, Any] | None:

@@ -21,6 +21,7 @@ from remora.operations.test.insert.added_tests import (
 )
 from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.insert_location import InsertLocation, import_form, locate_test
+from remora.operations.test.new_files import NewFiles
 from remora.operations.test.source_blocks import with_block
 from remora.operations.test.target_function import TargetFunction, find_target
 
@@ -41,7 +42,7 @@ def home(
     there = {*(f"{package}/__init__.py" for package in packages), *tests, *more}
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
-    made = locate_test(found, tests, there.__contains__, folders=folders)
+    made = locate_test(found, tests, there.__contains__, new=NewFiles(tuple(folders)))
     assert made.path == path
     return made
 

@@ -1,0 +1,106 @@
+"""New test files: where they go, what they are called, and whether they are written for unittest."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatch
+
+import msgspec
+
+from remora.operations.test.project_commands import folders_of, pattern_of_unittest, runs_unittest
+from remora.operations.test.pytest_settings import pytest_settings
+from remora.operations.test.target_function import TargetFunction
+from remora.tools.tree import ToolTree
+
+GENERIC = frozenset(
+    {
+        "index", "parse", "parser", "utils", "util", "base", "core", "main", "types", "common", "helpers",
+        "misc", "tools", "functions", "api", "impl",
+    }
+)  # fmt: skip
+"""Names of modules that say little without their package."""
+
+
+class NewFiles(msgspec.Struct, frozen=True):
+    """The folders in which tests are looked for, if they are known, and the form of the files.
+
+    `ends` is true for names such as `cart_test.py`. `unittest` is true if the first tests of a
+    project are methods of `unittest.TestCase`.
+    """
+
+    folders: tuple[str, ...] = ()
+    ends: bool = False
+    unittest: bool = False
+
+    def name(self, stem: str) -> str:
+        return f"{stem}_test.py" if self.ends else f"test_{stem}.py"
+
+
+def new_files(place: ToolTree, tests: Mapping[str, str]) -> NewFiles:
+    """Return where new test files of a project go.
+
+    In a project without tests, its commands say it.
+    """
+    settings = pytest_settings(place)
+    if tests:
+        names = [path.rpartition("/")[2] for path in tests]
+        ends = sum(fnmatch(name, "*_test.py") for name in names) * 2 > len(names)
+        return NewFiles(settings.folders, ends)
+    pattern = pattern_of_unittest(place)
+    ends = bool(pattern) and fnmatch("a_test.py", pattern) and not fnmatch("test_a.py", pattern)
+    unittest = bool(pattern) or runs_unittest(place)
+    return NewFiles(settings.folders or folders_of(place), ends, unittest)
+
+
+def new_path(
+    subject: TargetFunction,
+    stem: str,
+    tests: Mapping[str, str],
+    exists: Callable[[str], bool],
+    new: NewFiles,
+) -> str:
+    """Return a path for a new file, in the folder with the most tests that pytest looks in.
+
+    If a subfolder of that folder contains tests or is a package, and its path matches the module's
+    folder, the subfolder is used instead.
+    """
+    folders = Counter(
+        folder
+        for folder in (path.rpartition("/")[0] for path in tests)
+        if not new.folders or any(f"{folder}/".startswith(f"{each}/") for each in new.folders)
+    )
+    near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
+    pool = {folder: folders[folder] for folder in near or folders}
+    usual = (*new.folders, _folder_with_module(subject, exists))
+    folder = max(sorted(pool), key=lambda each: pool[each]) if pool else usual[0]
+    inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
+    mirrored = "/".join((folder, *inner))
+    if mirrored in folders or exists(f"{mirrored}/__init__.py"):
+        folder = mirrored
+    prefix = f"{folder}/" if folder else ""
+    first, second = new_stems(subject, stem)
+    path = f"{prefix}{new.name(first)}"
+    return path if not exists(path) else f"{prefix}{new.name(second)}"
+
+
+def _folder_with_module(subject: TargetFunction, exists: Callable[[str], bool]) -> str:
+    """Return the folder of tests that has an `__init__.py` or a `conftest.py`, or else `tests`."""
+    package = "/".join(subject.path.removeprefix(subject.import_root).strip("/").split("/")[:1])
+    above = ["", f"{subject.import_root.strip('/')}/".lstrip("/")]
+    above.append(f"{above[1]}{package}/")
+    folders = [f"{each}{name}" for each in above for name in ("tests", "test")]
+    files = ("__init__.py", "conftest.py")
+    found = (each for each in folders if any(exists(f"{each}/{file}") for file in files))
+    return next(found, "tests")
+
+
+def new_stems(subject: TargetFunction, stem: str) -> tuple[str, str]:
+    """Return names for a new file without `test_`, the second for a folder with such a file."""
+    inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
+    if stem in GENERIC and "." in subject.module:
+        stem = f"{subject.module.split('.')[-2].strip('_').lower()}_{stem}"
+    return stem, f"{'_'.join((*inner, stem))}_functions"
+
+
+def _parent_prefix(folder: str) -> str:
+    above = folder.rpartition("/")[0]
+    return f"{above}/" if above else ""
