@@ -206,6 +206,7 @@ class Recheck:
             node_id=known.node_id,
             node_name=known.node_name,
             qualname=known.qualname,
+            nodes=known.nodes,
             files=files,
             findings_before=findings(0),
             findings_after=findings(1),
