@@ -36,6 +36,7 @@ from remora.models.protocol import Model
 from remora.models.provider import model_is_optional
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
+from remora.runs.continuation.retry import reject_repeats
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.plan import Plan
@@ -236,7 +237,9 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
-    return continue_run(wanted, models, observer, max_time)
+    done = continue_run(wanted, models, observer, max_time)
+    reject_repeats(project, view, wanted.only or ())
+    return done
 
 
 def fork(

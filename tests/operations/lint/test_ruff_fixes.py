@@ -313,6 +313,16 @@ from six import u  # pylint: disable=unused-import
     assert (tmp_path / "compat.py").read_text() == source.replace("from six import iteritems\n", "")
 
 
+def test_imported_names_stay_in_the_settings_of_sphinx(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "conf.py").write_text(
+        "import sys\nfrom shop import __version__ as release\n"
+    )
+    fix_findings(ToolTree(tmp_path), "docs/conf.py", [])
+    kept = "from shop import __version__ as release\n"
+    assert (tmp_path / "docs" / "conf.py").read_text() == kept
+
+
 def test_a_comment_on_its_own_line_keeps_all_unused_imports_of_a_file(tmp_path: Path) -> None:
     source = "# pylint: disable=cyclic-import,unused-import\nimport os\nimport sys\n"
     (tmp_path / "a.py").write_text(source)

@@ -174,6 +174,14 @@ def test_more_findings_are_a_conflict_for_agents_that_check_them(
     assert [each.split()[3] for each in done.new_findings] == ["F401" for _ in done.accepted]
 
 
+def test_a_change_of_several_nodes_is_checked_for_all_of_them(desk: Desk) -> None:
+    desk.write({"mod.py": 'def load():\n    return f"text"\n'})
+    run_id = desk.analyze([], request=RunRequest(operations=("lint",)))
+    desk.write({"mod.py": 'def load():\n    return f"text"\n\n\n# mine\n'})
+    assert accept(desk.project, run_id, [], every=True).conflicts == []
+    assert desk.tree()["mod.py"] == b'def load():\n    return "text"\n\n\n# mine\n'
+
+
 def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> None:
     run_id = analyzed(documents)
     documents.write({"mod.py": MODULE.replace("return 1", "return 2")})

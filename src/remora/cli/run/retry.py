@@ -22,7 +22,8 @@ from remora.text import count
 def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
     """Run a node's job again, with your feedback, on the current version of its file.
 
-    Without --feedback, the feedback of a previous rejection is used.
+    Without --feedback, the feedback of a previous rejection is used. Only a model reads feedback; a
+    rejected change set that rules make again stays rejected.
 
     The previous attempt is kept in the records with the verdict `retried`. Its change set is
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
@@ -30,6 +31,7 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     from remora.bootstrap.fork_and_retry import prepare_retry
     from remora.bootstrap.open_project import open_project
     from remora.cli.run.foreground_run import print_run_results, run_to_end
+    from remora.runs.continuation.retry import reject_repeats
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
 
@@ -41,4 +43,5 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
     note(options, f"run {run_id}: retrying {count(len(wanted.only or ()), 'job')}")
     stopped = run_to_end(options, wanted, models)
+    reject_repeats(project, view, wanted.only or ())
     return print_run_results(options, project, view, stopped, only=wanted.only)

@@ -1,6 +1,6 @@
 """Retrying a job with feedback. A retry is a fork at turn 0 that uses the current files."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 
 from remora.agents.fork import fork_start, restart_start
@@ -14,7 +14,7 @@ from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.current_attempt import RETRIED, CurrentAttempts
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, jobs_named
+from remora.runs.records.results import RunView, jobs_named, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
@@ -74,6 +74,22 @@ def retry(
             stream.append(job_start(after))
             stream.append(review_event(job, RETRIED, feedback=texts[job.agent_id]))
         return [after for after, _ in starts], stream.record
+
+
+def reject_repeats(project: Project, before: RunView, attempts: Collection[str]) -> None:
+    """Reject the change sets of finished `attempts` that equal what was rejected `before`.
+
+    `attempts` contains agent ids.
+    """
+    rejected = {(j.operation, j.node_id) for j in before.jobs if j.review == "rejected"}
+    if not rejected:
+        return
+    with open_run(project, before.record) as stream:
+        view = read_run(project, stream.record, before.jobs)
+        for job in view.jobs:
+            is_repeat = job.same and (job.operation, job.node_id) in rejected
+            if is_repeat and job.agent_id in attempts and job.review == "pending":
+                stream.append(review_event(job, "rejected"))
 
 
 def _last_feedback(record: RunRecord, job: JobView) -> str | None:
