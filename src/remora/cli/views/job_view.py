@@ -154,9 +154,12 @@ def _remaining_width(width: int | None, before: str) -> int | None:
 
 
 def _work_text(job: Document) -> str:
-    """Return what a job did and who decided, or `rules` if all decisions were made by rules."""
+    """Return what a job did and who decided, or `rules` if all decisions were made by rules.
+
+    For a planned job, return what it has to do, if that is known.
+    """
     if not job["turns"]:
-        return ""
+        return str(job.get("work", ""))
     known = fixed_and_left(job)
     work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}

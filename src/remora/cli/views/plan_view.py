@@ -31,7 +31,12 @@ def plan_lines(
 ) -> Iterator[str]:
     """Yield the output lines of `--dry-run`. `paths` are the paths given by the user."""
     plan, width = prepared.plan, terminal_width()
-    yield from job_lines(document["jobs"], width, verbose=verbose)
+    units = {each.name: each.unit for each in prepared.project.operations.all}
+    jobs = [
+        {**job, "work": _amount(plan.amounts[job["agent_id"]], units.get(job["operation"], ""))}
+        for job in document["jobs"]
+    ]
+    yield from job_lines(jobs, width, verbose=verbose)
     if plan.jobs:
         yield ""
         yield from wrap_text(plan_size(plan), width)
@@ -44,6 +49,10 @@ def plan_lines(
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; repeat without --dry-run to run these jobs"
+
+
+def _amount(number: int, unit: str) -> str:
+    return count(number, unit) if unit else ""
 
 
 def left_lines(plan: Plan, *, verbose: bool) -> Iterator[str]:

@@ -63,6 +63,7 @@ LINT = Operation(
     folder=Path(__file__).parent,
     job_seconds=0.05,
     unit_seconds=0.004,
+    unit="finding",
     by_default=True,
     decides_by_rules=True,
     load=_load,

@@ -55,6 +55,7 @@ TYPES = Operation(
     job_seconds=0.3,
     unit_seconds=0.1,
     shared_seconds=8.0,
+    unit="annotation",
     decides_by_rules=True,
     checks_read_packages=frozenset({"no_new_diagnostics"}),
     load=_load,

@@ -25,6 +25,7 @@ _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.tes
 _OF_PYTHON_2 = re.compile(
     r"\b(?:xrange|raw_input)\(|\.iteritems\(\)|\burllib\.(?:urlopen|quote|urlencode)\("
 )
+_UNLIKELY = "whose annotations are not likely enough"
 _IN_STUBS = "whose types are in a stub file"
 
 
@@ -59,19 +60,25 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     for path, slot in found:
         likely[path][slot.number] += 1
     lines: dict[str, Counter[int]] = {}
+    missing: dict[str, Counter[int]] = {}
 
     def amount(module: Module, node: Node) -> int | str:
         if node.node_type != "function" or module.path not in texts:
             return 0
         if module.path not in lines:
             lines[module.path] = _by_line(texts[module.path], likely.get(module.path))
-        inside = range(node.line_start, node.line_end + 1)
-        count = sum(n for line, n in lines[module.path].items() if line in inside)
-        if module.path in likely or not count:
-            return count
-        return beside[module.path] or _IN_STUBS
+            missing[module.path] = _by_line(texts[module.path], None)
+        count = _within(lines[module.path], node)
+        if count and module.path not in likely:
+            return beside[module.path] or _IN_STUBS
+        return count or (_UNLIKELY if _within(missing[module.path], node) else 0)
 
     return JudgedAmount(amount=amount, judges=session.judges_with(python)) if found else amount
+
+
+def _within(lines: Mapping[int, int], node: Node) -> int:
+    inside = range(node.line_start, node.line_end + 1)
+    return sum(number for line, number in lines.items() if line in inside)
 
 
 def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
