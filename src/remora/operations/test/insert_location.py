@@ -31,7 +31,7 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     method, and `base` the source of its base class if the class has to be created, which
     `base_import` imports. `test_name` is the name of the new test, and `docstring` the source of
     its docstring. Functions are inserted after the last test that uses one of the names in
-    `related`. A new file starts with `header`.
+    `related`. A new file starts with `header`. `indent` is 2 or 4, the number of spaces of a level.
     """
 
     path: str
@@ -49,6 +49,7 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     docstring: str = ""
     related: tuple[str, ...] = ()
     header: str = ""
+    indent: int = 4
 
 
 def locate_test(
@@ -101,7 +102,19 @@ def locate_test(
         docstring=_docstring(around, subject.function.name),
         related=tuple(names),
         table=_table_style(tests),
+        indent=_indent(around, subject.source.tree),
     )
+
+
+def _indent(around: Mapping[str, str], module: ast.Module) -> int:
+    """Return the indentation of the first function or class in some tests, or else in a module."""
+    trees = [*map(parse_text, around.values()), module]
+    bodies = [tree.body for tree in trees if isinstance(tree, ast.Module)]
+    blocks = [
+        one for body in bodies for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)
+    ]
+    widths = [one.body[0].col_offset for one in blocks if one.body[0].lineno > one.lineno]
+    return 2 if widths[:1] == [2] else 4
 
 
 def _siblings(subject: TargetFunction) -> list[str]:

@@ -47,6 +47,14 @@ def home(
     return made
 
 
+def test_tests_are_indented_like_their_neighbours() -> None:
+    neighbour = "class TestMod:\n  def test_a(self):\n    assert 1\n"
+    place = replace(home("tests/test_mod.py", {"tests/test_mod.py": neighbour}), owner="TestMod")
+    done = with_tests(neighbour, place, [Draft(name="test_b", body=["assert f(2)"])], {}, 80)
+    assert isinstance(done, UpdatedTestFile)
+    assert done.text == f"{neighbour}\n  def test_b(self):\n    assert f(2)\n"
+
+
 class TestPlace:
     def test_the_file_that_is_named_after_the_module(self) -> None:
         assert home(

@@ -65,7 +65,7 @@ def with_tests(
         taken.add(name)
         names.append(name)
         block = _text_of(draft, name, home)
-        text = with_block(text, home.owner, home.base, block, home.related)
+        text = with_block(text, home.owner, home.base, block, home.related, home.indent)
     return UpdatedTestFile(text=text, names=names)
 
 
@@ -119,7 +119,7 @@ def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
     parameters = ", ".join(filter(None, ["self" if home.owner else "", draft.parameters]))
     head = f"def {name.rpartition('.')[2]}({parameters}){arrow}:"
     docstring = [home.docstring] if home.docstring else []
-    body = [f"    {line}" if line else "" for line in (*docstring, *draft.body)]
+    body = [f"{' ' * home.indent}{line}" if line else "" for line in (*docstring, *draft.body)]
     return "\n".join([*draft.decorators, head, *body]) + "\n"
 
 

@@ -12,6 +12,7 @@ from remora.tools.host.style_config import black_options, width_of
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
+_USUAL = 4
 _UNFORMATTED = b"a  =  1\n"
 
 
@@ -35,9 +36,13 @@ def formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> byt
     project's.
     """
     own = ["--line-length", str(width_of(place, home.path))]
+    if home.indent != _USUAL:
+        own += ["--config", f"indent-width={home.indent}"]
     options = black_options(place, home.path)
     if options is None and home.quote == "'":
         options = [*own, "--config", 'format.quote-style="single"']
+    if options is None and home.indent != _USUAL:
+        options = own
     try:
         if options is None and format_text(place, home.path, _UNFORMATTED, None) == _UNFORMATTED:
             options = own
