@@ -9,8 +9,15 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from remora.cli.views.job_view import done_text
+from remora.memory.delta import PacketDelta
 from remora.memory.events import Event
-from remora.runs.records.findings import fixed, fixed_and_left, fixes_text, listed_findings
+from remora.runs.records.findings import (
+    fixed,
+    fixed_and_left,
+    fixes_text,
+    known_findings,
+    listed_findings,
+)
 
 CODES = st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 5))
 
@@ -62,3 +69,15 @@ def test_all_findings_of_a_result_are_read_with_their_places() -> None:
         assert [each.line for each in found] == list(range(12))
         other = replace(event, data=Raw(b'{"parsed_output": {"findings": 3}, "value": null}'))
         assert listed_findings(other) is None
+
+
+def test_counts_that_the_packet_shortens_are_counted_in_the_result() -> None:
+    listing = {"value": {"findings": [{"code": "F401", "message": ""}] * 3}, "source": "context"}
+    event = Event(
+        v=1, seq=0, timestamp="", run_id="r", agent_id="a", operation="o", node_id="n",
+        turn=0, type="context_update", data=Raw(json.dumps(listing).encode()),
+        packet_delta=PacketDelta(update_knowledge={"findings": '{"F401": ... (cut)'}),
+    )  # fmt: skip
+    assert known_findings(event) == {"F401": 3}
+    delta = PacketDelta(update_knowledge={"findings": {"F401": 2}})
+    assert known_findings(replace(event, packet_delta=delta)) == {"F401": 2}

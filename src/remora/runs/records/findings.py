@@ -28,8 +28,13 @@ _VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 def known_findings(event: Event) -> dict[str, int] | None:
     """Return the node's findings from the packet delta of a tool result.
 
-    Returns None for other events.
+    Where the packet has no space for the counts of many rules, the findings that the result lists
+    are counted. Returns None for other events.
     """
+    delta = event.packet_delta
+    if delta is not None and isinstance((delta.update_knowledge or {}).get("findings"), str):
+        listed = listed_findings(event)
+        return dict(Counter(each.code for each in listed)) if listed is not None else None
     return _known_counts(event, "findings")
 
 
