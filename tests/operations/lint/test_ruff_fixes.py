@@ -313,6 +313,11 @@ from six import u  # pylint: disable=unused-import
     assert (tmp_path / "compat.py").read_text() == source.replace("from six import iteritems\n", "")
 
 
+def test_no_blank_line_is_left_at_the_end_of_a_file(tmp_path: Path) -> None:
+    source = "def f(x):\n    print(x)\n\n    return\n"
+    assert fixed(tmp_path, source, "PLR1711") == "def f(x):\n    print(x)\n"
+
+
 def test_imported_names_stay_in_the_settings_of_sphinx(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "conf.py").write_text(

@@ -83,6 +83,8 @@ def _fix(place: ToolTree, path: str, nodes: list[str], *, unsafe: bool) -> dict[
     fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
     if not fixer.has_fewer(fixed):
         fixed = content
+    if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
+        fixed = fixed.rstrip(b"\n") + b"\n"
     if fixed != content:
         place.write(path, fixed)
     left = fixer.targets(fixed, fixer.check(fixed))
