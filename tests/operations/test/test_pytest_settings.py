@@ -16,6 +16,7 @@ from remora.tools.tree import ToolTree
     ("name", "text", "expected"),
     [
         ("pytest.ini", "[pytest]\ntestpaths = test\n", PytestSettings(("test",))),
+        ("pytest.ini", "[pytest]\ntestpaths = shop/tests.py\n", PytestSettings()),
         ("setup.cfg", "[tool:pytest]\npython_files = check_*.py\n", PytestSettings((), ("check_*.py",))),
         ("tox.ini", "[pytest]\ntestpaths =\n    src/tests\n    docs/*.md\n", PytestSettings(("src/tests",))),
         ("pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = ['a', 'b/']\n", PytestSettings(("a", "b"))),

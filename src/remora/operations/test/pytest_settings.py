@@ -48,6 +48,7 @@ def pytest_settings(place: ToolTree) -> PytestSettings:
                 each.strip("/")
                 for each in _words(options.get("testpaths"))
                 if not any(mark in each for mark in "*?[:") and each.strip("./")
+                if not each.endswith(".py")
             )
             patterns = tuple(_words(options.get("python_files")))
             return PytestSettings(folders, patterns or PytestSettings().patterns)
