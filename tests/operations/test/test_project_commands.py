@@ -18,7 +18,7 @@ RUNNER = "import unittest\n\nunittest.TextTestRunner().run(unittest.TestLoader()
         ({WORKFLOW: "run: python -m unittest\n"}, True),
         ({WORKFLOW: "run: python run_tests.py\n", "run_tests.py": RUNNER}, True),
         ({WORKFLOW: "run: python run_tests.py\n", "run_tests.py": "import cart\n"}, False),
-        ({"Makefile": "test:\n\tpython -m unittest\n", "tox.ini": "deps = pytest\n"}, False),
+        ({"Makefile": "test:\n\tpython -m unittest\n", "tox.ini": "deps = pytest\n"}, True),
         ({"run_tests.py": RUNNER}, False),
         (dict.fromkeys(["Makefile"], "\tpython ../tests/run.py\n\tpython /opt/run.py\n"), False),
         ({WORKFLOW: "run: python ./../x.py\n"}, False),

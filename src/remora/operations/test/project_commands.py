@@ -38,10 +38,11 @@ def commands_of(place: ToolTree) -> str:
 
 
 def runs_unittest(place: ToolTree) -> bool:
-    """Return True if commands run unittest, directly or with a script, and none runs pytest."""
+    """Return True if commands run unittest, directly or with a script.
+
+    Pytest runs tests that are written for unittest, too.
+    """
     commands = commands_of(place)
-    if re.search(r"py\.?test", commands):
-        return False
     scripts = {match[2].removeprefix("./") for match in SCRIPT.finditer(commands) if match[2]}
     texts = (text_of(place, path) for path in scripts)
     return bool(_RUNS_UNITTEST.search(commands)) or any(map(_UNITTEST.search, texts))

@@ -21,7 +21,7 @@ _PYTHON = 3
 _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
-_PYTHON_2 = re.compile(r"(?:>=|==|~=|>|\^)\s*2\b")
+_PYTHON_2 = re.compile(r"(?:>=|==|~=|~|>|\^)\s*2\b")
 _TESTED_2 = re.compile(r"(?<![\w.])(?:py)?2\.?[67](?![\w.])")
 _TOX_VERSION = re.compile(r"(?<![\w.])(?:py)?3\.?\{?(\d{1,2})(?!\d)")
 _OTHER_FACTOR = re.compile(r"\b(?!py3?\{)[a-z][\w.]*\{[^}]*\}")
