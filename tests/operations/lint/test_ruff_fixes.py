@@ -321,10 +321,10 @@ def test_no_blank_line_is_left_at_the_end_of_a_file(tmp_path: Path) -> None:
 def test_imported_names_stay_in_the_settings_of_sphinx(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "conf.py").write_text(
-        "import sys\nfrom shop import __version__ as release\n"
+        "import sys\nfrom shop import __version__ as release\n\nproject = 'shop'\n"
     )
     fix_findings(ToolTree(tmp_path), "docs/conf.py", [])
-    kept = "from shop import __version__ as release\n"
+    kept = "from shop import __version__ as release\n\nproject = 'shop'\n"
     assert (tmp_path / "docs" / "conf.py").read_text() == kept
 
 

@@ -19,6 +19,11 @@ DISCOVER = "[testenv]\ncommands = python -m unittest discover -p '*_test.py'\n"
         ("", (), NewFiles()),
         (DISCOVER, (), NewFiles(ends=True, unittest=True)),
         ("commands = python -m unittest\n", (), NewFiles(unittest=True)),
+        (
+            "commands = python -m unittest discover -s test/unit\n",
+            (),
+            NewFiles(("test/unit",), unittest=True),
+        ),
         ("commands = pytest src/shop\n", (), NewFiles(("src/shop",))),
         (DISCOVER, ("tests/test_a.py",), NewFiles()),
         ("", ("tests/a_test.py", "tests/b_test.py", "tests/test_c.py"), NewFiles(ends=True)),
@@ -28,7 +33,16 @@ def test_the_first_tests_have_the_form_that_commands_run(
     tmp_path: Path, tox: str, tests: tuple[str, ...], expected: NewFiles
 ) -> None:
     write(tmp_path, {"tox.ini": tox, "src/shop/__init__.py": ""})
-    assert new_files(ToolTree(tmp_path), dict.fromkeys(tests, "")) == expected
+    there = dict.fromkeys(tests, "def test_it(): ...")
+    assert new_files(ToolTree(tmp_path), there) == expected
+
+
+def test_tests_at_the_root_get_their_neighbours_there() -> None:
+    files = {"shop/__init__.py", "shop/io/__init__.py", "test_a.py"}
+    target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
+    assert isinstance(target, TargetFunction)
+    tests = {"test_a.py": "def test_it(): ..."}
+    assert new_path(target, "cart", tests, files.__contains__, NewFiles()) == "test_cart.py"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.test.project_commands import folders_of, runs_unittest
+from remora.operations.test.project_commands import pytest_folders, runs_unittest
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
@@ -50,4 +50,4 @@ def test_folders_that_commands_of_pytest_name(
 ) -> None:
     folders = ("src/shop", "tests", "benchmarks", "copy")
     write(tmp_path, {"tox.ini": text, **{f"{each}/a.py": "" for each in folders}})
-    assert folders_of(ToolTree(tmp_path)) == expected
+    assert pytest_folders(ToolTree(tmp_path)) == expected

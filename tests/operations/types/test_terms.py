@@ -124,8 +124,9 @@ def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
 def test_docstrings_name_several_types() -> None:
     docstring = """:param size: integer or lambda, number of bytes
     :param name: the first or last name
-    :param flag: bool, or None"""
-    assert several_types(docstring) == {"size", "flag"}
+    :param flag: bool, or None
+    :param path: str or a Path"""
+    assert several_types(docstring) == {"size", "path"}
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,7 @@ _PYTHON_2_CODE = re.compile(
     r"^\s+(?:xrange|unicode|basestring|raw_input|unichr)\s*=",
     re.MULTILINE,
 )
+_OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _EXTENSIONS = "typing_extensions"
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
@@ -153,8 +154,9 @@ class LeftAlone:
             return "another file imports the name from here"
         if runs_code(self._place, self._path, finding["message"]):
             return "the import runs code"
-        if self._path.rpartition("/")[2] == "conf.py" and "." in finding["message"]:
-            return "Sphinx may read the name"  # unlike a module without a dot, such as sys
+        is_settings = self._path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(body)
+        if is_settings and "." in finding["message"]:  # unlike a module such as sys
+            return "Sphinx may read the name"
         is_kept = _KEPT_IMPORT.search(_line(finding, body)) or _KEPT_IMPORTS.search(body)
         return "a comment keeps it" if is_kept else ""
 

@@ -232,8 +232,8 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
         package = make_package(place, home.path)
     if extra and not package:
         raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
-    if home.form == "unittest" and not package:
-        make_package(place, home.path)  # unittest looks for tests in packages only
+    if home.form == "unittest" and not home.exists and not package:
+        make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content
 
 

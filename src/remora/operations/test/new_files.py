@@ -1,4 +1,4 @@
-"""New test files: where they go, what they are called, and whether they are written for unittest."""
+"""New test files: where they go, what they are called, and whether they are for unittest."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -6,7 +6,11 @@ from fnmatch import fnmatch
 
 import msgspec
 
-from remora.operations.test.project_commands import folders_of, pattern_of_unittest, runs_unittest
+from remora.operations.test.project_commands import (
+    pytest_folders,
+    runs_unittest,
+    unittest_discovery,
+)
 from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
@@ -38,17 +42,17 @@ class NewFiles(msgspec.Struct, frozen=True):
 def new_files(place: ToolTree, tests: Mapping[str, str]) -> NewFiles:
     """Return where new test files of a project go.
 
-    In a project without tests, its commands say it.
+    Without tests, the project's commands are read.
     """
     settings = pytest_settings(place)
-    if tests:
+    if any("def test" in text for text in tests.values()):
         names = [path.rpartition("/")[2] for path in tests]
         ends = sum(fnmatch(name, "*_test.py") for name in names) * 2 > len(names)
         return NewFiles(settings.folders, ends)
-    pattern = pattern_of_unittest(place)
+    folder, pattern = unittest_discovery(place)
     ends = bool(pattern) and fnmatch("a_test.py", pattern) and not fnmatch("test_a.py", pattern)
-    unittest = bool(pattern) or runs_unittest(place)
-    return NewFiles(settings.folders or folders_of(place), ends, unittest)
+    folders = (folder,) if folder else settings.folders or pytest_folders(place)
+    return NewFiles(folders, ends, runs_unittest(place))
 
 
 def new_path(
@@ -73,7 +77,7 @@ def new_path(
     usual = (*new.folders, _folder_with_module(subject, exists))
     folder = max(sorted(pool), key=lambda each: pool[each]) if pool else usual[0]
     inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
-    mirrored = "/".join((folder, *inner))
+    mirrored = "/".join(filter(None, (folder, *inner)))
     if mirrored in folders or exists(f"{mirrored}/__init__.py"):
         folder = mirrored
     prefix = f"{folder}/" if folder else ""

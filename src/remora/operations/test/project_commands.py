@@ -1,6 +1,7 @@
 """Commands that run a project's tests, in its settings, scripts and CI files."""
 
 import re
+from typing import NamedTuple
 
 from remora.code.folders import BESIDE
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS
@@ -20,7 +21,8 @@ _RUNS_UNITTEST = re.compile(
     r"|(?:^[ \t-]*|\brun(?:: *| +)|\brun\([\"']|= *|[;&|] *)nose2(?![\w.-]| *[<=>~!])",
     re.MULTILINE,
 )
-_DISCOVER = re.compile(r"-m unittest discover\b[^\n;&|]* (?:-p|--pattern)[ =]['\"]?([\w*.]+)")
+_DISCOVER = re.compile(r"-m unittest discover\b([^\n;&|]*)")
+_OPTION = re.compile(r"( )(-[sp])[ =]?['\"]?([\w*./]+)")
 _BETWEEN_WORDS = re.compile(r"""["'],\s*["']""")
 _PYTEST = re.compile(r"(?:\bpytest|\bpy\.test)( (?![^\n]*doctest)[^\n;&|#]*)")
 _OPTION_WITH_PATH = re.compile(
@@ -48,13 +50,23 @@ def runs_unittest(place: ToolTree) -> bool:
     return bool(_RUNS_UNITTEST.search(commands)) or any(map(_UNITTEST.search, texts))
 
 
-def pattern_of_unittest(place: ToolTree) -> str:
-    """Return the pattern of file names that a command of unittest looks for, or an empty string."""
-    found = _DISCOVER.search(commands_of(place))
-    return found[1] if found else ""
+class Discovery(NamedTuple):
+    """The folder and the pattern of file names of `unittest discover`, or empty strings."""
+
+    folder: str = ""
+    pattern: str = ""
 
 
-def folders_of(place: ToolTree) -> tuple[str, ...]:
+def unittest_discovery(place: ToolTree) -> Discovery:
+    """Return where the first command of `unittest discover` looks for tests."""
+    command = _DISCOVER.search(commands_of(place))
+    if command is None:
+        return Discovery()
+    options = {key[-1]: value for _, key, value in _OPTION.findall(command[1])}
+    return Discovery(options.get("s", "").strip("./"), options.get("p", ""))
+
+
+def pytest_folders(place: ToolTree) -> tuple[str, ...]:
     """Return the folders with Python files that commands of pytest name.
 
     If some of them have names of folders of tests, the others are left out.
@@ -63,9 +75,9 @@ def folders_of(place: ToolTree) -> tuple[str, ...]:
     for match in _PYTEST.finditer(_POSARGS.sub(r"\1", commands_of(place))):
         given = _OPTION_WITH_PATH.sub(" ", match[1]).split()
         words = [word.strip("\"'[],").removeprefix("./").rstrip("/") for word in given]
-        plain = [word for word in words if _FOLDER.fullmatch(word)]
+        plain = [word for word in words if _FOLDER.fullmatch(word) and ".." not in word]
         folders = [each for each in plain if place.files.glob(f"{each}/*.py")]
-        if len(folders) * 2 >= len(plain):  # otherwise it is a sentence
+        if len(folders) * 2 > len(plain):  # otherwise it is a sentence or a list of packages
             found |= dict.fromkeys(each for each in folders if BESIDE.isdisjoint(each.split("/")))
     tests = [each for each in found if not TEST_FOLDERS.isdisjoint(each.split("/"))]
     return (*(tests or found),)

@@ -143,9 +143,12 @@ class Inference:
         siblings = self._facts().siblings
         found = {}
         for path, slot in slots:
+            if slot.kind != "parameter" or not self.signatures.is_sparse(path):
+                continue
             agreed = siblings.agreed(self._function(path, slot), slot.name)
-            terms = [each.term for each in self.ranked(path, slot) if each.term in agreed]
-            if slot.kind == "parameter" and self.signatures.is_sparse(path) and terms:
+            ranked = self.ranked(path, slot) if agreed else []
+            terms = [each.term for each in ranked if without_none(each.term) in agreed]
+            if terms:
                 found[path, slot] = terms[0]
         together = self.signatures.consistent(known | found)
         return {key: term for key, term in found.items() if key in together}

@@ -22,9 +22,7 @@ from remora.tools.tree import ToolTree
 _BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
 _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
-_OF_PYTHON_2 = re.compile(
-    r"\b(?:xrange|raw_input)\(|\.iteritems\(\)|\burllib\.(?:urlopen|quote|urlencode)\("
-)
+_OF_PYTHON_2 = re.compile(r"\b(?:xrange|raw_input)\(|\burllib\.(?:urlopen|quote|urlencode)\(")
 _UNLIKELY = "whose annotations are not likely enough"
 _IN_STUBS = "whose types are in a stub file"
 
@@ -44,7 +42,9 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     paths = [module.path for module in modules]
     if supports_python_2(place) or (
         oldest_minor(place) is None
-        and any(_OF_PYTHON_2.search(texts.get(path, "")) for path in paths)
+        and any(
+            _OF_PYTHON_2.search(text) for path, text in texts.items() if not _beside(path, texts)
+        )
     ):
         return _in_python_2
     with_types = {path for path in paths if place.files.exists(f"{path}i")}
@@ -110,10 +110,13 @@ def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
 def _is_script(path: str, texts: Mapping[str, str]) -> bool:
     """Return True for a file at the root that no file imports, if the project has packages."""
     packages = (each for each in texts if each.endswith("/__init__.py"))
-    if "/" in path or all(_beside(each, texts) for each in packages):
+    if "/" in path or "__init__.py" in texts or all(_beside(each, texts) for each in packages):
         return False
     name = re.escape(path.removesuffix(".py"))
-    imported = re.compile(rf"^\s*(?:import|from)\s+{name}\b", re.MULTILINE)
+    imported = re.compile(
+        rf"^\s*(?:from\s+\.*{name}\b|import\s[^\n]*\b{name}\b)|py_modules[^\n]*\b{name}\b",
+        re.MULTILINE,
+    )
     return not any(imported.search(text) for text in texts.values())
 
 

@@ -81,15 +81,16 @@ def reject_repeats(project: Project, before: RunView, attempts: Collection[str])
 
     `attempts` contains agent ids.
     """
-    rejected = {(j.operation, j.node_id) for j in before.jobs if j.review == "rejected"}
+    rejected = {(j.operation, j.node_id): j for j in before.jobs if j.review == "rejected"}
     if not rejected:
         return
     with open_run(project, before.record) as stream:
         view = read_run(project, stream.record, before.jobs)
         for job in view.jobs:
-            is_repeat = job.same and (job.operation, job.node_id) in rejected
-            if is_repeat and job.agent_id in attempts and job.review == "pending":
-                stream.append(review_event(job, "rejected"))
+            earlier = rejected.get((job.operation, job.node_id)) if job.same else None
+            if earlier is not None and job.agent_id in attempts and job.review == "pending":
+                told = _last_feedback(stream.record, earlier)
+                stream.append(review_event(job, "rejected", feedback=told))
 
 
 def _last_feedback(record: RunRecord, job: JobView) -> str | None:

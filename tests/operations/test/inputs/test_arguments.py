@@ -105,6 +105,7 @@ def test_documentation_comes_first_and_invented_values_last(tmp_path: Path) -> N
         ("from .files import load", False),
         ("from .text import load", True),
         ("from .text.lines import load", True),
+        ("from .api import load", True),
         ("def load(text): ...", False),
         ("", True),
     ],
@@ -114,6 +115,7 @@ def test_documentation_is_about_the_exported_function(
 ) -> None:
     code = "def load(text):\n    return text.split()\n"
     files = {"shop/__init__.py": exported + "\n", "shop/text/lines.py": code}
+    files["shop/api.py"] = "from .text.lines import load\n"
     files["README.md"] = "```python\nimport shop\n\nshop.load('a b')\n```\n"
     for name, text in {**files, "shop/text/__init__.py": ""}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -115,6 +115,7 @@ def _assertions(case: Case, style: Style) -> list[str]:
         found = [with_quotes(case.call, quote)]
     elif of_result > 1:
         result = _unused("result", taken)
+        taken = {*taken, result}
         found = [f"{result} = {with_quotes(case.call, quote)}"]
     for left, value in case.claims:
         found += _assertion(left.replace("{}", result), value, style, taken)

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any
 
 from remora.code.syntax.source import parse_text
@@ -142,7 +143,9 @@ def _outcome(case: Case) -> tuple[object, ...]:
     """Return what a test asserts. An ordered dictionary equals a plain one."""
     ordered = _ORDERED.fullmatch(case.value)
     items = value_of(ordered[1]) if ordered else None
-    return repr(dict(items)) if items else case.value, case.claims, case.raises
+    with suppress(TypeError, ValueError):  # the items of another class of that name
+        return repr(dict(items)) if items else case.value, case.claims, case.raises
+    return case.value, case.claims, case.raises
 
 
 def _options(case: Case) -> list[ast.keyword]:

@@ -168,8 +168,8 @@ def _is_of_nothing(case: Case) -> bool:
 def _is_unreadable(case: Case) -> bool:
     """Return True for hashes, keys, numbers with many digits, and several zeros or empty texts.
 
-    Of what the author shows in documentation, only long bytes count and the last, which show an
-    object that is not filled yet.
+    Of what the author shows in documentation, only long bytes count, and values of an object that
+    is not filled yet.
     """
     shown = [part for text in case.values for part in _constants(text)]
     if any(isinstance(part, bytes) and escapes_of(part) > _LONG_HASH for part in shown):

@@ -34,6 +34,7 @@ _MOST_NAMED = 8
 _MOST_PER_SNIPPET = 8
 _MOST_FILES = 40
 _MOST_RUN = 200
+_MOST_REEXPORTS = 5
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _DOCUMENTS = ("**/*.md", "**/*.rst", "docs/**/*.txt", "doc/**/*.txt", "README*")
 _OUTDATED = re.compile(r"(?i)(change|history|news|release|migrat|upgrad|whatsnew|todo|contribut)")
@@ -217,11 +218,23 @@ class ProjectExamples:
 
         Documentation then is about the other one.
         """
-        package, tree = self._package_of(subject)
-        names = importable_names(tree, package, is_package=True) if tree is not None else {}
-        module = names[name].module if name in names else subject.module
-        is_inside = module != package and subject.module.startswith(f"{module}.")
-        return subject.owner is not None or module == subject.module or is_inside
+        package = subject.module.partition(".")[0]
+        if subject.owner is not None or self._module(subject, package)[0] is None:
+            return True
+        return self._origin(name, package, subject, _MOST_REEXPORTS) in ("", subject.module)
+
+    def _origin(self, name: str, module: str, subject: TargetFunction, most: int) -> str:
+        """Return the module from which another one has a name in the end, or an empty string.
+
+        The name is followed through at most `most` modules, and to the first that is missing.
+        """
+        tree, is_package = self._module(subject, module)
+        if tree is None:
+            return module
+        names = importable_names(tree, module, is_package=is_package)
+        found = names[name].module if name in names else ""
+        is_end = found in ("", module) or not most
+        return found if is_end else self._origin(name, found, subject, most - 1)
 
     def _fixtures_for(self, path: str, tree: ast.Module) -> dict[str, Fixture]:
         """Return the fixtures that the tests of a file can use."""
@@ -279,7 +292,8 @@ class ProjectExamples:
         return self._public[subject.path]
 
     def _find_public_names(self, subject: TargetFunction) -> dict[str, Imported]:
-        package, tree = self._package_of(subject)
+        package = subject.module.partition(".")[0]
+        tree, _ = self._module(subject, package)
         names = {package: Imported(package, "", package)}
         if tree is not None:
             inner = importable_names(tree, package, is_package=True)
@@ -288,12 +302,15 @@ class ProjectExamples:
         own = importable_names(subject.source.tree, subject.module, is_package=is_package)
         return {**names, **own}
 
-    def _package_of(self, subject: TargetFunction) -> tuple[str, ast.Module | None]:
-        """Return the name of a module's outermost package, and the tree of its `__init__`."""
-        package = subject.module.partition(".")[0]
+    def _module(self, subject: TargetFunction, name: str) -> tuple[ast.Module | None, bool]:
+        """Return the tree of a module beside that of the function, and if it is a package."""
         folder = f"{subject.import_root}/" if subject.import_root else ""
-        start = f"{folder}{package}/__init__.py"
-        return package, self.tree(start) if self._place.files.exists(start) else None
+        start = f"{folder}{name.replace('.', '/')}"
+        paths = [path for path in (f"{start}/__init__.py", f"{start}.py") if self._exists(path)]
+        return self.tree(paths[0]) if paths else None, paths[:1] == [f"{start}/__init__.py"]
+
+    def _exists(self, path: str) -> bool:
+        return self._place.files.exists(path)
 
     @cached_property
     def _texts(self) -> dict[str, str]:

@@ -70,8 +70,7 @@ def make_package(place: ToolTree, path: str) -> str:
     Return its path, or an empty string if the folder has other files.
     """
     folder = path.rpartition("/")[0]
-    others = [each for each in place.files.glob(f"{folder}/*.py") if each != path]
-    if not folder or others:
+    if not folder or any(each != path for each in place.files.glob(f"{folder}/*.py")):
         return ""
     package = package_of(path)
     required = {str(each["code"]) for each in check_text(place, package, b"")}

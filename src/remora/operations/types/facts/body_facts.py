@@ -138,7 +138,7 @@ class FunctionBody:
     def _members(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
         """Yield the class that has all members used: `only_members` if no other built-in has.
 
-        What every object has does not count, nor does a single attribute that is only assigned.
+        Members of `object` and a single attribute that is only assigned do not count.
         """
         uses = [
             each
@@ -146,7 +146,7 @@ class FunctionBody:
             if isinstance(each, ast.Attribute) and _is_name(each.value, name)
         ]
         used = {each.attr for each in uses} - _OF_OBJECTS
-        is_read = any(isinstance(each.ctx, ast.Load) for each in uses)
+        is_read = any(isinstance(each.ctx, ast.Load) and each.attr in used for each in uses)
         if not used or (len(used) == 1 and not is_read):
             return
         fitting_builtins = [each for each, members in _MEMBERS.items() if used <= members]

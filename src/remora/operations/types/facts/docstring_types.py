@@ -17,7 +17,7 @@ _ALONE = re.compile(
 )
 _SEVERAL = re.compile(
     r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:\s+(?:an? )?(?:str|string|int|integer|number|float"
-    r"|bool|boolean|bytes|list|tuple|dict|callable|function),? or (?:an? )?\w",
+    r"|bool|boolean|bytes|list|tuple|dict|callable|function),? or (?!None\b)(?:an? )?\w",
     re.MULTILINE,
 )
 _RESULT = re.compile(r"^\s*[:@]rtype:\s*(.+)$", re.MULTILINE)

@@ -197,7 +197,7 @@ class Refusals:
     def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
         """Return True if the code handles values that the type excludes.
 
-        What it converts to a text may be any object, even if the docstring calls it a text.
+        A value that is passed to `str()` may be any object, even if the docstring calls it a text.
         """
         is_open = "probed" in self._sources or (
             "unused" in self._sources and agreeing <= _RUN | _GUESSED | {"call", "forward"}
@@ -206,8 +206,9 @@ class Refusals:
         is_open = is_open or ("may_be_none" in self._sources and "None" not in members_of(term))
         if is_open and not agreeing & _WRITTEN:
             return True
-        if "several" in self._sources and not agreeing & {"docstring", "isinstance", *_WRITTEN}:
-            return len(members_of(without_none(term))) == 1
+        is_several = "several" in self._sources and len(members_of(without_none(term))) == 1
+        if is_several and not agreeing & {"docstring", "isinstance", *_WRITTEN}:
+            return True
         for each in self._evidence:
             if each.source == "compared" and not accepts(term, each.term, self._index):
                 return True

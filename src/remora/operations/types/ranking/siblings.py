@@ -74,7 +74,7 @@ class Siblings:
         return [*self._frequent(_scopes(function), _key(function, name))]
 
     def agreed(self, function: Function, name: str) -> set[str]:
-        """Return the only annotations of a parameter that are there often enough.
+        """Return the only annotations of a parameter that occur often enough.
 
         Two are enough in the same class, and three in methods with the function's name. `object` is
         left out, because special methods have it from the language.

@@ -233,11 +233,12 @@ def _is_mostly_known(function: Function, found: Collection[str]) -> bool:
 def _half_typed(function: Function, found: Collection[str]) -> bool:
     """Return True if as many parameters stay without a type as have one.
 
-    Those without a type whose names say nothing do not count, and of those with a default one. Of
-    several letters such as `a` and `b`, all have a type or none.
+    Those without a type whose names say nothing do not count, and of those with a default one.
+    Parameters of a single letter are typed together.
     """
     missing = _missing(function, found) - {RETURN}
-    letters = {each.name for each in function.parameters if len(each.name) == 1}
+    own = [each.name for each in function.parameters if each.kind == "parameter"]
+    letters = {name for name in own if len(name) == 1}
     if letters & missing and letters - missing:
         return True
     typed = sum(each.kind == "parameter" for each in function.parameters) - len(missing)

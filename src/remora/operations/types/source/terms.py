@@ -30,10 +30,10 @@ _ALIASES = {
 }
 _ITERATORS = (
     "map filter zip reversed chain islice starmap takewhile dropwhile accumulate zip_longest product"
-    " permutations combinations cycle repeat"
+    " permutations combinations cycle repeat pairwise compress filterfalse"
 )
-_ALIASES |= dict.fromkeys(_ITERATORS.split(), "Iterator")
-"""Other names of types, and classes of iterators, which are no promise to callers."""
+_ITERATOR = re.compile(rf"\b(?:{_ITERATORS.replace(' ', '|')})\[")
+"""Classes of iterators, which are annotated as Iterator."""
 _WITH_DEFAULTS = {"TextIOWrapper[Unknown]": "TextIO", "Message[str, str]": "Message"}
 """Types whose arguments are their defaults, as people write them."""
 _CLASS = re.compile(r"<class '([\w.]+)'>")
@@ -152,7 +152,7 @@ def from_checker(text: str) -> str:
 
     Literals are widened to their class. Parts that cannot be written are `Unknown`.
     """
-    plain = _EXACT.sub(r"\1", text.strip())
+    plain = _ITERATOR.sub("Iterator[", _EXACT.sub(r"\1", text.strip()))
     return union(_member(member) for member in split(plain, " | "))
 
 

@@ -22,7 +22,8 @@ _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|~|>|\^)\s*2\b")
-_TESTED_2 = re.compile(r"(?<![\w.])(?:py)?2\.?[67](?![\w.])")
+_TESTED_2 = re.compile(r"\bpy2[67]\b|(?m:^[^\n#]*\bpython[^\n]*(?<![\w.=])2\.[67](?![\w.]))")
+_TRAVIS_2 = re.compile(r"(?m)^python:(?:\s*\n?\s*-[^\n]*)*?[ \t'\"-]+2\.[67]\b")
 _TOX_VERSION = re.compile(r"(?<![\w.])(?:py)?3\.?\{?(\d{1,2})(?!\d)")
 _OTHER_FACTOR = re.compile(r"\b(?!py3?\{)[a-z][\w.]*\{[^}]*\}")
 _MATRIX = re.compile(
@@ -141,7 +142,7 @@ def supports_python_2(place: ToolTree) -> bool:
         return min(majors) < _PYTHON
     workflows = place.files.glob(".github/workflows/*.y*ml", look=place.left)
     texts = map(place.text_or_empty, ("tox.ini", ".travis.yml", *workflows))
-    return any(map(_TESTED_2.search, texts))
+    return any(_TESTED_2.search(text) or _TRAVIS_2.search(text) for text in texts)
 
 
 def _classified(place: ToolTree) -> Iterator[tuple[int, int]]:
