@@ -183,7 +183,10 @@ def test_the_built_in_agents(theatre: Theatre, name: str) -> None:
 
     found = again(played)
 
-    assert {"tool", "candidates"} <= {one.kind for one in found}
+    expected = (
+        {"candidates", "tool"} if name == "lint" else {"candidates"}
+    )  # `g` needs no docstring
+    assert expected <= {one.kind for one in found}
     assert [(one.same, one.detail) for one in found] == [(True, "")] * len(found)
     recorded = [payload(event) for event in played.events if event.type == "tool_result"]
     scripted = [one for one in recorded if isinstance(one, ToolResulted) and one.script_sha256]

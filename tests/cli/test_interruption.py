@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Remora, command, tree, write
+from tests.cli.conftest import SETTINGS, Remora, command, step_agent, tree, write
 
 SECONDS = 30.0
 FUNCTION = """
@@ -24,7 +24,8 @@ def read_{0}(path):
 def long_project(tmp_path: Path) -> Path:
     """Forty jobs in which the model has a choice: some seconds of work."""
     source = '"""Reads."""\n' + "".join(FUNCTION.format(i) for i in range(40))
-    return write(tmp_path / "long", {"long.py": source, "pyproject.toml": SETTINGS})
+    files = {"long.py": source, "pyproject.toml": SETTINGS, **step_agent()}
+    return write(tmp_path / "long", files)
 
 
 def under_way(process: "subprocess.Popen[str]", root: Path) -> None:
