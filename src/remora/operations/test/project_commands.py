@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from remora.code.folders import BESIDE
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS
-from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
 _HAS_COMMANDS = re.compile(
@@ -35,7 +34,7 @@ _POSARGS = re.compile(r"\{posargs:?([^{}]*)\}")
 def commands_of(place: ToolTree) -> str:
     """Return the texts with the commands and settings of a project's tests."""
     paths = place.files.glob("**/*", look=place.left)
-    texts = [text_of(place, path) for path in paths if _HAS_COMMANDS.fullmatch(path)]
+    texts = [place.text_or_empty(path) for path in paths if _HAS_COMMANDS.fullmatch(path)]
     return _BETWEEN_WORDS.sub(" ", "\n".join(texts))
 
 
@@ -46,7 +45,7 @@ def runs_unittest(place: ToolTree) -> bool:
     """
     commands = commands_of(place)
     scripts = {match[2].removeprefix("./") for match in SCRIPT.finditer(commands) if match[2]}
-    texts = (text_of(place, path) for path in scripts)
+    texts = (place.text_or_empty(path) for path in scripts)
     return bool(_RUNS_UNITTEST.search(commands)) or any(map(_UNITTEST.search, texts))
 
 
@@ -81,10 +80,3 @@ def pytest_folders(place: ToolTree) -> tuple[str, ...]:
             found |= dict.fromkeys(each for each in folders if BESIDE.isdisjoint(each.split("/")))
     tests = [each for each in found if not TEST_FOLDERS.isdisjoint(each.split("/"))]
     return (*(tests or found),)
-
-
-def text_of(place: ToolTree, path: str) -> str:
-    try:
-        return place.read(path).decode("utf-8", "replace")
-    except HostError:  # missing, too large or outside the project
-        return ""

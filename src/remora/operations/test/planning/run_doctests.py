@@ -8,7 +8,7 @@ from functools import cached_property
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
-from remora.operations.test.project_commands import SCRIPT, commands_of, text_of
+from remora.operations.test.project_commands import SCRIPT, commands_of
 from remora.tools.tree import ToolTree
 
 _IS_DOCUMENT = re.compile(r"README[^/]*|(?:docs?/.+|[^/]+)\.(?:rst|md|txt)")
@@ -83,7 +83,7 @@ class RunDoctests:
         return self._place.files.glob("**/*", look=self._place.left)
 
     def _text(self, path: str) -> str:
-        return text_of(self._place, path)
+        return self._place.text_or_empty(path)
 
 
 def _examples(text: str) -> Iterator[str]:
