@@ -45,19 +45,22 @@ class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 
     `instruction` is the form's line in the system prompt. If `ranks` is true, the answer is a
-    single scored token, which is the letter of a candidate. If `declares_tools` is true, tools are
+    single scored token, which is the letter of a candidate. If `scores_texts` is true, nothing is
+    generated, and the texts of the candidates are scored. If `declares_tools` is true, tools are
     sent as schemas in addition to the prompt, and the schemas count as tokens. If
     `shows_control_tokens` is true, control tokens delimit the call, so servers must not strip them.
     """
 
     instruction: str = ""
     ranks: bool = False
+    scores_texts: bool = False
     declares_tools: bool = False
     shows_control_tokens: bool = False
 
 
 ANSWER_FORMS: Mapping[str, AnswerForm] = MappingProxyType(
     {
+        "likelihood": AnswerForm(scores_texts=True),
         "rank": AnswerForm(instruction="Answer with the letter of one action.", ranks=True),
         "grammar": AnswerForm(
             instruction='Answer with one JSON object: {"tool":"NAME","args":{...}}'

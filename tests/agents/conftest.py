@@ -63,6 +63,16 @@ def choose(letter: str, gap: float = 5.0) -> Callable[[Request], Mapping[str, fl
     return answer
 
 
+def prefer(tool: str, gap: float = 5.0) -> Callable[[Request], Mapping[str, float]]:
+    """A model that always ranks the candidate with this tool first, wherever it is in the list."""
+
+    def answer(request: Request) -> Mapping[str, float]:
+        shown = "\n".join(message.content for message in request.messages or ())
+        return {x: 0.0 if f"\n{x}. {tool}(" in shown else -gap for x in request.decoding.labels}
+
+    return answer
+
+
 @dataclass(frozen=True, kw_only=True)
 class Play:
     """What is played: the agent, the file, how the model is asked."""
@@ -74,6 +84,7 @@ class Play:
     node: str = "f"
     strategy: Strategy = "grammar"
     renderer: str = "lines/1"
+    scores_texts: bool = False
     limit: int = 3000
     max_turns: int = 12
     facts: NodeFacts = field(default_factory=NoHub)
@@ -171,7 +182,10 @@ class Theatre:
                 checks=BUILT_IN.checks,
                 model=model,
                 settings=QuerySettings(
-                    renderer=play.renderer, strategy=play.strategy, limit=play.limit
+                    renderer=play.renderer,
+                    strategy=play.strategy,
+                    limit=play.limit,
+                    scores_texts=play.scores_texts,
                 ),
                 emitter=writer,
                 workspace=workspace,

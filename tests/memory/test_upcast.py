@@ -227,7 +227,7 @@ class TestANewerVersion:
             written(folder, [first, dreamt, line(2, "tool_call", 0, called)])
             assert kinds(folder) == expected
 
-    @pytest.mark.parametrize("rules", [{"fold": "fold/2"}, {"trim": "trim/3"}])
+    @pytest.mark.parametrize("rules", [{"fold": "fold/2"}, {"trim": "trim/4"}])
     def test_by_whose_rules_it_was_folded_is_reported_and_no_packet_is_made(
         self, rules: dict[str, str], folder: TraceFolder
     ) -> None:

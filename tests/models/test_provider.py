@@ -49,7 +49,7 @@ def configured(base_url: str | None, **more: Any) -> ModelConfig:
 def test_a_real_server_is_asked_what_it_is(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     assert model.capabilities == Capabilities(
-        rank=True, grammar=True, completions=True, tokenize=True
+        likelihood=True, rank=True, grammar=True, completions=True, tokenize=True
     )
     assert (model.name, model.context) == ("my-model", 1024)
     assert (model.counter.name, model.counter.exact) == ("tokenizer/my-model", True)

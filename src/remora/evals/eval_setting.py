@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.prompt.render import RENDERERS
+from remora.memory.prompt.render import LIKELIHOOD, RENDERERS
 
-RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS}
-"""The newest version of each renderer, by name without version."""
+RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS if name != LIKELIHOOD}
+"""The newest version of each renderer of whole packets, by name without version."""
 
 
 class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):

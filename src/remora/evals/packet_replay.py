@@ -7,7 +7,8 @@ import msgspec
 from msgspec import UNSET
 
 from remora.agents.builtin_tools import RECALL, SUBMIT
-from remora.agents.decision.model_query import request_tokens
+from remora.agents.decision.model_query import Question, request_tokens
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ANSWER_FORMS
 from remora.errors import StreamDamaged
 from remora.evals.eval_setting import EvalSetting
@@ -22,7 +23,7 @@ from remora.memory.projection import apply, first_packet
 from remora.memory.prompt.history import HISTORY_TYPES
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS, reads_history
 from remora.memory.summarizers import Summarizer
-from remora.models.protocol import TokenCounter
+from remora.models.protocol import Strategy, TokenCounter
 from remora.tools.result_contract import ToolResult, as_result, is_contract
 
 _WRITTEN = "grammar"
@@ -118,8 +119,8 @@ class PacketReplay:
         return context
 
     def _measure(self, shown: DecisionPacket) -> int:
-        way = self._renderer, self._strategy
-        return request_tokens(self._counter, shown, self._tools, way, self._history)
+        question = Question(strategy=self._strategy, history=self._history)
+        return request_tokens(self._counter, shown, self._tools, self._renderer, question)
 
 
 def recorded_result(result: ToolResulted) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) 
     return changes
 
 
-def _strategy(start: AgentStart, renderer: str) -> str:
+def _strategy(start: AgentStart, renderer: str) -> Strategy:
     """Return the decoding strategy to use with `renderer`.
 
     If the renderer supports only one strategy, return it. Otherwise, return the recorded strategy,
@@ -172,4 +173,5 @@ def _strategy(start: AgentStart, renderer: str) -> str:
     own = RENDERERS[renderer].strategy
     # a run without a model has a strategy that renders nothing
     is_rendered = recorded in ANSWER_FORMS and recorded not in RENDERER_STRATEGIES
-    return own or (recorded if is_rendered else _WRITTEN)
+    wanted = own or (recorded if is_rendered else _WRITTEN)
+    return next(name for name in STRATEGIES if name == wanted)

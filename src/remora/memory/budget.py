@@ -1,14 +1,15 @@
 """Trimming of packets to a token budget, step by step.
 
 The least valuable parts are removed first. A stream records the version of these rules, so that
-old streams are trimmed as they were: `trim/2` never removes the candidate that submits.
+old streams are trimmed as they were: `trim/2` never removes the candidate that submits, and `trim/3`
+keeps the end of an excerpt if candidates have texts that go there.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import islice
-from types import MappingProxyType
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from remora.memory.packet import PINNED, SUBMIT_TOOL, Candidate, DecisionPacket, Excerpt
@@ -17,7 +18,7 @@ KEEP_CANDIDATES = 2
 KEEP_LINES = 5
 KEEP_ACTIONS = 1
 KEEP_DIAGNOSTICS = 1
-CURRENT_TRIM = "trim/2"
+CURRENT_TRIM = "trim/3"
 """Version of the rules for new streams."""
 
 
@@ -62,8 +63,8 @@ def fit(
 def trim_steps(packet: DecisionPacket, version: str = CURRENT_TRIM) -> Iterator[DecisionPacket]:
     """Yield the packet after each trim step, until nothing more can be removed."""
     for kind in (
-        _CANDIDATES[version],
-        _excerpt_lines,
+        _last_candidates if version == "trim/1" else _last_other_candidates,
+        _excerpt_lines if version in ("trim/1", "trim/2") else _excerpt_lines_before_place,
         _other_nodes,
         _actions,
         _knowledge,
@@ -97,10 +98,7 @@ def _with_candidates(packet: DecisionPacket, kept: tuple[Candidate, ...]) -> Dec
     return replace(packet, candidate_actions=kept, omitted=_omit(packet, "candidates"))
 
 
-_CANDIDATES: Mapping[str, Callable[[DecisionPacket], Iterator[DecisionPacket]]] = MappingProxyType(
-    {"trim/1": _last_candidates, CURRENT_TRIM: _last_other_candidates}
-)
-TRIMS = frozenset(_CANDIDATES)
+TRIMS = frozenset({"trim/1", "trim/2", CURRENT_TRIM})
 """Versions of the rules that streams may name."""
 
 
@@ -113,6 +111,19 @@ def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:
             omitted=_omit(packet, "excerpt_lines", 2),
         )
         from_end = not from_end
+        yield packet
+
+
+def _excerpt_lines_before_place(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    if all(one.text is UNSET for one in packet.candidate_actions):
+        yield from _excerpt_lines(packet)
+        return
+    while packet.excerpt is not None and packet.excerpt.text.count("\n") >= KEEP_LINES:
+        packet = replace(
+            packet,
+            excerpt=_without_two_lines(packet.excerpt, from_end=False),
+            omitted=_omit(packet, "excerpt_lines", 2),
+        )
         yield packet
 
 

@@ -181,6 +181,23 @@ class ContextManager:
             optional["extensions"] = to_packet_value(extensions)
         return optional
 
+    def place(self, found: Mapping[str, Any]) -> Excerpt:
+        """Return the excerpt that ends where the texts of candidates go.
+
+        If it exceeds a third of the packet size limit, its first lines are left out.
+        """
+        limit = self.packet_size_limit // 3
+        lines = tool_results.to_text(found.get("text")).split("\n")
+        left_out = 0
+        while left_out < len(lines) - 1 and self._count("\n".join(lines[left_out:])) > limit:
+            left_out += 1
+        return make.excerpt(
+            tool_results.to_text(found.get("ref")),
+            tool_results.to_text(found.get("path")),
+            tool_results.first_line(found) + left_out,
+            "\n".join(lines[left_out:]),
+        )
+
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
         """Return an excerpt, cut off at a third of the packet size limit."""
         limit = self.packet_size_limit // 3

@@ -59,12 +59,13 @@ def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) 
     )
 
 
-def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
+def candidate(tool: str, args: dict[str, Any], reason: str, text: str | None = None) -> Candidate:
     """Return a candidate action. Its arguments are not cut, because the call uses them."""
     return Candidate(
         tool=to_packet_value(tool),
         args=to_packet_value(args),
         reason=one_line(reason, SUMMARY_LIMIT),
+        text=to_packet_value(text) if text else msgspec.UNSET,
     )
 
 
@@ -139,7 +140,9 @@ def _capped_argument(value: Any) -> Any:
 _CAPS: dict[str, Callable[[Any], Any]] = {
     "state_summary": error_text,
     "excerpt": _capped_excerpt,
-    "candidate_actions": lambda given: tuple(candidate(c.tool, c.args, c.reason) for c in given),
+    "candidate_actions": lambda given: tuple(
+        candidate(c.tool, c.args, c.reason, None if c.text is UNSET else c.text) for c in given
+    ),
     "diagnostics": diagnostics,
     "add_action": lambda new: new_action(new.tool, new.args, new.summary, new.outcome),
     "update_knowledge": knowledge,

@@ -23,11 +23,16 @@ SUBMIT_TOOL = "submit_result"
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid next action and the reason for it."""
+    """A valid next action and the reason for it.
+
+    `text` is what the action would write at the end of the packet's excerpt. It is absent if the
+    action cannot be judged by a text.
+    """
 
     tool: str
     args: dict[str, Any] = {}
     reason: str = ""
+    text: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class NewAction(msgspec.Struct, frozen=True, kw_only=True):

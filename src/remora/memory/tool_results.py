@@ -80,12 +80,17 @@ def outcome_of(tool_result: Mapping[str, Any]) -> Outcome:
 
 
 def candidates(value: Any) -> tuple[Candidate, ...]:
-    """Build candidate actions from entries of the form `{tool, args, reason}`.
+    """Build candidate actions from entries of the form `{tool, args, reason, text}`.
 
     Entries without a tool are ignored.
     """
     return tuple(
-        make.candidate(entry["tool"], to_dict(entry.get("args")), to_text(entry.get("reason")))
+        make.candidate(
+            entry["tool"],
+            to_dict(entry.get("args")),
+            to_text(entry.get("reason")),
+            to_text(entry.get("text")),
+        )
         for entry in to_list(value)
         if isinstance(entry, Mapping) and isinstance(entry.get("tool"), str)
     )

@@ -6,19 +6,25 @@ import msgspec
 
 from remora.chat import Message, ToolCall, ToolSchema, Usage
 
-Strategy = Literal["rank", "grammar", "tool_call", "completion", "rules"]
+Strategy = Literal["likelihood", "rank", "grammar", "tool_call", "completion", "rules"]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of a request.
 
-    `rank` needs `labels`, which are single capital letters. `grammar` needs a `grammar` in GBNF,
-    and `tool_call` needs `tools`. `completion` produces free text, which may contain
-    FunctionGemma's special tokens and stops before any of the strings in `stop`.
+    `rank` needs `labels`, which are single capital letters. `rotation` is the number of places by
+    which the candidates in its prompt are moved to the front. `likelihood` needs `labels` and
+    `texts`: each text is scored after the prompt and after `empty`, which is the prompt without
+    what the texts are judged by. `grammar` needs a `grammar` in GBNF, and `tool_call` needs
+    `tools`. `completion` produces free text, which may contain FunctionGemma's special tokens and
+    stops before any of the strings in `stop`.
     """
 
     strategy: Strategy
     labels: tuple[str, ...] = ()
+    rotation: int = 0
+    texts: tuple[str, ...] = ()
+    empty: str = ""
     grammar: str | None = None
     max_tokens: int = 256
     temperature: float = 0.0
@@ -39,7 +45,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
-    With `rank`, `scores` maps each label to its natural-log probability. With `tool_call`, `call`
+    With `rank`, `scores` maps each label to its natural-log probability. With `likelihood`, it maps
+    each label to log p(text | prompt) - log p(text | empty), up to a constant. With `tool_call`, `call`
     is the tool call, whose arguments have not been validated yet. `raw` is the JSON sent by the
     server.
     """
@@ -56,6 +63,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Capabilities of a server, determined by probing it and never inferred from a name."""
 
+    likelihood: bool = False
     rank: bool = False
     grammar: bool = False
     completions: bool = False

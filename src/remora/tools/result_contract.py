@@ -3,7 +3,7 @@
 All accepted forms of a script's value are converted to the same record.
 """
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -29,11 +29,15 @@ class Excerpt(TypedDict):
 
 
 class CandidateAction(TypedDict):
-    """A valid next action, and the reason why it may be the right one."""
+    """A valid next action, and the reason why it may be the right one.
+
+    `text` is what it would write at the end of the script's excerpt.
+    """
 
     tool: str
     args: dict[str, Any]
     reason: str
+    text: NotRequired[str]
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

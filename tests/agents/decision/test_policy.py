@@ -15,7 +15,7 @@ from remora.memory.packet import Candidate
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Answer, Request
 from remora.models.scripted import ScriptedModel
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, scripted
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, prefer, scripted
 
 TOOL = ToolSchema(
     name="edit",
@@ -40,31 +40,40 @@ class TestRank:
     def test_the_model_chooses_where_the_choice_matters(
         self, theatre: Theatre, lint: Agent
     ) -> None:
-        def last(request: Request) -> dict[str, float]:
-            return {x: float(i) * 3 for i, x in enumerate(request.decoding.labels)}
-
-        found = played(theatre, lint, scripted(last))
+        found = played(theatre, lint, scripted(prefer("submit_result")))
         rule, asked = found.payloads(ToolCalled)
         assert (rule.tool, rule.decided_by) == ("run_linter", "rule")
         assert (asked.tool, asked.decided_by, asked.choice) == ("submit_result", "model", 2)
-        assert asked.scores == [0.0, 3.0, 6.0]
+        assert asked.scores == [-5.0, -5.0, 0.0]
         assert (found.result.asked, found.result.differed) == (1, 1)
 
     def test_below_the_margin_the_first_candidate_is_taken(
         self, theatre: Theatre, lint: Agent
     ) -> None:
-        def unsure(request: Request) -> dict[str, float]:
-            return {x: (0.9 if x == "C" else 0.0) for x in request.decoding.labels}
-
-        found = played(theatre, lint, scripted(unsure))
+        found = played(theatre, lint, scripted(prefer("submit_result", gap=0.9)))
         call = found.payloads(ToolCalled)[1]
         assert (call.decided_by, call.choice, call.tool) == ("fallback", 0, "edit_line")
-        assert call.scores == [0.0, 0.0, 0.9], "the scores say what the model thought"
+        assert call.scores == [-0.9, -0.9, 0.0], "the scores say what the model thought"
         assert found.result.differed == 0
 
     def test_the_margin_itself_is_enough(self, theatre: Theatre, lint: Agent) -> None:
-        found = played(theatre, lint, scripted(choose("C", gap=1.0)))
+        found = played(theatre, lint, scripted(prefer("submit_result", gap=1.0)))
         assert found.payloads(ToolCalled)[1].decided_by == "model"
+
+    def test_the_mean_over_all_rotations_of_the_list_decides(
+        self, theatre: Theatre, lint: Agent
+    ) -> None:
+        found = played(theatre, lint, scripted(prefer("submit_result")))
+        requests = found.payloads(ModelRequest)
+        assert [request.decoding["rotation"] for request in requests] == [0, 1, 2]
+        assert len({str(request.messages) for request in requests}) == 3
+        assert found.payloads(ToolCalled)[1].decided_by == "model"
+
+    def test_a_choice_of_letters_is_no_choice(self, theatre: Theatre, lint: Agent) -> None:
+        found = played(theatre, lint, scripted(choose("C")))
+        call = found.payloads(ToolCalled)[1]
+        assert (call.decided_by, call.choice) == ("fallback", 0)
+        assert len(found.payloads(ModelRequest)) == 2, "the second answer settles it"
 
     def test_scores_that_are_not_whole_are_a_bad_call(self, theatre: Theatre, lint: Agent) -> None:
         found = played(theatre, lint, scripted(lambda _: {"A": 0.0}))
@@ -74,10 +83,84 @@ class TestRank:
 
     def test_one_letter_is_asked_for(self, theatre: Theatre, lint: Agent) -> None:
         found = played(theatre, lint, scripted(choose("C")))
-        (request,) = found.payloads(ModelRequest)
+        request = found.payloads(ModelRequest)[0]
         assert request.decoding["labels"] == ["A", "B", "C"]
         assert request.decoding["max_tokens"] == 1
         assert found.payloads(ModelResponse)[0].scores == {"A": -5.0, "B": -5.0, "C": 0.0}
+
+
+class TestLikelihood:
+    """Candidates with texts are judged by what they would write at the end of the excerpt."""
+
+    PICK = """
+        found = [{"tool": "act", "args": {"cause": cause}, "reason": "", "text": " from " + cause}
+                 for cause in ("e", "None")]
+        place = {"ref": "place", "path": "mod.py", "lines": [1, 2],
+                 "text": "except KeyError as e:\\n    raise ValueError(1)"}
+        {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found,
+         "excerpt": place}"""
+
+    def agent(self, theatre: Theatre) -> Agent:
+        act = """
+            from remora.pym import Input
+            cause: str = Input("cause")
+            {"result": cause, "summary": cause, "outcome": "success"}"""
+        return theatre.agent(
+            "name: own\noperation: own\ngoal: go\ntools: [{name: act, script: act.pym}]\n"
+            "candidates: pick.pym\n",
+            act=act,
+            pick=self.PICK,
+        )
+
+    def test_one_request_scores_all_texts(self, theatre: Theatre) -> None:
+        model = scripted([{"A": -1.0, "B": 3.0}])
+        found = theatre.play(
+            Play(
+                agent=self.agent(theatre),
+                model=model,
+                strategy="rank",
+                scores_texts=True,
+                max_turns=1,
+            )
+        )
+        (request,) = found.payloads(ModelRequest)
+        assert request.renderer == "likelihood/1"
+        assert request.prompt == "except KeyError as e:\n    raise ValueError(1)"
+        assert request.decoding["texts"] == [" from e", " from None"]
+        assert request.decoding["empty"] == "    raise ValueError(1)"
+        call = found.payloads(ToolCalled)[0]
+        assert (call.args, call.decided_by, call.scores) == (
+            {"cause": "None"},
+            "model",
+            [-1.0, 3.0],
+        )
+
+    def test_below_the_margin_the_first_candidate_is_taken(self, theatre: Theatre) -> None:
+        model = scripted([{"A": 1.0, "B": 1.5}])
+        found = theatre.play(
+            Play(
+                agent=self.agent(theatre),
+                model=model,
+                strategy="rank",
+                scores_texts=True,
+                max_turns=1,
+            )
+        )
+        call = found.payloads(ToolCalled)[0]
+        assert (call.args, call.decided_by) == ({"cause": "e"}, "fallback")
+
+    @pytest.mark.slow
+    def test_the_embedded_model_scores_texts(
+        self, theatre: Theatre, embedded: EmbeddedModel
+    ) -> None:
+        found = theatre.play(
+            Play(
+                agent=self.agent(theatre), model=embedded, strategy="rank", scores_texts=True,
+                limit=600, max_turns=1,
+            )
+        )  # fmt: skip
+        assert found.payloads(ToolCalled)[0].args == {"cause": "e"}
+        assert found.payloads(ModelResponse)[0].raw["texts"][0].keys() == {"prompt", "empty"}
 
 
 class TestWritten:

@@ -17,6 +17,7 @@ def test_every_recorded_name_has_a_strategy() -> None:
     ("able", "supported"),
     [
         (Capabilities(), {"tool_call", "rules"}),
+        (Capabilities(likelihood=True), {"tool_call", "rules", "likelihood"}),
         (Capabilities(rank=True), {"tool_call", "rules", "rank"}),
         (Capabilities(grammar=True), {"tool_call", "rules", "grammar"}),
         (Capabilities(completions=True), {"tool_call", "rules", "completion"}),
@@ -30,7 +31,8 @@ def test_a_strategy_names_the_capability_that_it_needs(
 
 def test_only_ranking_needs_complete_candidates_and_only_rules_need_no_model() -> None:
     assert [name for name, found in STRATEGIES.items() if found.needs_complete_candidates] == [
-        "rank"
+        "likelihood",
+        "rank",
     ]
     assert [name for name, found in STRATEGIES.items() if not found.asks_model] == ["rules"]
 

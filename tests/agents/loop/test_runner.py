@@ -28,7 +28,7 @@ from remora.memory.events import (
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.trace.read.state_at import packet_at
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, prefer
 
 ACT = '{"tool":"act","args":{}}'
 
@@ -91,7 +91,7 @@ class TestAgentStart:
         assert [tool.name for tool in start.tools] == ["act", "recall", "submit_result"]
         assert start.model["provider"] == "scripted"
         assert (start.model["strategy"], start.model["margin"]) == ("grammar", 1.0)
-        assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/2", "fold/1")
+        assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/3", "fold/1")
         assert (start.counter, start.limit, start.attempt) == ("upper-bound/1", 3000, 1)
         assert start.definition == definition_record(agent)
         assert start.definition["scripts"] == {"act.pym": agent.tools["act"].script.sha256}
@@ -425,7 +425,9 @@ def test_every_packet_that_a_decision_names_is_the_fold_of_the_stream(
     theatre: Theatre, lint: Agent
 ) -> None:
     source = "import os\n\n\ndef f(x):\n    try:\n        x()\n    except:\n        pass\n"
-    played = theatre.play(Play(agent=lint, answers=choose("A"), source=source, strategy="rank"))
+    played = theatre.play(
+        Play(agent=lint, answers=prefer("edit_line"), source=source, strategy="rank")
+    )
     assert replay(played.events) == played.runner.context.packet
     assert played.result.decided_by["model"] >= 1
 

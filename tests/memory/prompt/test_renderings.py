@@ -168,7 +168,7 @@ def everything(rendered: RenderedRequest) -> str:
 WAYS = [
     (name, strategy)
     for name, found in RENDERERS.items()
-    if not found.reads_history
+    if not found.reads_history and found.strategy != "likelihood"
     for strategy in SYSTEMS
 ]
 

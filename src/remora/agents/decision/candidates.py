@@ -20,12 +20,17 @@ _MOST_LOOKED_AT = 200
 def as_candidates(
     actions: Iterable[Mapping[str, Any]], base: bytes | None
 ) -> tuple[Candidate, ...]:
-    """Convert the actions returned by a candidates script (`{tool, args, reason}`) to candidates.
+    """Convert the actions of a candidates script (`{tool, args, reason, text}`) to candidates.
 
     Actions are dropped if their arguments contain a placeholder for a secret that is not in `base`.
     """
     return tuple(
-        candidate(action["tool"], action.get("args") or {}, action.get("reason") or "")
+        candidate(
+            action["tool"],
+            action.get("args") or {},
+            action.get("reason") or "",
+            action.get("text") or None,
+        )
         for action in actions
         if not placeholder_in_args(action.get("args") or {}, base)
     )

@@ -7,17 +7,42 @@ import msgspec
 
 from remora.agents.decision.candidates import declared_tools
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema, answer_form
-from remora.memory.budget import FittedPacket, fit
+from remora.memory.budget import FittedPacket, fit, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
-from remora.memory.prompt.render import render
-from remora.models.protocol import Answer, Decoding, Model, Request, TokenCounter
+from remora.memory.prompt.render import LIKELIHOOD, render, rotated
+from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
 
 Emit = Callable[[Payload, int], object]
 """Append a payload to the stream, in a turn."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a model.
+
+    The list of candidates is shown with the first `rotation` ones at its end. `trim` is the number
+    of trim steps, or None to use as few as possible. `history` contains the events shown by the
+    `history/1` renderer.
+    """
+
+    strategy: Strategy
+    rotation: int = 0
+    trim: int | None = None
+    history: Sequence[Event] = ()
+
+    def renderer(self, configured: str) -> str:
+        """Return the renderer to use, which is the configured one if the strategy allows it."""
+        return LIKELIHOOD if answer_form(self.strategy).scores_texts else configured
+
+    def render(
+        self, configured: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
+    ) -> RenderedRequest:
+        turned = rotated(shown, self.rotation)
+        return render(self.renderer(configured), turned, tools, self.strategy, self.history)
 
 
 async def query_model(
@@ -26,20 +51,18 @@ async def query_model(
     settings: QuerySettings,
     model: Model,
     emit: Emit,
-    history: Sequence[Event] = (),
+    question: Question,
 ) -> AgentError | None:
     """Ask the model for the next call, and record the request and the answer.
 
     The packet is trimmed to fit the token limit. Returns an error if even the smallest packet is
-    too large. `history` contains the events shown by the `history/1` renderer. Raises `ModelError`
-    if the request fails.
+    too large. Raises `ModelError` if the request fails.
     """
 
     def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server
-        way = settings.renderer, settings.strategy
-        return request_tokens(model.counter, shown, tools, way, history)
+        return request_tokens(model.counter, shown, tools, settings.renderer, question)
 
-    fitted = await asyncio.to_thread(fit, packet, settings.limit, measure, settings.trim)
+    fitted = await asyncio.to_thread(_fitted, packet, settings, measure, question.trim)
     shown = fitted.packet
     if not fitted.fits:
         return AgentError(
@@ -48,9 +71,11 @@ async def query_model(
             packet_sha256=canonical_sha256(shown),
             trim=fitted.trim,
         )
-    rendered = render(settings.renderer, shown, tools, settings.strategy, history)
-    decoding = _decoding(shown, tools, settings)
-    emit(_request_event(fitted, rendered, decoding, settings), shown.turn)
+    rendered = question.render(settings.renderer, shown, tools)
+    decoding = _decoding(shown, tools, settings, question, rendered)
+    emit(
+        _request_event(fitted, rendered, decoding, question.renderer(settings.renderer)), shown.turn
+    )
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
@@ -58,42 +83,62 @@ async def query_model(
     return None
 
 
+def _fitted(
+    packet: DecisionPacket,
+    settings: QuerySettings,
+    measure: Callable[[DecisionPacket], int],
+    steps: int | None,
+) -> FittedPacket:
+    """Trim the packet by `steps`, or as little as possible if `steps` is None."""
+    if steps is None:
+        return fit(packet, settings.limit, measure, settings.trim)
+    shown = trim(packet, steps, settings.trim)
+    return FittedPacket(packet=shown, trim=steps, tokens=measure(shown), fits=True)
+
+
 def request_tokens(
     counter: TokenCounter,
     shown: DecisionPacket,
     tools: Sequence[ToolSchema],
-    way: tuple[str, str],
-    history: Sequence[Event],
+    renderer: str,
+    question: Question,
 ) -> int:
-    """Return the number of tokens in a request. `way` is a `(renderer, strategy)` pair."""
-    renderer, strategy = way
-    rendered = render(renderer, shown, tools, strategy, history)
+    """Return the number of tokens in a request."""
+    rendered = question.render(renderer, shown, tools)
     if rendered.messages is None:
         return counter.count_text(rendered.prompt or "")
-    declared = declared_tools(shown, tools) if answer_form(strategy).declares_tools else ()
+    form = answer_form(question.strategy)
+    declared = declared_tools(shown, tools) if form.declares_tools else ()
     return counter.count_messages(rendered.messages, declared)
 
 
 def _decoding(
-    shown: DecisionPacket, tools: Sequence[ToolSchema], settings: QuerySettings
+    shown: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    settings: QuerySettings,
+    question: Question,
+    rendered: RenderedRequest,
 ) -> Decoding:
     base = Decoding(
-        strategy=settings.strategy,
+        strategy=question.strategy,
+        rotation=question.rotation,
+        texts=rendered.texts,
+        empty=rendered.empty,
         max_tokens=ANSWER_TOKENS,
         seed=settings.seed,
         cache_prompt=not settings.exact,
     )
-    return settings.decision.constrain(base, shown, tools)
+    return STRATEGIES[question.strategy].constrain(base, shown, tools)
 
 
 def _request_event(
-    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, settings: QuerySettings
+    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, renderer: str
 ) -> ModelRequest:
     messages = rendered.messages
     return ModelRequest(
         messages=None if messages is None else [msgspec.to_builtins(one) for one in messages],
         prompt=rendered.prompt,
-        renderer=settings.renderer,
+        renderer=renderer,
         decoding=msgspec.to_builtins(decoding),
         packet_sha256=canonical_sha256(fitted.packet),
         trim=fitted.trim,

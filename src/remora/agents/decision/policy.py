@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.query_settings import QuerySettings
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
@@ -15,6 +16,8 @@ from remora.memory.packet import DecisionPacket
 from remora.models.decoding.call_validation import BadCall
 from remora.models.protocol import is_truncated
 
+Exchange = tuple[ModelRequest, ModelResponse]
+"""A request and its answer."""
 Decision = ToolCalled | AgentError
 """The turn's call, or the error that prevented one."""
 
@@ -61,32 +64,46 @@ def _candidate(packet: DecisionPacket, index: int) -> ToolCalled:
 
 
 def decide_by_answer(
-    request: ModelRequest,
-    response: ModelResponse,
+    exchanges: Sequence[Exchange],
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
     settings: QuerySettings,
     *,
     exact: bool,
 ) -> Decision:
-    """Derive the decision from a recorded request and its recorded answer.
+    """Derive the decision from recorded requests, of the same strategy, and their answers.
 
     `packet` is the packet before trimming. `exact` is true if Remora counts tokens exactly as the
     server does. Returns an error of kind `bad_call` if the answer is not a valid call, or of kind
     `context_truncated` if the server did not read the whole prompt.
     """
-    if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
-        message = (
-            f"the server read {response.usage.prompt_tokens} of {request.prompt_tokens} prompt "
-            "tokens: its context is smaller than it reports"
-        )
-        return _error("context_truncated", message, request)
+    for request, response in exchanges:
+        if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
+            message = (
+                f"the server read {response.usage.prompt_tokens} of {request.prompt_tokens} "
+                "prompt tokens: its context is smaller than it reports"
+            )
+            return _error("context_truncated", message, request)
+    request, answers = exchanges[-1][0], [response for _, response in exchanges]
     candidates = trim(packet, request.trim, settings.trim).candidate_actions
+    strategy = STRATEGIES[request.decoding["strategy"]]
     try:
-        chosen = settings.decision.read(response, candidates, tools, settings.margin)
+        chosen = strategy.read(answers, candidates, tools, settings.margin)
     except BadCall as bad:
         return _error("bad_call", bad.message, request)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
+
+
+def asks_again(
+    exchanges: Sequence[Exchange], packet: DecisionPacket, settings: QuerySettings
+) -> bool:
+    """Return True if the decision needs another answer to the same question."""
+    request, answers = exchanges[-1][0], [response for _, response in exchanges]
+    candidates = trim(packet, request.trim, settings.trim).candidate_actions
+    try:
+        return STRATEGIES[request.decoding["strategy"]].asks_again(answers, candidates)
+    except BadCall:
+        return False
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:

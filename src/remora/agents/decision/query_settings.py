@@ -1,13 +1,18 @@
-"""An agent's settings for querying a model: decision strategy, renderer and token limit."""
+"""An agent's settings for querying a model: decision strategies, renderer and token limit."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.strategies import STRATEGIES, WITHOUT_MODEL, DecisionStrategy
+from remora.chat import ToolSchema
 from remora.errors import ConfigError, ModelError
 from remora.memory.budget import CURRENT_TRIM
+from remora.memory.packet import Candidate
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
+from remora.memory.prompt.text_place import have_texts
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model, Strategy
 
@@ -17,12 +22,15 @@ _HUB_SHARE = 5
 _CHARACTERS_PER_TOKEN = 3
 _CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_STRATEGIES
 """Strategies that `auto` chooses from."""
+_CHOOSING = frozenset(name for name, each in STRATEGIES.items() if not each.fills_arguments)
 
 
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings for querying a model. They never change during an agent's life.
 
-    `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
+    `strategy` chooses between candidates, and `writer` fills in the arguments that a candidate does
+    not have. Without a writer, all candidates must be complete, unless `strategy` can fill them in.
+    If `scores_texts` is true, candidates with texts are chosen by `likelihood`. `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
     between the scores of the two best candidates. If the difference is smaller, the first candidate
     is used. `trim` is the version of the trim rules.
     """
@@ -30,6 +38,8 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     renderer: str
     strategy: Strategy
     limit: int
+    writer: Strategy | None = None
+    scores_texts: bool = False
     margin: float = 1.0
     seed: int | None = None
     exact: bool = False
@@ -37,8 +47,24 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decision(self) -> DecisionStrategy:
-        """Return the decision strategy."""
+        """Return the strategy for choices."""
         return STRATEGIES[self.strategy]
+
+    @property
+    def writing(self) -> Strategy | None:
+        """Return the strategy that fills in missing arguments, or None if the model cannot."""
+        return self.writer or (self.strategy if self.decision.fills_arguments else None)
+
+    def strategy_for_turn(
+        self, candidates: Sequence[Candidate], tools: Sequence[ToolSchema]
+    ) -> Strategy:
+        """Return the strategy for these candidates: to write, to score texts, or to choose."""
+        is_open = not candidates or not all(is_complete(one, tools) for one in candidates)
+        if is_open and self.writing is not None:
+            return self.writing
+        if self.scores_texts and candidates and have_texts(candidates):
+            return "likelihood"
+        return self.strategy
 
     def hub_characters(self, *, exact: bool) -> int:
         """Return the maximum size of Hub facts, a fifth of the limit, in characters of JSON.
@@ -77,6 +103,20 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
             return name
     hint = "set model.renderer to lines or json" if own else "set model.decoding to auto"
     raise ModelError(f"{model.name} {choices[-1][1].refusal}", hint=hint)
+
+
+def writer_for(model: Model, renderer: str, decoding: str) -> Strategy | None:
+    """Return the strategy with which the model writes, or None if it only chooses.
+
+    The embedded model cannot write.
+    """
+    cannot = isinstance(model, NoModel) or model.describe().get("provider") == "embedded"
+    if cannot or decoding in _CHOOSING:
+        return None
+    for name in ("completion", "grammar", "tool_call"):
+        if name == RENDERERS[renderer].strategy or name == decoding:
+            return name
+    return "grammar" if model.capabilities.grammar else "tool_call"
 
 
 def check_model_can(model: Model, strategy: Strategy) -> None:

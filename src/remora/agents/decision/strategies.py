@@ -1,5 +1,6 @@
-"""Decision strategies: ways to ask a model for a call and to parse its answer."""
+"""Decision strategies: ways to ask a model for a call and to parse its answers."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,6 +20,8 @@ from remora.models.decoding.json_calls import parse_json_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]
+Answers = Sequence[ModelResponse]
+"""A model's answers in a turn, at least one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +29,10 @@ class DecisionStrategy:
     """A way to decide on a call.
 
     - `constrain` restricts decoding to valid answers.
-    - `read` turns an answer into a call. Its arguments are the answer, the candidates, the tools
-      and the margin in nats. It raises BadCall if the answer is not a valid call.
+    - `read` turns the answers into a call. Its arguments are the answers, the candidates, the
+      tools and the margin in nats. It raises BadCall if an answer is not a valid call.
+    - `asks_again` returns True if another answer is needed. Its arguments are the answers so far
+      and the candidates.
     - `is_supported` checks the model's capabilities.
     - `refusal` describes what a model cannot do if it does not support the strategy.
 
@@ -35,7 +40,8 @@ class DecisionStrategy:
     """
 
     constrain: Callable[[Decoding, DecisionPacket, Tools], Decoding]
-    read: Callable[[ModelResponse, Sequence[Candidate], Tools, float], ToolCalled]
+    read: Callable[[Answers, Sequence[Candidate], Tools, float], ToolCalled]
+    asks_again: Callable[[Answers, Sequence[Candidate]], bool] = lambda _answers, _: False
     is_supported: Callable[[Capabilities], bool] = lambda _: True
     needs_complete_candidates: bool = False
     """True if the model cannot fill in missing arguments."""
@@ -52,8 +58,12 @@ class DecisionStrategy:
         return self.is_supported(able) and (has_candidates or not self.needs_complete_candidates)
 
 
-def _constrain_rank(base: Decoding, shown: DecisionPacket, _: Tools) -> Decoding:
-    return replace(base, labels=LABELS[: len(shown.candidate_actions)], max_tokens=1)
+def _constrain_scores(base: Decoding, shown: DecisionPacket, _: Tools) -> Decoding:
+    return replace(base, labels=LABELS[: len(shown.candidate_actions)])
+
+
+def _constrain_rank(base: Decoding, shown: DecisionPacket, tools: Tools) -> Decoding:
+    return replace(_constrain_scores(base, shown, tools), max_tokens=1)
 
 
 def _constrain_grammar(base: Decoding, shown: DecisionPacket, tools: Tools) -> Decoding:
@@ -68,18 +78,38 @@ def _constrain_completion(base: Decoding, _shown: DecisionPacket, _tools: Tools)
     return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
 
 
+def _ranks_again(answers: Answers, candidates: Sequence[Candidate]) -> bool:
+    """Return True until every rotation of the list was ranked, or the choice has changed."""
+    number = len(candidates)
+    return len(answers) < number and len({_best(one) for one in _unrotated(answers, number)}) == 1
+
+
 def _read_rank(
-    response: ModelResponse, candidates: Sequence[Candidate], _: Tools, margin: float
+    answers: Answers, candidates: Sequence[Candidate], _: Tools, margin: float
+) -> ToolCalled:
+    """Choose the candidate with the best mean score over the rotations of the list.
+
+    If the choice depends on the rotation, it is a choice of letters: choose the first candidate.
+    """
+    tables = _unrotated(answers, len(candidates))
+    means = [sum(column) / len(tables) for column in zip(*tables, strict=True)]
+    stable = len({_best(table) for table in tables}) == 1
+    return _scored_call(candidates, means, margin if stable else math.inf)
+
+
+def _read_likelihood(
+    answers: Answers, candidates: Sequence[Candidate], _: Tools, margin: float
+) -> ToolCalled:
+    return _scored_call(candidates, _scores(answers[-1], len(candidates)), margin)
+
+
+def _scored_call(
+    candidates: Sequence[Candidate], scores: Sequence[float], margin: float
 ) -> ToolCalled:
     """Choose the candidate with the best score.
 
     If the two best scores differ by less than `margin`, choose the first candidate.
     """
-    found = response.scores or {}
-    labels = LABELS[: len(candidates)]
-    if any(label not in found for label in labels):
-        raise BadCall("the server did not score every candidate")
-    scores = [found[label] for label in labels]
     order = sorted(range(len(scores)), key=lambda index: -scores[index])
     sure = len(order) < 2 or scores[order[0]] - scores[order[1]] >= margin
     choice = order[0] if sure else 0
@@ -92,18 +122,42 @@ def _read_rank(
     )
 
 
+def _unrotated(answers: Answers, number: int) -> list[list[float]]:
+    """Return each answer's scores in the order of the candidates.
+
+    Answer `n` ranked the list that starts with candidate `n`.
+    """
+    tables = []
+    for first, answer in enumerate(answers):
+        scores = _scores(answer, number)
+        tables.append(scores[number - first :] + scores[: number - first])
+    return tables
+
+
+def _scores(answer: ModelResponse, number: int) -> list[float]:
+    found = answer.scores or {}
+    labels = LABELS[:number]
+    if any(label not in found for label in labels):
+        raise BadCall("the server did not score every candidate")
+    return [found[label] for label in labels]
+
+
+def _best(scores: Sequence[float]) -> int:
+    return max(range(len(scores)), key=scores.__getitem__)
+
+
 def _read_written(
     parse: Callable[[ModelResponse, Tools], ToolCall],
-) -> Callable[[ModelResponse, Sequence[Candidate], Tools, float], ToolCalled]:
+) -> Callable[[Answers, Sequence[Candidate], Tools, float], ToolCalled]:
     """Return a function that parses calls written by a model.
 
     If there are candidates, the call must match one of them.
     """
 
     def read(
-        response: ModelResponse, candidates: Sequence[Candidate], tools: Tools, _margin: float
+        answers: Answers, candidates: Sequence[Candidate], tools: Tools, _margin: float
     ) -> ToolCalled:
-        call = parse(response, tools)
+        call = parse(answers[-1], tools)
         choice = next((i for i, c in enumerate(candidates) if matches_candidate(call, c)), None)
         if candidates and choice is None:
             raise BadCall(f"{call.tool} with these arguments is not one of the valid actions")
@@ -128,9 +182,17 @@ def _native_call(response: ModelResponse, tools: Tools) -> ToolCall:
 WITHOUT_MODEL: Strategy = "rules"
 STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
     {
+        "likelihood": DecisionStrategy(
+            constrain=_constrain_scores,
+            read=_read_likelihood,
+            is_supported=lambda able: able.likelihood,
+            needs_complete_candidates=True,
+            refusal="cannot score texts, or the agent's candidates have no texts",
+        ),
         "rank": DecisionStrategy(
             constrain=_constrain_rank,
             read=_read_rank,
+            asks_again=_ranks_again,
             is_supported=lambda able: able.rank,
             needs_complete_candidates=True,
             refusal="cannot rank candidates, or the agent has no candidates",

@@ -9,9 +9,10 @@ import msgspec
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
 from remora.agents.decision.candidates import as_candidates, valid_candidates
-from remora.agents.decision.model_query import query_model
+from remora.agents.decision.model_query import Question, query_model
 from remora.agents.decision.policy import (
     Decision,
+    asks_again,
     decide_by_answer,
     decide_by_rule,
     decide_without_model,
@@ -230,17 +231,22 @@ class AgentRunner:
             return ruled
         if not self._strategy.asks_model:
             return decide_without_model(packet, self._schemas)
-        if self._state.turn.response is None:
+        strategy = settings.strategy_for_turn(packet.candidate_actions, self._schemas)
+        answered = self._state.turn.exchanges
+        while not answered or asks_again(answered, packet, settings):
+            question = Question(
+                strategy=strategy,
+                rotation=len(answered),
+                trim=answered[0][0].trim if answered else None,
+                history=self._state.history,
+            )
             unasked = await query_model(
-                packet, self._schemas, settings, self._model, self._emit, self._state.history
+                packet, self._schemas, settings, self._model, self._emit, question
             )
             if unasked is not None:
                 return unasked
-        request, response = self._state.turn.request, self._state.turn.response
-        assert request is not None  # both were applied when they were appended
-        assert response is not None
         exact = self._model.counter.exact
-        return decide_by_answer(request, response, packet, self._schemas, settings, exact=exact)
+        return decide_by_answer(answered, packet, self._schemas, settings, exact=exact)
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""
@@ -349,6 +355,8 @@ class AgentRunner:
         actions, problem = self._valid(found)
         problem = execution.record["error"] or problem
         delta = PacketDelta(candidate_actions=actions)
+        if (place := execution.result.get("excerpt")) is not None:
+            delta = msgspec.structs.replace(delta, excerpt=self.context.place(place))
         if problem:
             delta = msgspec.structs.replace(delta, set_error=error_text(problem))
         self._emit(context_update("candidates", execution), turn, delta)
@@ -362,7 +370,7 @@ class AgentRunner:
         return checked_extensions(delta, self.context.packet.extensions, schema)
 
     def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
-        complete = self._strategy.needs_complete_candidates
+        complete = self.dependencies.settings.writing is None
         return valid_candidates(found, self._schemas, complete=complete)
 
     # --- scripts and the stream ------------------------------------------------------------
@@ -382,7 +390,7 @@ class AgentRunner:
             packet=packet_json(self.context.packet),
             options={
                 **self.dependencies.options,
-                "open": self._strategy.fills_arguments,
+                "open": self.dependencies.settings.writing is not None,
             },
             outputs=self._state.outputs,
             clock=self.dependencies.clock(),

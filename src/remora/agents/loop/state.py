@@ -42,14 +42,14 @@ class TurnState(msgspec.Struct, kw_only=True):
     """The recorded state of a turn.
 
     `has_facts` is true if the turn's Hub facts are recorded, and `has_candidates` is true if its
-    candidates are.
+    candidates are. `request` is a request that has no answer yet.
     """
 
     number: int = 0
     has_facts: bool = False
     has_candidates: bool = False
     request: ModelRequest | None = None
-    response: ModelResponse | None = None
+    exchanges: list[tuple[ModelRequest, ModelResponse]] = []
     call: ToolCalled | None = None
     has_result: bool = False
     submitted: SubmitResult | None = None
@@ -58,7 +58,7 @@ class TurnState(msgspec.Struct, kw_only=True):
     @property
     def is_decided(self) -> bool:
         """Return True if nothing can be added to the packet before this turn's decision."""
-        return self.request is not None or self.call is not None or self.is_over
+        return bool(self.request or self.exchanges or self.call or self.is_over)
 
 
 class AgentState:
@@ -145,12 +145,14 @@ class AgentState:
 
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
-        self.turn.request, self.turn.response = request, None
+        self.turn.request = request
         self.messages += request.messages or [{"role": "user", "content": request.prompt}]
 
     def _answered(self, event: Event) -> None:
         response = self._whole(event, ModelResponse)
-        self.turn.response = response
+        if self.turn.request is not None:
+            self.turn.exchanges.append((self.turn.request, response))
+        self.turn.request = None
         self.messages.append({"role": "assistant", "content": response.text})
 
     def _called(self, event: Event) -> None:

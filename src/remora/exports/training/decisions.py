@@ -83,8 +83,9 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
     """Yield the decisions of a stream in order, each when its result is known.
 
-    If a turn was interrupted and repeated, two decisions are yielded for the turn. Only one turn is
-    held in memory. Raises StreamDamaged if the stream cannot be read.
+    If a turn was interrupted and repeated, two decisions are yielded for the turn. If a list was
+    ranked in several rotations, the first is yielded. Scored texts are left out, because the model
+    wrote nothing. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be read.
     """
     packet, version = DecisionPacket(), CURRENT_TRIM
     current: ModelDecision | None = None
@@ -94,9 +95,9 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
             current = None
         payload = resolved_payload(event, blobs) if event.type in _KEPT else None
         if isinstance(payload, ModelRequest):
-            if current is not None:
-                yield current
-            current = ModelDecision(event=event, request=payload, packet=packet, trim=version)
+            if _is_exported(payload):
+                yield from filter(None, (current,))
+                current = ModelDecision(event=event, request=payload, packet=packet, trim=version)
         elif current is not None:
             current = _with(current, event, payload)
         if isinstance(payload, AgentStart):
@@ -106,11 +107,16 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
         yield current
 
 
+def _is_exported(request: ModelRequest) -> bool:
+    form = answer_form(str(request.decoding.get("strategy", "")))
+    return not form.scores_texts and not request.decoding.get("rotation")
+
+
 def _with(current: ModelDecision, event: Event, payload: Payload | None) -> ModelDecision:
     replace = msgspec.structs.replace
     match payload:
         case ModelResponse():
-            return replace(current, answer=payload)
+            return current if current.answer is not None else replace(current, answer=payload)
         case ToolCalled():
             return replace(current, call=payload)
         case AgentError():

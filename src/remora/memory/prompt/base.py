@@ -20,10 +20,15 @@ ROLE = "You maintain Python code, one small step at a time. Choose the best next
 
 
 class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, with either chat `messages` or a `prompt` for a plain completion."""
+    """A request, with either chat `messages` or a `prompt` for a plain completion.
+
+    `texts` are scored after `prompt` and after `empty`.
+    """
 
     messages: tuple[Message, ...] | None = None
     prompt: str | None = None
+    texts: tuple[str, ...] = ()
+    empty: str = ""
 
 
 def chat_request(system: Sequence[str], user: str) -> RenderedRequest:

@@ -16,6 +16,9 @@ from remora.memory.prompt.functiongemma import render_functiongemma
 from remora.memory.prompt.history import HISTORY, render_history
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
+from remora.memory.prompt.text_place import render_likelihood
+
+LIKELIHOOD = "likelihood/1"
 
 
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,12 +41,19 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         "lines/1": Renderer(render=render_lines),
         "json/1": Renderer(render=render_json),
         "functiongemma/1": Renderer(render=render_functiongemma, strategy="completion"),
+        LIKELIHOOD: Renderer(render=render_likelihood, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),
     }
 )
 """All renderers, keyed by their recorded names."""
 RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDERERS.values())))
 """Strategies that only one renderer supports."""
+
+
+def rotated(shown: DecisionPacket, places: int) -> DecisionPacket:
+    """Return the packet with its first `places` candidates moved to the end of the list."""
+    listed = shown.candidate_actions
+    return msgspec.structs.replace(shown, candidate_actions=listed[places:] + listed[:places])
 
 
 def reads_history(renderer: str) -> bool:
@@ -62,7 +72,7 @@ def render(
     """Render the trimmed packet `shown` with the given renderer.
 
     `renderer` is a name with a version, such as `lines/1`. `strategy` is the form of the model's
-    answer: `rank`, `grammar`, `tool_call` or `completion`. `history` is used only by `history/1`.
+    answer, such as `rank` or `tool_call`. `history` is used only by `history/1`.
     Raises `KeyError` if the renderer or strategy is unknown.
     """
     found = RENDERERS[renderer]

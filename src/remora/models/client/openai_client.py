@@ -16,6 +16,7 @@ from remora.chat import answer_form
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
 from remora.models.client.http_errors import server_failure, unusable_answer
+from remora.models.client.likelihood import TextScorer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
@@ -55,6 +56,13 @@ class OpenAIClient:
         self._llama = facts.llama
         self._key = key
         self._limits = limits
+        self._scorer = TextScorer(
+            post=self._post,
+            root=address.root or address.api,
+            api=address.api,
+            model=facts.name,
+            llama=facts.llama,
+        )
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._http = httpx2.AsyncClient(
             headers=authorization(key),
@@ -91,7 +99,12 @@ class OpenAIClient:
         await self._http.aclose()
 
     async def _ask(self, request: Request) -> Answer:
-        if answer_form(request.decoding.strategy).ranks:
+        form = answer_form(request.decoding.strategy)
+        if form.scores_texts:
+            self._require(able=self.capabilities.likelihood, to="score texts")
+            return await self._scorer.answer(request, parallel=self._limits.max_concurrency > 1)
+        if form.ranks:
+            self._require(able=self.capabilities.rank, to="rank candidates")
             return await self._rank(request)
         if request.prompt is None:
             body = wire_format.chat_body(request, model=self.name, llama=self._llama)
@@ -100,11 +113,6 @@ class OpenAIClient:
         return wire_format.read_choice(await self._post(f"{self._api}/completions", body))
 
     async def _rank(self, request: Request) -> Answer:
-        if not self.capabilities.rank:
-            raise ModelError(
-                f"the model server at {self._address.shown} cannot rank candidates",
-                hint="set model.decoding to grammar or tool_call, or serve it with llama.cpp",
-            )
         prompt = request.prompt
         if prompt is None:
             messages = {"messages": msgspec.to_builtins(list(request.messages or ()))}
@@ -114,6 +122,13 @@ class OpenAIClient:
         body = wire_format.rank_body(prompt, request.decoding)
         answer = await self._post(f"{self._root}/completion", body)
         return wire_format.read_rank(answer, request.decoding.labels)
+
+    def _require(self, *, able: bool, to: str) -> None:
+        if not able:
+            raise ModelError(
+                f"the model server at {self._address.shown} cannot {to}",
+                hint="set model.decoding to grammar or tool_call, or serve it with llama.cpp",
+            )
 
     @property
     def _api(self) -> str:
@@ -128,8 +143,7 @@ class OpenAIClient:
             return
         # counting may call the server synchronously
         counted = await asyncio.to_thread(count_tokens, self.counter, request)
-        ranks = answer_form(request.decoding.strategy).ranks
-        wanted = 1 if ranks else request.decoding.max_tokens
+        wanted = request.decoding.max_tokens
         if counted + wanted > self.context:
             raise ContextTooLarge(
                 f"a request of {counted} tokens and a response of up to {wanted} do not fit in "

@@ -3,6 +3,7 @@
 from typing import Any
 
 from remora.errors import ModelError
+from remora.models.client.likelihood import echo_body, read_echo
 from remora.models.client.openai_client import ServerFacts
 from remora.models.client.sync_http import ServerConnection
 from remora.models.client.wire_format import UnusableAnswer, rank_body, read_rank
@@ -24,20 +25,24 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
     listed = _models(found)
     chosen = name or _only_model(listed, address.shown, found)
     context = _served_context(next((m for m in listed if m["id"] == chosen), {}))
-    capabilities = Capabilities(completions=_has_completions(connection))
+    has_completions = _has_completions(connection)
     props = (
         None if address.root is None else connection.request_once("GET", f"{address.root}/props")
     )
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
     if isinstance(settings, dict):
         context = _positive_int(settings.get("n_ctx")) or context
-        ranks = _can_rank(connection)
+        ranks, tokenizes = _can_rank(connection), _can_tokenize(connection)
         capabilities = Capabilities(
+            likelihood=ranks and tokenizes,
             rank=ranks,
             grammar=ranks,
-            completions=capabilities.completions,
-            tokenize=_can_tokenize(connection),
+            completions=has_completions,
+            tokenize=tokenizes,
         )
+    else:
+        echoes = has_completions and _can_echo(connection, chosen)
+        capabilities = Capabilities(completions=has_completions, likelihood=echoes)
     return ServerFacts(
         name=chosen, capabilities=capabilities, context=context, llama=isinstance(settings, dict)
     )
@@ -93,6 +98,16 @@ def _can_rank(connection: ServerConnection) -> bool:
     found = connection.request_once("POST", f"{connection.address.root}/completion", body)
     try:
         return isinstance(found, dict) and read_rank(found, labels).text in labels
+    except UnusableAnswer:
+        return False
+
+
+def _can_echo(connection: ServerConnection, model: str) -> bool:
+    prompt, text = "A", " or B"
+    body = {**echo_body(prompt + text), "model": model}
+    found = connection.request_once("POST", f"{connection.address.api}/completions", body)
+    try:
+        return isinstance(found, dict) and read_echo(found, prompt, text).logprob < 0
     except UnusableAnswer:
         return False
 

@@ -75,7 +75,7 @@ def _serve(options: argparse.Namespace, key: str) -> Any:
     params.port = 0
     params.n_ctx = options.context * options.slots
     params.n_parallel = options.slots
-    params.cpuparams.n_threads = options.threads
+    params.cpuparams.n_threads = 1  # for one token, waiting for a second thread takes longer
     params.cpuparams_batch.n_threads = options.threads
     params.cache_ram_mib = options.cache_mib
     params.fit_params = False

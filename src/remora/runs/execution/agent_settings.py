@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings, strategy_for
+from remora.agents.decision.query_settings import (
+    ANSWER_TOKENS,
+    QuerySettings,
+    strategy_for,
+    writer_for,
+)
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
 from remora.models.protocol import Model
@@ -37,6 +42,8 @@ def query_settings_for(
             model, renderer, config.model.decoding, has_candidates=has_candidates
         ),
         limit=limit,
+        writer=writer_for(model, renderer, config.model.decoding),
+        scores_texts=config.model.decoding == "auto" and model.capabilities.likelihood,
         margin=config.model.margin,
         seed=request.seed if request.seed is not None else 0,
         exact=config.model.exact,

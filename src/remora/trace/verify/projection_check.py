@@ -10,8 +10,9 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
+from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.history import HISTORY_TYPES
-from remora.memory.prompt.render import RENDERERS, reads_history, render
+from remora.memory.prompt.render import RENDERERS, reads_history, render, rotated
 from remora.trace.verify.verify_report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError
@@ -96,9 +97,9 @@ class ProjectionCheck:
             return
         try:
             strategy = str(request.decoding.get("strategy", ""))
-            rendered = render(request.renderer, trimmed, self._tools, strategy, self._history)
-            messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
-            same = (messages, rendered.prompt) == (request.messages, request.prompt)
+            shown = rotated(trimmed, int(request.decoding.get("rotation", 0)))
+            rendered = render(request.renderer, shown, self._tools, strategy, self._history)
+            same = _rendered_parts(rendered) == _recorded_parts(request)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "prompt", f"cannot be rendered: {_error_text(error)}")
             return
@@ -106,6 +107,17 @@ class ProjectionCheck:
             self._found.add(
                 line, "prompt", "the recorded prompt differs from the one rendered from the stream"
             )
+
+
+def _rendered_parts(rendered: RenderedRequest) -> tuple[object, ...]:
+    messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
+    return messages, rendered.prompt, list(rendered.texts), rendered.empty
+
+
+def _recorded_parts(request: ModelRequest) -> tuple[object, ...]:
+    decoding = request.decoding
+    texts, empty = decoding.get("texts", ()), decoding.get("empty", "")
+    return request.messages, request.prompt, list(texts), empty
 
 
 def _error_text(error: Exception) -> str:
