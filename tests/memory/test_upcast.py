@@ -234,5 +234,5 @@ class TestANewerVersion:
         first = line(0, "agent_start", 0, {"packet": packet_json(PACKET), **rules})
         path = written(folder, [first, line(1, "turn_start", 1, {}, {"turn": 1})])
         assert kinds(folder) == [(1, "projection")]
-        with pytest.raises(ValueError, match=r"/[23]', which is not supported"):
+        with pytest.raises(ValueError, match=r"/[24]', which is not supported"):
             replay(read_events(path))

@@ -206,10 +206,11 @@ class AgentError(Payload, frozen=True, kw_only=True):
 
 
 class Escalation(Payload, frozen=True, kw_only=True):
-    """A request to a larger model. The Long Track is stored as a blob."""
+    """The step to a larger model, and the reason for it. The next request is sent to `model`."""
 
     type: ClassVar[str] = "escalation"
     reason: str = ""
+    model: dict[str, Any] = {}
 
 
 class Recovered(Payload, frozen=True, kw_only=True):

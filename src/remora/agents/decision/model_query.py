@@ -17,6 +17,7 @@ from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import LIKELIHOOD, render, rotated
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
 
+_SAMPLING_TEMPERATURE = 0.8
 Emit = Callable[[Payload, int], object]
 """Append a payload to the stream, in a turn."""
 
@@ -24,13 +25,15 @@ Emit = Callable[[Payload, int], object]
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model.
 
-    The list of candidates is shown with the first `rotation` ones at its end. `trim` is the number
+    The first `sample` is the most likely answer, and each other one is drawn at random. The list of
+    candidates is shown with the first `rotation` ones at its end. `trim` is the number
     of trim steps, or None to use as few as possible. `history` contains the events shown by the
     `history/1` renderer.
     """
 
     strategy: Strategy
     rotation: int = 0
+    sample: int = 0
     trim: int | None = None
     history: Sequence[Event] = ()
 
@@ -125,7 +128,8 @@ def _decoding(
         texts=rendered.texts,
         empty=rendered.empty,
         max_tokens=ANSWER_TOKENS,
-        seed=settings.seed,
+        temperature=_SAMPLING_TEMPERATURE if question.sample else 0.0,
+        seed=None if settings.seed is None else settings.seed + question.sample,
         cache_prompt=not settings.exact,
     )
     return STRATEGIES[question.strategy].constrain(base, shown, tools)

@@ -6,18 +6,17 @@ from msgspec.structs import replace
 
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
-from remora.agents.decision.query_settings import QuerySettings
-from remora.agents.decision.strategies import STRATEGIES
+from remora.agents.decision.query_settings import Rung
+from remora.agents.decision.steps import Exchange
+from remora.agents.decision.strategies import STRATEGIES, DecisionStrategy
 from remora.chat import ToolSchema
-from remora.memory.budget import trim
-from remora.memory.canonical import canonical_sha256
-from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
-from remora.memory.packet import DecisionPacket
+from remora.memory.canonical import canonical, canonical_sha256
+from remora.memory.delta import candidate
+from remora.memory.events import AgentError, ModelRequest, ToolCalled
+from remora.memory.packet import Candidate, DecisionPacket
 from remora.models.decoding.call_validation import BadCall
 from remora.models.protocol import is_truncated
 
-Exchange = tuple[ModelRequest, ModelResponse]
-"""A request and its answer."""
 Decision = ToolCalled | AgentError
 """The turn's call, or the error that prevented one."""
 
@@ -32,8 +31,8 @@ def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) ->
 
     If no candidate is complete, return a call that submits the changes made so far.
     """
-    for index, candidate in enumerate(packet.candidate_actions):
-        if is_complete(candidate, tools):
+    for index, one in enumerate(packet.candidate_actions):
+        if is_complete(one, tools):
             return _candidate(packet, index)
     return ToolCalled(
         tool=SUBMIT,
@@ -63,47 +62,73 @@ def _candidate(packet: DecisionPacket, index: int) -> ToolCalled:
     )
 
 
-def decide_by_answer(
-    exchanges: Sequence[Exchange],
-    packet: DecisionPacket,
-    tools: Sequence[ToolSchema],
-    settings: QuerySettings,
-    *,
-    exact: bool,
+def decide_by_answers(
+    exchanges: Sequence[Exchange], tools: Sequence[ToolSchema], rung: Rung
 ) -> Decision:
     """Derive the decision from recorded requests, of the same strategy, and their answers.
 
-    `packet` is the packet before trimming. `exact` is true if Remora counts tokens exactly as the
-    server does. Returns an error of kind `bad_call` if the answer is not a valid call, or of kind
+    Returns an error of kind `bad_call` if an answer is not a valid call, or of kind
     `context_truncated` if the server did not read the whole prompt.
     """
-    for request, response in exchanges:
-        if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
-            message = (
-                f"the server read {response.usage.prompt_tokens} of {request.prompt_tokens} "
-                "prompt tokens: its context is smaller than it reports"
-            )
-            return _error("context_truncated", message, request)
-    request, answers = exchanges[-1][0], [response for _, response in exchanges]
-    candidates = trim(packet, request.trim, settings.trim).candidate_actions
-    strategy = STRATEGIES[request.decoding["strategy"]]
+    for one in exchanges:
+        truncated = _truncation(one, rung)
+        if truncated is not None:
+            return truncated
+    request, candidates = exchanges[-1].request, exchanges[-1].candidates
     try:
-        chosen = strategy.read(answers, candidates, tools, settings.margin)
+        chosen = _strategy_of(request).read(
+            [one.response for one in exchanges], candidates, tools, rung.settings.margin
+        )
     except BadCall as bad:
         return _error("bad_call", bad.message, request)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
 
 
-def asks_again(
-    exchanges: Sequence[Exchange], packet: DecisionPacket, settings: QuerySettings
-) -> bool:
+def sampled_candidates(
+    samples: Sequence[Exchange], tools: Sequence[ToolSchema]
+) -> tuple[Candidate, ...]:
+    """Return the different valid calls that a model wrote, as candidates.
+
+    The text of a candidate is the argument that the model filled in, if it is a single string.
+    """
+    made: dict[bytes, Candidate] = {}
+    for one in samples:
+        try:
+            call = _strategy_of(one.request).read([one.response], one.candidates, tools, 0.0)
+        except BadCall:
+            continue
+        asked = one.candidates[call.choice].args if call.choice is not None else {}
+        written = [value for name, value in call.args.items() if name not in asked]
+        text = written[0] if len(written) == 1 and isinstance(written[0], str) else None
+        made.setdefault(
+            canonical({"tool": call.tool, "args": call.args}),
+            candidate(call.tool, call.args, "written by a model", text),
+        )
+    return tuple(made.values())
+
+
+def asks_again(exchanges: Sequence[Exchange]) -> bool:
     """Return True if the decision needs another answer to the same question."""
-    request, answers = exchanges[-1][0], [response for _, response in exchanges]
-    candidates = trim(packet, request.trim, settings.trim).candidate_actions
+    answers, candidates = [one.response for one in exchanges], exchanges[-1].candidates
     try:
-        return STRATEGIES[request.decoding["strategy"]].asks_again(answers, candidates)
+        return _strategy_of(exchanges[-1].request).asks_again(answers, candidates)
     except BadCall:
         return False
+
+
+def _strategy_of(request: ModelRequest) -> DecisionStrategy:
+    return STRATEGIES[request.decoding["strategy"]]
+
+
+def _truncation(one: Exchange, rung: Rung) -> AgentError | None:
+    request, usage = one.request, one.response.usage
+    if not is_truncated(request.prompt_tokens, exact=rung.model.counter.exact, usage=usage):
+        return None
+    message = (
+        f"the server read {usage.prompt_tokens} of {request.prompt_tokens} prompt tokens: "
+        "its context is smaller than it reports"
+    )
+    return _error("context_truncated", message, request)
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:

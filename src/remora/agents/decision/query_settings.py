@@ -1,7 +1,7 @@
 """An agent's settings for querying a model: decision strategies, renderer and token limit."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,7 +30,8 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `strategy` chooses between candidates, and `writer` fills in the arguments that a candidate does
     not have. Without a writer, all candidates must be complete, unless `strategy` can fill them in.
-    If `scores_texts` is true, candidates with texts are chosen by `likelihood`. `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
+    It is asked `samples` times if its answers are tried. If `scores_texts` is true, candidates with
+    texts are chosen by `likelihood`. `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
     between the scores of the two best candidates. If the difference is smaller, the first candidate
     is used. `trim` is the version of the trim rules.
     """
@@ -40,6 +41,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     limit: int
     writer: Strategy | None = None
     scores_texts: bool = False
+    samples: int = 1
     margin: float = 1.0
     seed: int | None = None
     exact: bool = False
@@ -49,6 +51,11 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     def decision(self) -> DecisionStrategy:
         """Return the strategy for choices."""
         return STRATEGIES[self.strategy]
+
+    @property
+    def asks_no_model(self) -> bool:
+        """Return True if rules make all decisions."""
+        return not self.decision.asks_model and self.writer is None
 
     @property
     def writing(self) -> Strategy | None:
@@ -72,6 +79,13 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
         `exact` is true if tokens are counted exactly, and false if each byte counts as a token.
         """
         return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
+
+
+class Rung(NamedTuple):
+    """A model that an agent may ask, and how it is asked."""
+
+    model: Model
+    settings: QuerySettings
 
 
 def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:

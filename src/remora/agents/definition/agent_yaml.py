@@ -181,6 +181,9 @@ class AgentDefinition(_YamlModel):
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
     """Script that returns the valid next actions."""
+    trials: bool = False
+    """Before a model is asked, try each candidate to its end by rules. Candidates that fail the
+    checks, or that lead to the same changes as others, are left out."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
     verify: Annotated[

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from remora.agents.decision.query_settings import QuerySettings
+from remora.agents.decision.query_settings import QuerySettings, Rung
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.inputs.node_versions import UserFile
@@ -24,6 +24,8 @@ from remora.workspaces.copy.workspace import Workspace
 class AgentDependencies:
     """Everything that an agent needs from outside the loop.
 
+    - `ranker` scores texts if `model` cannot, and `larger` is asked if no answer of `model` is good
+      enough.
     - `findings_before` lints the base, and `findings_after` lints the workspace.
     - `checks` contains the built-in checks, keyed by name.
     - `on_event` is called after each event is written.
@@ -56,8 +58,16 @@ class AgentDependencies:
     python: ProjectPython | None = None
     observed: Mapping[str, Any] = field(default_factory=dict)
     shared: SharedWork = NOT_SHARED
+    ranker: Rung | None = None
+    larger: Rung | None = None
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
     rebased: Mapping[str, Any] = field(default_factory=dict)
     recorded: Iterable[Event] = ()
     ancestors: Iterable[Event] = ()
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """Return the models to ask, the smallest first."""
+        main = Rung(self.model, self.settings)
+        return (main,) if self.larger is None else (main, self.larger)

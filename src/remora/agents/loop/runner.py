@@ -1,5 +1,6 @@
 """The turn loop of an agent. Each event is appended and applied before the agent acts on it."""
 
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -9,14 +10,8 @@ import msgspec
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
 from remora.agents.decision.candidates import as_candidates, valid_candidates
-from remora.agents.decision.model_query import Question, query_model
-from remora.agents.decision.policy import (
-    Decision,
-    asks_again,
-    decide_by_answer,
-    decide_by_rule,
-    decide_without_model,
-)
+from remora.agents.decision.policy import Decision
+from remora.agents.decision.query_settings import Rung
 from remora.agents.inputs.hub_pull import PullHook
 from remora.agents.inputs.node_versions import NodeVersions
 from remora.agents.inputs.packet_extensions import checked_extensions
@@ -24,6 +19,7 @@ from remora.agents.inputs.target_location import last_known_target, locate_targe
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.agent_start import first_context, first_event
 from remora.agents.loop.change_tracker import ChangeTracker
+from remora.agents.loop.decider import Decider
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import Ending, submission_ending
@@ -36,6 +32,7 @@ from remora.agents.loop.tool_execution import (
     run_script_tool,
     tool_result,
 )
+from remora.agents.loop.trial import Trial, try_candidate
 from remora.agents.named_summarizers import summarizer_record
 from remora.agents.redaction import RedactedModel, placeholder_in_args
 from remora.agents.run_in_thread import run_in_thread
@@ -71,13 +68,11 @@ class AgentRunner:
 
     def __init__(self, job: Job, dependencies: AgentDependencies) -> None:
         self.job = job
-        self.dependencies = dependencies
+        self.dependencies = _with_redacted_models(dependencies)
         self._redact = dependencies.redact
-        self._model = RedactedModel(dependencies.model, dependencies.redact)
         self._state = AgentState(first_context(job, dependencies), dependencies.blobs)
         self._changes = ChangeTracker(dependencies.workspace, dependencies.objects)
         self._schemas = dependencies.redact.clean(dependencies.agent.schemas)
-        self._strategy = dependencies.settings.decision
         self._target: dict[str, Any] | None = None
         sides = NodeVersions(job, dependencies.workspace, dependencies.user_file)
         room = dependencies.settings.hub_characters(exact=dependencies.model.counter.exact)
@@ -219,34 +214,23 @@ class AgentRunner:
     # --- deciding --------------------------------------------------------------------------
 
     async def _decide(self) -> Decision:
-        """Decide by rule, or else by asking the model.
+        """Decide by rule, or else by trials and by asking models."""
+        decider = Decider(
+            self._state, self.dependencies, self._schemas, self._emit, self._try_candidate
+        )
+        return await decider.decide()
 
-        If an answer is already recorded, the model is not asked again.
-        """
-        packet, start = self.context.packet, self._state.start
-        assert start is not None  # every agent begins with it
-        settings = msgspec.structs.replace(self.dependencies.settings, trim=start.trim)
-        ruled = decide_by_rule(packet, self._schemas)
-        if ruled is not None:
-            return ruled
-        if not self._strategy.asks_model:
-            return decide_without_model(packet, self._schemas)
-        strategy = settings.strategy_for_turn(packet.candidate_actions, self._schemas)
-        answered = self._state.turn.exchanges
-        while not answered or asks_again(answered, packet, settings):
-            question = Question(
-                strategy=strategy,
-                rotation=len(answered),
-                trim=answered[0][0].trim if answered else None,
-                history=self._state.history,
+    async def _try_candidate(self, candidate: Candidate | None) -> Trial:
+        try:
+            return await try_candidate(
+                candidate,
+                self._state,
+                self.job,
+                self.dependencies,
+                lambda job, dependencies: AgentRunner(job, dependencies).run(),
             )
-            unasked = await query_model(
-                packet, self._schemas, settings, self._model, self._emit, question
-            )
-            if unasked is not None:
-                return unasked
-        exact = self._model.counter.exact
-        return decide_by_answer(answered, packet, self._schemas, settings, exact=exact)
+        finally:
+            await run_in_thread(self._changes.restore, self._state.changes)
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""
@@ -409,6 +393,20 @@ class AgentRunner:
         self._state.add(event)
         self.dependencies.on_event(event)
         return event
+
+
+def _with_redacted_models(dependencies: AgentDependencies) -> AgentDependencies:
+    """Return the dependencies with models whose answers are redacted before they are recorded."""
+
+    def redacted(rung: Rung | None) -> Rung | None:
+        return rung and rung._replace(model=RedactedModel(rung.model, dependencies.redact))
+
+    return dataclasses.replace(
+        dependencies,
+        model=RedactedModel(dependencies.model, dependencies.redact),
+        ranker=redacted(dependencies.ranker),
+        larger=redacted(dependencies.larger),
+    )
 
 
 FunctionGemmaRunner = AgentRunner

@@ -10,14 +10,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from remora.agents.builtin_tools import SUBMIT, RawOutputs
+from remora.agents.decision.steps import Escalated, Exchange, Step, Tried
 from remora.agents.loop.stop_rules import Ending, StopRules, TurnCounts, error_ending
 from remora.errors import StreamDamaged
+from remora.memory.budget import trim
 from remora.memory.context import ContextManager
 from remora.memory.events import (
     AgentError,
     AgentStart,
     Change,
     ContextUpdate,
+    Escalation,
     Event,
     ModelRequest,
     ModelResponse,
@@ -27,7 +30,7 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt.history import HISTORY_TYPES
 from remora.memory.prompt.render import reads_history
 from remora.trace.blobs import resolved_payload
@@ -42,14 +45,16 @@ class TurnState(msgspec.Struct, kw_only=True):
     """The recorded state of a turn.
 
     `has_facts` is true if the turn's Hub facts are recorded, and `has_candidates` is true if its
-    candidates are. `request` is a request that has no answer yet.
+    candidates are. `offered` are the candidates before any were tried, `request` is a request that
+    has no answer yet, and `steps` are the recorded steps towards the decision.
     """
 
     number: int = 0
     has_facts: bool = False
     has_candidates: bool = False
+    offered: tuple[Candidate, ...] = ()
     request: ModelRequest | None = None
-    exchanges: list[tuple[ModelRequest, ModelResponse]] = []
+    steps: list[Step] = []
     call: ToolCalled | None = None
     has_result: bool = False
     submitted: SubmitResult | None = None
@@ -58,7 +63,7 @@ class TurnState(msgspec.Struct, kw_only=True):
     @property
     def is_decided(self) -> bool:
         """Return True if nothing can be added to the packet before this turn's decision."""
-        return bool(self.request or self.exchanges or self.call or self.is_over)
+        return bool(self.request or self.steps or self.call or self.is_over)
 
 
 class AgentState:
@@ -88,6 +93,7 @@ class AgentState:
             ContextUpdate.type: self._updated,
             ModelRequest.type: self._asked,
             ModelResponse.type: self._answered,
+            Escalation.type: self._escalated,
             ToolCalled.type: self._called,
             ToolResulted.type: self._resulted,
             SubmitResult.type: self._submitted,
@@ -129,7 +135,12 @@ class AgentState:
     def _began(self, event: Event) -> None:
         start = self.start
         ready = start is not None and start.decides and event.turn == start.first_turn
-        self.turn = TurnState(number=event.turn, has_facts=ready, has_candidates=ready)
+        self.turn = TurnState(
+            number=event.turn,
+            has_facts=ready,
+            has_candidates=ready,
+            offered=self.context.packet.candidate_actions,
+        )
 
     def _updated(self, event: Event) -> None:
         source = decode_part(event, _Source).source
@@ -139,9 +150,14 @@ class AgentState:
             self.turn.has_facts = True
         elif source == "candidates":
             self.turn.has_facts = self.turn.has_candidates = True
+            self.turn.offered = self.context.packet.candidate_actions
             if not self.context.packet.candidate_actions:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
                 self.turn.is_over = True
+        elif source == "trials":
+            changed = event.packet_delta is not None
+            kept = self.context.packet.candidate_actions if changed else ()
+            self.turn.steps.append(Tried(kept))
 
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
@@ -150,10 +166,14 @@ class AgentState:
 
     def _answered(self, event: Event) -> None:
         response = self._whole(event, ModelResponse)
-        if self.turn.request is not None:
-            self.turn.exchanges.append((self.turn.request, response))
-        self.turn.request = None
+        request, self.turn.request = self.turn.request, None
+        if request is not None and self.start is not None:
+            shown = trim(self.context.packet, request.trim, self.start.trim).candidate_actions
+            self.turn.steps.append(Exchange(request, response, shown))
         self.messages.append({"role": "assistant", "content": response.text})
+
+    def _escalated(self, event: Event) -> None:
+        self.turn.steps.append(Escalated(self._whole(event, Escalation).reason))
 
     def _called(self, event: Event) -> None:
         self.turn.call = self._whole(event, ToolCalled)

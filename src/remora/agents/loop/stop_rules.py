@@ -105,6 +105,8 @@ def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
             return "error", "model_error", reason
         case "tool_error":
             return "error", "tool_error", reason
+        case "no_answer":
+            return None
     if rules.bad_call():
         return "failed", "model_error", f"two bad calls in a row: {error.message}"
     return None

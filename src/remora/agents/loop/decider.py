@@ -1,0 +1,276 @@
+"""Decides a turn's call: by rule, by trials of the candidates, by models, or by falling back.
+
+Each step is recorded before the next one. A resumed agent takes the recorded steps of its turn
+first, so nothing is asked or tried twice.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from remora.agents.decision.candidates import is_complete
+from remora.agents.decision.model_query import Question, query_model
+from remora.agents.decision.policy import (
+    Decision,
+    asks_again,
+    decide_by_answers,
+    decide_by_rule,
+    decide_without_model,
+    sampled_candidates,
+)
+from remora.agents.decision.query_settings import Rung
+from remora.agents.decision.steps import Escalated, Exchange, Tried
+from remora.agents.decision.strategies import STRATEGIES
+from remora.agents.loop.dependencies import AgentDependencies
+from remora.agents.loop.state import AgentState
+from remora.agents.loop.trial import Trial
+from remora.chat import ToolSchema
+from remora.errors import StreamDamaged
+from remora.memory.canonical import canonical_sha256
+from remora.memory.delta import PacketDelta
+from remora.memory.events import AgentError, ContextUpdate, Escalation, Event, Payload, ToolCalled
+from remora.memory.packet import Candidate, DecisionPacket
+from remora.memory.prompt.text_place import have_texts
+
+Emit = Callable[[Payload, int, PacketDelta | None], Event]
+Try = Callable[[Candidate | None], Awaitable[Trial]]
+"""Plays the job to its end with a candidate, or by rules alone, and restores the workspace."""
+NO_ANSWER = "no_answer"
+"""Kind of the error that ends a turn in which no model's answer passed the checks."""
+_Kind = TypeVar("_Kind", Exchange, Tried, Escalated)
+
+
+class Decider:
+    """Decides one turn of an agent.
+
+    `rungs` are the agent's model and, if it may escalate, a larger model.
+    """
+
+    def __init__(
+        self,
+        state: AgentState,
+        dependencies: AgentDependencies,
+        schemas: Sequence[ToolSchema],
+        emit: Emit,
+        try_candidate: Try,
+    ) -> None:
+        self._state = state
+        self._tries = dependencies.agent.definition.trials
+        self._rungs = dependencies.rungs
+        self._ranker = dependencies.ranker
+        self._schemas = schemas
+        self._emit = emit
+        self._try = try_candidate
+        self._taken = 0
+
+    async def decide(self) -> Decision:
+        """Return the turn's call, or the error that prevents one."""
+        offered = self._state.turn.offered
+        is_open = not offered or not all(is_complete(one, self._schemas) for one in offered)
+        main = self._rungs[0].settings
+        if is_open and main.writing is not None:
+            return await self._write()
+        if len(offered) == 1 and not is_open:
+            return self._ruled(self._packet)
+        if main.asks_no_model and self._ranker is None:
+            return decide_without_model(self._packet, self._schemas)
+        if self._tries:
+            await self._try_all(offered, improves=False)
+        if len(self._packet.candidate_actions) == 1:
+            return self._ruled(self._packet)
+        return await self._choose(0)
+
+    @property
+    def _packet(self) -> DecisionPacket:
+        return self._state.context.packet
+
+    def _ruled(self, packet: DecisionPacket) -> Decision:
+        ruled = decide_by_rule(packet, self._schemas)
+        return ruled or decide_without_model(packet, self._schemas)
+
+    # --- choosing --------------------------------------------------------------------------
+
+    async def _choose(self, first: int) -> Decision:
+        """Ask models, from rung `first` on, until one is sure. Otherwise, fall back."""
+        decision: Decision | None = None
+        for number in range(first, len(self._rungs)):
+            if number:
+                await self._escalate(_doubt(decision))
+            better = await self._chosen_by(self._rungs[number], escalated=number > 0)
+            if isinstance(better, ToolCalled):
+                decision = better
+                if better.decided_by != "fallback":
+                    break
+            decision = decision or better
+        assert decision is not None  # there is at least one rung
+        return decision
+
+    async def _chosen_by(self, rung: Rung, *, escalated: bool) -> Decision:
+        candidates = self._packet.candidate_actions
+        can_score = self._ranker is not None and have_texts(candidates) and not escalated
+        if can_score and not rung.settings.scores_texts and self._ranker is not None:
+            rung = self._ranker
+        strategy = rung.settings.strategy_for_turn(candidates, self._schemas)
+        if not STRATEGIES[strategy].asks_model:
+            return decide_without_model(self._packet, self._schemas)
+        asked: list[Exchange] = []
+        while not asked or asks_again(asked):
+            question = Question(
+                strategy=strategy,
+                rotation=len(asked),
+                trim=asked[0].request.trim if asked else None,
+                history=self._state.history,
+            )
+            answer = await self._ask(rung, question)
+            if isinstance(answer, AgentError):
+                return answer
+            asked.append(answer)
+        decision = decide_by_answers(asked, self._schemas, rung)
+        if escalated and isinstance(decision, ToolCalled) and decision.decided_by == "model":
+            return replace(decision, decided_by="escalation")
+        return decision
+
+    # --- writing ---------------------------------------------------------------------------
+
+    async def _write(self) -> Decision:
+        """Ask for the missing arguments, from the smallest model on, until an answer passes."""
+        decision: Decision | None = None
+        for number, rung in enumerate(self._rungs):
+            if number:
+                await self._escalate(_doubt(decision))
+            samples = await self._samples(rung)
+            if isinstance(samples, AgentError):
+                decision = samples
+            elif self._tries:
+                kept = await self._try_all(
+                    sampled_candidates(samples, self._schemas), improves=True
+                )
+                if kept:
+                    return await self._best_of(kept, escalated=number > 0)
+                decision = self._no_answer()
+            else:
+                decision = decide_by_answers(samples, self._schemas, rung)
+                if isinstance(decision, ToolCalled):
+                    by = "escalation" if number else decision.decided_by
+                    return replace(decision, decided_by=by)
+        assert decision is not None  # there is at least one rung
+        return decision
+
+    async def _samples(self, rung: Rung) -> list[Exchange] | AgentError:
+        """Ask the same question several times, or once if answers are not tried."""
+        writing = rung.settings.writing
+        assert writing is not None  # rungs that cannot write are not asked
+        samples: list[Exchange] = []
+        for number in range(rung.settings.samples if self._tries else 1):
+            question = Question(strategy=writing, sample=number, history=self._state.history)
+            answer = await self._ask(rung, question)
+            if isinstance(answer, AgentError):
+                return answer
+            samples.append(answer)
+        return samples
+
+    async def _best_of(self, kept: Sequence[Candidate], *, escalated: bool) -> Decision:
+        """Return the call that fits its place best, of those that passed."""
+        if len(kept) > 1 and have_texts(kept) and self._scores_texts():
+            return await self._chosen_by(self._rungs[0], escalated=False)
+        packet = self._packet
+        return ToolCalled(
+            tool=kept[0].tool,
+            args=kept[0].args,
+            decided_by="escalation" if escalated else "model",
+            scores=[None] * len(kept),
+            choice=0,
+            packet_sha256=canonical_sha256(packet),
+            trim=0,
+        )
+
+    def _scores_texts(self) -> bool:
+        return self._ranker is not None or self._rungs[0].settings.scores_texts
+
+    def _no_answer(self) -> AgentError:
+        return AgentError(
+            kind=NO_ANSWER,
+            message="no answer passed the checks",
+            packet_sha256=canonical_sha256(self._packet),
+            trim=0,
+        )
+
+    # --- recorded steps --------------------------------------------------------------------
+
+    async def _ask(self, rung: Rung, question: Question) -> Exchange | AgentError:
+        recorded = self._recorded(Exchange)
+        if recorded is not None:
+            return recorded
+        unasked = await query_model(
+            self._packet,
+            self._schemas,
+            rung.settings,
+            rung.model,
+            lambda payload, turn: self._emit(payload, turn, None),
+            question,
+        )
+        return unasked or self._made(Exchange)
+
+    async def _try_all(
+        self, candidates: Sequence[Candidate], *, improves: bool
+    ) -> tuple[Candidate, ...]:
+        """Try candidates, and keep those that pass all checks and lead to different changes.
+
+        With `improves`, they must also change more than rules do. Otherwise, the first candidate is
+        kept if none passes.
+        """
+        recorded = self._recorded(Tried)
+        if recorded is not None:
+            return recorded.kept
+        others = {(await self._try(None)).changes_sha256} if improves else set()
+        kept: list[Candidate] = []
+        tried = []
+        for one in candidates:
+            trial = await self._try(one)
+            passes = trial.verified or (trial.status == "no_change" and not improves)
+            is_kept = passes and trial.changes_sha256 not in others
+            others |= {trial.changes_sha256} if passes else set()
+            kept += [one] if is_kept else []
+            tried.append(
+                {
+                    "tool": one.tool,
+                    "args": one.args,
+                    "status": trial.status,
+                    "change_set_sha256": trial.changes_sha256,
+                    "detail": trial.detail,
+                    "kept": is_kept,
+                }
+            )
+        if not kept and not improves:
+            kept = list(candidates[:1])
+        delta = PacketDelta(candidate_actions=tuple(kept)) if kept else None
+        self._emit(ContextUpdate(source="trials", value=tried), self._packet.turn, delta)
+        return self._made(Tried).kept
+
+    async def _escalate(self, reason: str) -> None:
+        if self._recorded(Escalated) is None:
+            larger = self._rungs[-1].model.describe()
+            self._emit(Escalation(reason=reason, model=larger), self._packet.turn, None)
+            self._made(Escalated)
+
+    def _recorded(self, kind: type[_Kind]) -> _Kind | None:
+        """Return the next recorded step, or None if the turn has no more recorded steps."""
+        return None if self._taken == len(self._state.turn.steps) else self._made(kind)
+
+    def _made(self, kind: type[_Kind]) -> _Kind:
+        step = self._state.turn.steps[self._taken]
+        self._taken += 1
+        if not isinstance(step, kind):
+            raise StreamDamaged(
+                f"turn {self._packet.turn} was recorded with other settings",
+                hint="use the run's original settings, or retry the job",
+            )
+        return step
+
+
+def _doubt(decision: Decision | None) -> str:
+    """Return the reason to ask a larger model."""
+    if isinstance(decision, AgentError):
+        return decision.message
+    return "the scores of the best candidates are too close"

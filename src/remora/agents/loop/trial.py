@@ -1,0 +1,110 @@
+"""Trials: what becomes of the files if a call is made now and rules decide from then on."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from remora.agents.inputs.hub_pull import NoHub
+from remora.agents.job import AgentResult
+from remora.agents.loop.state import AgentState
+from remora.memory.canonical import canonical_sha256
+from remora.memory.events import AgentStart, Change
+from remora.memory.packet import Candidate
+from remora.models.no_model import NoModel
+from remora.trace.stream.emitters import NullEventEmitter
+from remora.trace.stream.line_builder import Identity
+
+if TYPE_CHECKING:
+    from remora.agents.job import Job
+    from remora.agents.loop.dependencies import AgentDependencies
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a trial.
+
+    `changes_sha256` is the hash of the change set, and `verified` is true if all checks passed.
+    """
+
+    status: str
+    changes_sha256: str
+    detail: str = ""
+
+    @property
+    def verified(self) -> bool:
+        return self.status == "submitted"
+
+
+Play = Callable[["Job", "AgentDependencies"], Awaitable[AgentResult]]
+"""Runs an agent to its end."""
+
+
+async def try_candidate(
+    candidate: Candidate | None,
+    state: AgentState,
+    job: "Job",
+    dependencies: "AgentDependencies",
+    play: Play,
+) -> Trial:
+    """Play a job to its end in the agent's own workspace, without a model and without a trace.
+
+    The turn's call is `candidate`, or what rules choose if `candidate` is None. The caller must
+    restore the workspace.
+    """
+    emitter = NullEventEmitter(_identity(job), dependencies.clock)
+    start = emitter.emit(_start(candidate, state), turn=0)
+    result = await play(
+        job,
+        replace(
+            dependencies,
+            model=NoModel(),
+            ranker=None,
+            larger=None,
+            settings=msgspec.structs.replace(
+                dependencies.settings, strategy="rules", writer=None, scores_texts=False
+            ),
+            emitter=emitter,
+            facts=NoHub(),
+            on_event=lambda _event: None,
+            recorded=(start,),
+            ancestors=(),
+        ),
+    )
+    return Trial(
+        status=result.status,
+        changes_sha256=canonical_sha256(result.change_set),
+        detail=result.error or "",
+    )
+
+
+def _identity(job: "Job") -> Identity:
+    return Identity(
+        run_id=job.run_id, agent_id=job.agent_id, operation=job.operation, node_id=job.node_id
+    )
+
+
+def _start(candidate: Candidate | None, state: AgentState) -> AgentStart:
+    assert state.start is not None  # every agent begins with it
+    packet = state.context.packet
+    if candidate is not None:
+        packet = msgspec.structs.replace(packet, candidate_actions=(candidate,))
+    return msgspec.structs.replace(
+        state.start,
+        packet=packet,
+        changes=net_changes(state.changes),
+        first_turn=packet.turn,
+        decides=candidate is not None,
+    )
+
+
+def net_changes(recorded: list[Change]) -> tuple[Change, ...]:
+    """Return one change per path: from the base to the last recorded content."""
+    first: dict[str, Any] = {}
+    last: dict[str, Change] = {}
+    for change in recorded:
+        first.setdefault(change.path, change.before)
+        last[change.path] = change
+    return tuple(
+        msgspec.structs.replace(change, before=first[path]) for path, change in last.items()
+    )
