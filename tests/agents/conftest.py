@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from remora.agents.decision.query_settings import QuerySettings
+from remora.agents.decision.query_settings import QuerySettings, Rung
 from remora.agents.definition.agent import Agent, load_agent
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.agents.job import AgentResult, Job
@@ -48,6 +48,8 @@ RUN = "run-1"
 REDACT = Redactor(key=bytes(32))
 SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
 SUBMIT = '{"tool":"submit_result","args":{}}'
+RANKER = QuerySettings(renderer="lines/1", strategy="rank", limit=600, scores_texts=True)
+LARGER = QuerySettings(renderer="lines/1", strategy="grammar", limit=9000)
 Answers = (
     Sequence[str | ToolCall | Mapping[str, float] | ModelError]
     | Callable[[Request], str | ToolCall | Mapping[str, float] | ModelError]
@@ -85,6 +87,9 @@ class Play:
     strategy: Strategy = "grammar"
     renderer: str = "lines/1"
     scores_texts: bool = False
+    samples: int = 1
+    ranker: Model | None = None
+    larger: Model | None = None
     limit: int = 3000
     max_turns: int = 12
     facts: NodeFacts = field(default_factory=NoHub)
@@ -186,7 +191,10 @@ class Theatre:
                     strategy=play.strategy,
                     limit=play.limit,
                     scores_texts=play.scores_texts,
+                    samples=play.samples,
                 ),
+                ranker=play.ranker and Rung(play.ranker, RANKER),
+                larger=play.larger and Rung(play.larger, LARGER),
                 emitter=writer,
                 workspace=workspace,
                 objects=folder.objects,

@@ -49,6 +49,7 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     - `differed` is the number of these calls for which the model did not choose the first
       candidate.
     - `raw_bytes` is the total size of all raw outputs.
+    - `requests` is the number of requests to models, and `sent_tokens` is their total size.
     - `max_packet_tokens` is the size of the largest request.
     """
 
@@ -58,6 +59,8 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: dict[str, int] = {}
     asked: int = 0
     differed: int = 0
+    requests: int = 0
+    sent_tokens: int = 0
     max_packet_tokens: int = 0
     raw_bytes: int = 0
     change_set: tuple[Change, ...] = ()

@@ -30,7 +30,8 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `strategy` chooses between candidates, and `writer` fills in the arguments that a candidate does
     not have. Without a writer, all candidates must be complete, unless `strategy` can fill them in.
-    It is asked `samples` times if its answers are tried. If `scores_texts` is true, candidates with
+    It is asked `samples` times if its answers are tried, until `max_requests` requests or
+    `max_tokens` prompt tokens were sent. If `scores_texts` is true, candidates with
     texts are chosen by `likelihood`. `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
     between the scores of the two best candidates. If the difference is smaller, the first candidate
     is used. `trim` is the version of the trim rules.
@@ -42,6 +43,8 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     writer: Strategy | None = None
     scores_texts: bool = False
     samples: int = 1
+    max_requests: int = 100
+    max_tokens: int = 200_000
     margin: float = 1.0
     seed: int | None = None
     exact: bool = False

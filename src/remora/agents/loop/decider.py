@@ -24,6 +24,7 @@ from remora.agents.decision.steps import Escalated, Exchange, Tried
 from remora.agents.decision.strategies import STRATEGIES
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
+from remora.agents.loop.stop_rules import NO_ANSWER
 from remora.agents.loop.trial import Trial
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
@@ -36,8 +37,6 @@ from remora.memory.prompt.text_place import have_texts
 Emit = Callable[[Payload, int, PacketDelta | None], Event]
 Try = Callable[[Candidate | None], Awaitable[Trial]]
 """Plays the job to its end with a candidate, or by rules alone, and restores the workspace."""
-NO_ANSWER = "no_answer"
-"""Kind of the error that ends a turn in which no model's answer passed the checks."""
 _Kind = TypeVar("_Kind", Exchange, Tried, Escalated)
 
 

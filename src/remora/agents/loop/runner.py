@@ -230,7 +230,11 @@ class AgentRunner:
                 lambda job, dependencies: AgentRunner(job, dependencies).run(),
             )
         finally:
-            await run_in_thread(self._changes.restore, self._state.changes)
+            await run_in_thread(self._undo_trial)
+
+    def _undo_trial(self) -> None:
+        self.dependencies.workspace.reset()
+        self._changes.restore(self._state.changes)
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""
@@ -374,7 +378,8 @@ class AgentRunner:
             packet=packet_json(self.context.packet),
             options={
                 **self.dependencies.options,
-                "open": self.dependencies.settings.writing is not None,
+                "open": self._may_ask_writer,
+                "unanswered": self._state.unanswered,
             },
             outputs=self._state.outputs,
             clock=self.dependencies.clock(),
@@ -383,6 +388,14 @@ class AgentRunner:
             observed=self.dependencies.observed,
             shared=self.dependencies.shared,
         )
+
+    @property
+    def _may_ask_writer(self) -> bool:
+        settings, tally = self.dependencies.settings, self._state.tally
+        is_over = (
+            tally.requests >= settings.max_requests or tally.sent_tokens >= settings.max_tokens
+        )
+        return settings.writing is not None and not is_over
 
     def _base(self) -> bytes | None:
         return self.dependencies.workspace.base_bytes(self.job.path)

@@ -11,7 +11,13 @@ import msgspec
 
 from remora.agents.builtin_tools import SUBMIT, RawOutputs
 from remora.agents.decision.steps import Escalated, Exchange, Step, Tried
-from remora.agents.loop.stop_rules import Ending, StopRules, TurnCounts, error_ending
+from remora.agents.loop.stop_rules import (
+    NO_ANSWER,
+    Ending,
+    StopRules,
+    TurnCounts,
+    error_ending,
+)
 from remora.errors import StreamDamaged
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
@@ -70,7 +76,8 @@ class AgentState:
     """The state of an agent, folded from its events.
 
     `ending` is set when an event ends the agent. `changes` contains all recorded file changes.
-    `outputs` contains the raw outputs so far, for `recall`.
+    `outputs` contains the raw outputs so far, for `recall`. `unanswered` contains the arguments of
+    the candidates that no model could complete.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -81,6 +88,7 @@ class AgentState:
         self.ending: Ending | None = None
         self.changes: list[Change] = []
         self.outputs = RawOutputs(blobs)
+        self.unanswered: list[dict[str, Any]] = []
         self.history: list[Event] = []
         self.messages: list[dict[str, Any]] = []
         self.tally = TurnCounts()
@@ -130,7 +138,7 @@ class AgentState:
             TurnCounts(),
         )
         self.changes = list(start.changes)
-        self.history, self.messages = [], []
+        self.history, self.messages, self.unanswered = [], [], []
 
     def _began(self, event: Event) -> None:
         start = self.start
@@ -195,6 +203,8 @@ class AgentState:
 
     def _failed(self, event: Event) -> None:
         error = self._whole(event, AgentError)
+        if error.kind == NO_ANSWER:
+            self.unanswered += [one.args for one in self.turn.offered]
         self.turn.is_over = True
         self.ending = error_ending(error, self._stop_rules)
 

@@ -18,6 +18,8 @@ from remora.memory.packet import DecisionPacket
 from remora.trace.read.reader import decode_part
 
 Ending = tuple[Status, StopReason, str | None]
+NO_ANSWER = "no_answer"
+"""Kind of the error that ends a turn in which no model's answer passed the checks."""
 MAX_IDENTICAL_CALLS = 3
 MAX_IDLE_TURNS = 4
 MAX_BAD_CALLS = 2
@@ -36,6 +38,8 @@ class TurnCounts:
         self.decided_by = dict.fromkeys(DECIDERS, 0)
         self.asked = 0
         self.differed = 0
+        self.requests = 0
+        self.sent_tokens = 0
         self.max_packet_tokens = 0
         self.raw_bytes = 0
 
@@ -43,7 +47,10 @@ class TurnCounts:
         """Count an event. Raises StreamDamaged if the event is invalid."""
         self.turns = max(self.turns, event.turn)
         if event.type == ModelRequest.type:
-            self.max_packet_tokens = max(self.max_packet_tokens, sent_tokens(event))
+            tokens = sent_tokens(event)
+            self.requests += 1
+            self.sent_tokens += tokens
+            self.max_packet_tokens = max(self.max_packet_tokens, tokens)
         elif event.type == ToolCalled.type:
             self._count(decode_part(event, _Decided))
         elif event.type == ToolResulted.type:
@@ -105,7 +112,7 @@ def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
             return "error", "model_error", reason
         case "tool_error":
             return "error", "tool_error", reason
-        case "no_answer":
+        case kind if kind == NO_ANSWER:
             return None
     if rules.bad_call():
         return "failed", "model_error", f"two bad calls in a row: {error.message}"

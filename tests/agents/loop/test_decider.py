@@ -1,0 +1,189 @@
+"""A model is asked only where its answer matters, and believed only if the checks accept it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from remora.agents.definition.agent import Agent
+from remora.memory.events import (
+    AgentError,
+    ContextUpdate,
+    Escalation,
+    ModelRequest,
+    ModelResponse,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.models.protocol import Request
+from tests.agents.conftest import Play, Played, Theatre, scripted
+
+YAML = """
+    name: own
+    operation: own
+    goal: Set the number
+    max_turns: 4
+    trials: true
+    tools:
+      - {{name: put, script: put.pym, grants: [read_text, edit_text]}}
+    candidates: {{script: pick.pym, grants: [read_text]}}
+    verify: [parses]
+"""
+PUT = """
+    from remora.pym import Input, external
+
+    value: str = Input("value")
+
+    @external
+    def read_text(path: str) -> str: ...
+
+    @external
+    def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
+
+    edit_text("mod.py", 1, read_text("mod.py").split("\\n")[0], "x = " + value)
+    {"result": value, "summary": value, "knowledge_delta": {}, "outcome": "success"}
+"""
+PICK = """
+    from remora.pym import Input
+
+    packet: dict = Input("packet")
+    options: dict = Input("options")
+
+    def put(args, text):
+        return {"tool": "put", "args": args, "reason": "", "text": text}
+
+    if packet["recent_actions"]:
+        found = [{"tool": "submit_result", "args": {}, "reason": "done"}]
+    else:
+        found = FOUND
+    place = {"ref": "place", "path": "mod.py", "lines": [1, 1], "text": "x ="}
+    {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found, "excerpt": place}
+"""
+CHOICE = '[put({"value": v}, " " + v) for v in VALUES]'
+OPEN = """[{"tool": "put", "args": {}, "reason": "fill"}]
+    if not options["open"] or options["unanswered"]:
+        found = [{"tool": "submit_result", "args": {}, "reason": "nothing"}]"""
+
+
+def own(theatre: Theatre, found: str) -> Agent:
+    return theatre.agent(YAML.format(), put=PUT, pick=PICK.replace("FOUND", found))
+
+
+def choice(theatre: Theatre, *values: str) -> Agent:
+    return own(theatre, CHOICE.replace("VALUES", repr(list(values))))
+
+
+def put(value: str) -> str:
+    return json.dumps({"tool": "put", "args": {"value": value}}, separators=(",", ":"))
+
+
+def play(theatre: Theatre, agent: Agent, *answers: Any, **more: Any) -> Played:
+    settings = {"strategy": "grammar", "source": "x = 0\n", **more}
+    return theatre.play(Play(agent=agent, answers=list(answers), **settings))
+
+
+def trials(played: Played) -> list[dict[str, Any]]:
+    return [
+        one
+        for update in played.payloads(ContextUpdate)
+        if update.source == "trials"
+        for one in update.value
+    ]
+
+
+class TestTrials:
+    def test_candidates_that_fail_the_checks_are_not_put_to_a_model(self, theatre: Theatre) -> None:
+        found = play(theatre, choice(theatre, "(", "1"))
+        assert found.after == b"x = 1\n"
+        assert [(one["args"]["value"], one["kept"]) for one in trials(found)] == [
+            ("(", False),
+            ("1", True),
+        ]
+        assert found.payloads(ModelRequest) == []
+        assert found.payloads(ToolCalled)[0].decided_by == "rule"
+
+    def test_candidates_with_the_same_outcome_are_one(self, theatre: Theatre) -> None:
+        found = play(theatre, choice(theatre, "1", "1", "2"), put("2"))
+        assert [one["kept"] for one in trials(found)] == [True, True]
+        assert found.after == b"x = 2\n"
+        assert found.payloads(ToolCalled)[0].decided_by == "model"
+
+    def test_the_texts_of_those_that_are_left_are_scored(self, theatre: Theatre) -> None:
+        ranker = scripted([{"A": 0.0, "B": 4.0}])
+        found = play(theatre, choice(theatre, "1", "2"), ranker=ranker)
+        (request,) = found.payloads(ModelRequest)
+        assert (request.renderer, request.prompt) == ("likelihood/1", "x =")
+        assert request.decoding["texts"] == [" 1", " 2"]
+        assert found.after == b"x = 2\n"
+
+    def test_a_trial_leaves_nothing_in_the_workspace(self, theatre: Theatre) -> None:
+        found = play(theatre, choice(theatre, "1", "2"), put("2"))
+        call = next(one for one in found.payloads(ToolResulted) if one.tool == "put")
+        assert call.host_calls[0]["result"] == "x = 0\n"
+        assert [len(one.changes) for one in found.payloads(ToolResulted)] == [1, 0]
+
+
+class TestSamples:
+    def test_the_sample_that_passes_is_taken(self, theatre: Theatre) -> None:
+        found = play(theatre, own(theatre, OPEN), put("("), "prose", put("7"), samples=3)
+        assert found.after == b"x = 7\n"
+        assert found.payloads(ToolCalled)[0].decided_by == "model"
+        requests = found.payloads(ModelRequest)
+        assert [request.decoding["temperature"] for request in requests] == [0.0, 0.8, 0.8]
+
+    def test_of_several_that_pass_the_one_that_fits_best_is_taken(self, theatre: Theatre) -> None:
+        ranker = scripted([{"A": 0.0, "B": 4.0}])
+        answers = put("7"), put("8"), put("7")
+        found = play(theatre, own(theatre, OPEN), *answers, samples=3, ranker=ranker)
+        assert found.after == b"x = 8\n"
+        assert found.payloads(ModelRequest)[-1].decoding["texts"] == ["7", "8"]
+
+    def test_an_answer_that_changes_nothing_is_no_answer(self, theatre: Theatre) -> None:
+        found = play(theatre, own(theatre, OPEN), put("0"), put("0"), samples=2)
+        assert [error.kind for error in found.payloads(AgentError)] == ["no_answer"]
+        assert found.result.status == "no_change"
+
+
+class TestEscalation:
+    def test_the_larger_model_is_asked_if_no_answer_passes(self, theatre: Theatre) -> None:
+        larger = scripted([put("9")])
+        found = play(theatre, own(theatre, OPEN), put("("), larger=larger)
+        (step,) = found.payloads(Escalation)
+        assert (step.reason, step.model["name"]) == ("no answer passed the checks", "scripted")
+        assert found.after == b"x = 9\n"
+        assert found.payloads(ToolCalled)[0].decided_by == "escalation"
+        assert found.result.decided_by["escalation"] == 1
+
+    def test_the_larger_model_is_asked_if_scores_are_too_close(self, theatre: Theatre) -> None:
+        def close(request: Request) -> dict[str, float]:
+            return dict.fromkeys(request.decoding.labels, 0.0)
+
+        agent = choice(theatre, "1", "2")
+        found = play(theatre, agent, ranker=scripted(close), larger=scripted([put("2")]))
+        assert found.payloads(ToolCalled)[0].decided_by == "escalation"
+        assert found.after == b"x = 2\n"
+
+
+class TestResume:
+    @pytest.mark.parametrize("cut", range(3, 14))
+    def test_cut_after_every_event_nothing_is_asked_twice(self, theatre: Theatre, cut: int) -> None:
+        def answers(request: Request) -> str:
+            return put("(") if not request.decoding.temperature else put("5")
+
+        def larger(_: Request) -> str:
+            return put("9")
+
+        def settings() -> Play:
+            return Play(
+                agent=agent, answers=answers, strategy="grammar", source="x = 0\n", samples=2,
+                larger=scripted(larger),
+            )  # fmt: skip
+
+        agent = own(theatre, OPEN)
+        whole = theatre.play(settings())
+        if cut >= len(whole.events):
+            pytest.skip("the stream is shorter")
+        again = theatre.go_on(settings(), whole, cut)
+        assert again.after == whole.after == b"x = 5\n"
+        assert again.result.change_set == whole.result.change_set
+        assert len(again.payloads(ModelResponse)) == len(whole.payloads(ModelResponse))
