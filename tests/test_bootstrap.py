@@ -93,7 +93,6 @@ def test_the_nearest_word_on_turns_counts(
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("escalation.enabled", True),
         ("runner.memory.trace_store", "postgres"),
     ],
 )

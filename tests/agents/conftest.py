@@ -42,6 +42,7 @@ from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import take_base
 from tests.clock import ticking
+from tests.rotations import label_of
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 RUN = "run-1"
@@ -49,7 +50,7 @@ REDACT = Redactor(key=bytes(32))
 SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
 SUBMIT = '{"tool":"submit_result","args":{}}'
 RANKER = QuerySettings(renderer="lines/1", strategy="rank", limit=600, scores_texts=True)
-LARGER = QuerySettings(renderer="lines/1", strategy="grammar", limit=9000)
+LARGER = QuerySettings(renderer="long_track/1", strategy="grammar", limit=9000)
 Answers = (
     Sequence[str | ToolCall | Mapping[str, float] | ModelError]
     | Callable[[Request], str | ToolCall | Mapping[str, float] | ModelError]
@@ -57,22 +58,18 @@ Answers = (
 
 
 def choose(letter: str, gap: float = 5.0) -> Callable[[Request], Mapping[str, float]]:
-    """A model that always ranks this letter first, by `gap` nat."""
+    """A model that always ranks the candidate first that has this letter in the packet's list."""
 
     def answer(request: Request) -> Mapping[str, float]:
-        return {x: 0.0 if x == letter else -gap for x in request.decoding.labels}
+        best = label_of(request, ord(letter) - ord("A"))
+        return {x: 0.0 if x == best else -gap for x in request.decoding.labels}
 
     return answer
 
 
-def prefer(tool: str, gap: float = 5.0) -> Callable[[Request], Mapping[str, float]]:
-    """A model that always ranks the candidate with this tool first, wherever it is in the list."""
-
-    def answer(request: Request) -> Mapping[str, float]:
-        shown = "\n".join(message.content for message in request.messages or ())
-        return {x: 0.0 if f"\n{x}. {tool}(" in shown else -gap for x in request.decoding.labels}
-
-    return answer
+def insist(letter: str) -> Callable[[Request], Mapping[str, float]]:
+    """A model that ranks a letter first, whatever it stands for."""
+    return lambda request: {x: 0.0 if x == letter else -5.0 for x in request.decoding.labels}
 
 
 @dataclass(frozen=True, kw_only=True)

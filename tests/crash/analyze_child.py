@@ -34,6 +34,7 @@ from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.trace.stream.line_builder import utc_now
+from tests.rotations import label_of
 from tests.step_lint.operations import OPERATIONS
 
 NODE = "part0/m.py:load"
@@ -85,7 +86,9 @@ def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
         finally:
             await model.aclose()
 
-    scripted = ScriptedModel(lambda r: {x: float(-i) * 3 for i, x in enumerate(r.decoding.labels)})
+    scripted = ScriptedModel(
+        lambda r: {label_of(r, n): float(-n) * 3 for n in range(len(r.decoding.labels))}
+    )
     asyncio.run(run(connect_model(caller, prepared.project.config) if embedded else scripted))
     prepared.close()
 

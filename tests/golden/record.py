@@ -25,6 +25,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.every_script import everything
+from tests.rotations import label_of
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, ticking
 
 ODD = """
@@ -104,7 +105,7 @@ def scores(request: Request) -> Mapping[str, float]:
     """The second candidate, at times not surely."""
     labels = request.decoding.labels
     gap = 0.5 if len(labels) > 2 else 3.25
-    return {label: -gap * abs(n - 1) for n, label in enumerate(labels)}
+    return {label_of(request, n): -gap * abs(n - 1) for n in range(len(labels))}
 
 
 def record_run(desk: Desk) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import functools
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
@@ -38,6 +39,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
+from tests.rotations import label_of
 from tests.step_lint.operations import OPERATIONS
 
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
@@ -57,20 +59,22 @@ Answer = str | ToolCall | Mapping[str, float] | ModelError
 
 def first(request: Request) -> Mapping[str, float]:
     """The first candidate, without a doubt."""
-    return {letter: 0.0 if letter == "A" else -9.0 for letter in request.decoding.labels}
+    best = label_of(request, 0)
+    return {letter: 0.0 if letter == best else -9.0 for letter in request.decoding.labels}
 
 
 def last(request: Request) -> Mapping[str, float]:
     """The last candidate: as a rule, to submit."""
-    labels = request.decoding.labels
-    return {letter: 0.0 if letter == labels[-1] else -9.0 for letter in labels}
+    best = label_of(request, -1)
+    return {letter: 0.0 if letter == best else -9.0 for letter in request.decoding.labels}
 
 
 def eager(request: Request) -> Mapping[str, float]:
     """Any candidate but the last; which follows from what is shown, and from nothing else."""
     shown = "\n".join(message.content for message in request.messages or ())
+    candidates = sorted(re.findall(r"^[A-T]\. (.*)", shown, re.MULTILINE))
     labels = request.decoding.labels
-    best = Random("a" + shown).choice(labels[:-1])
+    best = label_of(request, Random(f"a{candidates}").randrange(len(labels) - 1))
     return {label: 0.0 if label == best else -9.0 for label in labels}
 
 

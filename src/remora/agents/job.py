@@ -49,7 +49,7 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     - `differed` is the number of these calls for which the model did not choose the first
       candidate.
     - `raw_bytes` is the total size of all raw outputs.
-    - `requests` is the number of requests to models, and `sent_tokens` is their total size.
+    - `requests` is the number of requests that models answered, and `sent_tokens` is their total size.
     - `max_packet_tokens` is the size of the largest request.
     """
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import model_key
+from remora.bootstrap.open_project import connect_helpers, model_key
 from remora.config.schema import Config
 from remora.models.protocol import Model
 from remora.models.provider import open_model, wants_none
@@ -25,14 +25,17 @@ def connect_own_models(
 ) -> dict[str, Model]:
     """Return the models that agent definitions select instead of `model`, keyed by name.
 
+    Models that help `model` are keyed by their role.
+
     All models use the configured server, or are `model` if no model is to be used. Raises
     ModelError or ConfigError.
     """
     config = prepared.project.config
+    helpers = connect_helpers(invocation, config, model)
     names = {agent.definition.model for agent in prepared.agents.values()}
     if wants_none(config.model):
         return dict.fromkeys(filter(None, names), model)
-    return {
+    return helpers | {
         name: open_model(
             config.model.model_copy(update={"name": name}),
             cache=invocation.folders.cache,

@@ -107,7 +107,6 @@ def secret_check(invocation: Invocation, config: "Config") -> Callable[[str], bo
 def _refuse_unsupported(config: "Config") -> None:
     """Raise ConfigError for settings that this version does not support."""
     missing = {
-        "escalation.enabled": config.escalation.enabled,
         "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
     }
     for key, wanted in missing.items():
@@ -136,6 +135,30 @@ def connect_model(invocation: Invocation, config: "Config") -> "Model":
 
     key = model_key(invocation, config)
     return open_model(config.model, cache=invocation.folders.cache, api_key=key)
+
+
+def connect_helpers(invocation: Invocation, config: "Config", model: "Model") -> "dict[str, Model]":
+    """Return the models that help `model`, keyed by their role.
+
+    The embedded model scores texts if `model` cannot, and the larger model is asked if it is
+    enabled. Raises ModelError if the larger model is not available.
+    """
+    from remora.models.no_model import NoModel
+    from remora.models.provider import open_larger, open_ranker
+    from remora.runs.execution.run import LARGER, RANKER
+
+    if isinstance(model, NoModel):
+        return {}
+    helpers = {}
+    ranker = open_ranker(config.model, model, cache=invocation.folders.cache)
+    if ranker is not None:
+        helpers[RANKER] = ranker
+    if config.escalation.enabled:
+        from remora.config.loading import escalation_key
+
+        key = escalation_key(invocation.environ, config.layer_of("escalation", "base_url"))
+        helpers[LARGER] = open_larger(config.escalation, config.model, api_key=key)
+    return helpers
 
 
 def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":

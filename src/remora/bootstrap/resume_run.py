@@ -9,7 +9,7 @@ from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
 from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import model_key
+from remora.bootstrap.open_project import connect_helpers, model_key
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
@@ -127,7 +127,8 @@ def connect_models(
                 hint="use a server with the original model, or fork an agent with --model",
             )
         found[name] = model
-    return found
+    main = next(iter(found.values()), None)
+    return found | ({} if main is None else connect_helpers(invocation, project.config, main))
 
 
 async def run_remaining(

@@ -107,6 +107,12 @@ def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
     )
 
 
+def escalation_key(environ: Mapping[str, str], address_layer: str | None) -> str | None:
+    """Return the API key for the larger model, or None if its address may not receive a key."""
+    key = environ.get("REMORA_ESCALATION_API_KEY", "").strip()
+    return key if key and address_layer in _RECEIVERS["environment"] else None
+
+
 def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, str]:
     """Return the API keys for the model, each keyed by the layer that sets it.
 

@@ -160,14 +160,21 @@ class ModelConfig(Section):
     """Maximum number of retries per request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
     """Maximum number of concurrent requests."""
+    samples: Annotated[int, Field(ge=1, le=16)] = 3
+    """Number of answers to ask for where a model writes. Those that pass all checks compete."""
+    max_requests: Positive = 100
+    """Maximum number of requests per job. After that, rules decide."""
+    max_tokens: Positive = 200_000
+    """Maximum number of prompt tokens per job. After that, rules decide."""
 
 
 class EscalationConfig(Section):
-    """A larger model for undecided turns (not available in this version)."""
+    """A larger model, which is asked if no answer of `model` passes the checks, or if its scores are
+    too close."""
 
     enabled: bool = False
-    """Use the larger model (not available in this version). A project's file can enable this only
-    for an address on this machine."""
+    """Use the larger model. A project's file can enable this only for an address on this
+    machine."""
     base_url: Address | None = None
     """Address of the larger model's server. In a project's file, the server must be on this
     machine.
@@ -287,7 +294,8 @@ class Config(Section):
     """The model that makes decisions; `none` uses rules only. Its API key comes from REMORA_API_KEY
     or OPENAI_API_KEY, and is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
-    """A larger model for undecided turns (not available in this version)."""
+    """A larger model, which is asked if no answer of `model` passes the checks, or if its scores are
+    too close. Its API key comes from REMORA_ESCALATION_API_KEY."""
     hub: HubConfig = HubConfig()
     """The Node State Hub, which provides facts about the code around a function, and the daemon
     that updates them.

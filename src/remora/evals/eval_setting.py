@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
+from remora.memory.prompt.history import LONG_TRACK
 from remora.memory.prompt.render import LIKELIHOOD, RENDERERS
 
-RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS if name != LIKELIHOOD}
-"""The newest version of each renderer of whole packets, by name without version."""
+_OTHER = (LIKELIHOOD, LONG_TRACK)
+RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS if name not in _OTHER}
+"""The newest version of each renderer of an agent's packets, by name without version."""
 
 
 class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,7 +49,7 @@ class AgentStart(Payload, frozen=True, kw_only=True):
     `rebased` contains the files that changed after the run started, in the form `{path: {sha256,
     mode}}`, with null for a file that does not exist. `changes` contains the changes inherited from
     the parent of a fork. `first_turn` is the number of the first turn. Turn 0 includes the context
-    scripts. `decides` is true if the packet already contains the facts and candidates of the first
+    scripts. `larger` describes the model to escalate to, if there is one. `decides` is true if the packet already contains the facts and candidates of the first
     turn.
     """
 
@@ -58,6 +58,7 @@ class AgentStart(Payload, frozen=True, kw_only=True):
     definition: dict[str, Any] = {}
     tools: tuple[ToolSchema, ...] = ()
     model: dict[str, Any] = {}
+    larger: dict[str, Any] = {}
     counter: str = ""
     limit: int = 0
     renderer: str = ""
@@ -102,7 +103,9 @@ class ContextUpdate(Payload, frozen=True, kw_only=True):
 class ModelRequest(Payload, frozen=True, kw_only=True):
     """A request, exactly as it was sent to a model.
 
-    It has either `messages`, or a `prompt` for a plain completion.
+    It has either `messages`, or a `prompt` for a plain completion. `model` is the name of the model
+    if it is not the agent's own. A renderer that shows the history leaves out its first
+    `omitted_events` events.
     """
 
     type: ClassVar[str] = "model_request"
@@ -113,6 +116,8 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
     packet_sha256: str = ""
     trim: int = 0
     prompt_tokens: int = 0
+    model: str = ""
+    omitted_events: int = 0
 
 
 class ModelResponse(Payload, frozen=True, kw_only=True):

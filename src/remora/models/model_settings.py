@@ -5,12 +5,8 @@ from typing import Protocol
 import msgspec
 
 
-class ModelSettings(Protocol):
-    """Settings in the `model` section that select a server and limit the requests to it."""
-
-    @property
-    def provider(self) -> str:
-        """`auto`, `openai`, `embedded` or `none`."""
+class ServerName(Protocol):
+    """Address of a server, and the name of a model on it."""
 
     @property
     def base_url(self) -> str | None:
@@ -19,6 +15,14 @@ class ModelSettings(Protocol):
     @property
     def name(self) -> str | None:
         """Name of the model on that server."""
+
+
+class ModelSettings(ServerName, Protocol):
+    """Settings in the `model` section that select a server and limit the requests to it."""
+
+    @property
+    def provider(self) -> str:
+        """`auto`, `openai`, `embedded` or `none`."""
 
     @property
     def exact(self) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
 from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
-from remora.models.model_settings import ModelSettings, request_limits
+from remora.models.model_settings import ModelSettings, ServerName, request_limits
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
 
@@ -41,7 +41,31 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
         return EmbeddedModel(cache, exact=settings.exact, limits=limits)
     from remora.models.configured_model import open_configured_model
 
-    return open_configured_model(base_url, settings, api_key)
+    return open_configured_model(base_url, settings, api_key, name=settings.name)
+
+
+def open_ranker(settings: ModelSettings, model: Model, *, cache: Path) -> Model | None:
+    """Return the embedded model, to score texts for a model that cannot, if it is installed."""
+    if model.capabilities.likelihood or _missing(cache) is not None:
+        return None
+    from remora.models.embedded.embedded_model import EmbeddedModel
+
+    return EmbeddedModel(cache, exact=settings.exact, limits=request_limits(settings))
+
+
+def open_larger(address: ServerName, settings: ModelSettings, *, api_key: str | None) -> Model:
+    """Return the model to escalate to, with the limits of `settings`.
+
+    Raises ConfigError if no address is set, and ModelError if the server cannot be reached.
+    """
+    if address.base_url is None:
+        raise ConfigError(
+            "escalation.enabled is true, but escalation.base_url is not set",
+            hint="set escalation.base_url to the address of the larger model's server",
+        )
+    from remora.models.configured_model import open_configured_model
+
+    return open_configured_model(address.base_url, settings, api_key, name=address.name)
 
 
 def check_agent_model(settings: ModelSettings, name: str | None) -> None:

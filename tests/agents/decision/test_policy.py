@@ -15,7 +15,7 @@ from remora.memory.packet import Candidate
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Answer, Request
 from remora.models.scripted import ScriptedModel
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, prefer, scripted
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, insist, scripted
 
 TOOL = ToolSchema(
     name="edit",
@@ -40,7 +40,7 @@ class TestRank:
     def test_the_model_chooses_where_the_choice_matters(
         self, theatre: Theatre, lint: Agent
     ) -> None:
-        found = played(theatre, lint, scripted(prefer("submit_result")))
+        found = played(theatre, lint, scripted(choose("C")))
         rule, asked = found.payloads(ToolCalled)
         assert (rule.tool, rule.decided_by) == ("run_linter", "rule")
         assert (asked.tool, asked.decided_by, asked.choice) == ("submit_result", "model", 2)
@@ -50,27 +50,27 @@ class TestRank:
     def test_below_the_margin_the_first_candidate_is_taken(
         self, theatre: Theatre, lint: Agent
     ) -> None:
-        found = played(theatre, lint, scripted(prefer("submit_result", gap=0.9)))
+        found = played(theatre, lint, scripted(choose("C", gap=0.9)))
         call = found.payloads(ToolCalled)[1]
         assert (call.decided_by, call.choice, call.tool) == ("fallback", 0, "edit_line")
         assert call.scores == [-0.9, -0.9, 0.0], "the scores say what the model thought"
         assert found.result.differed == 0
 
     def test_the_margin_itself_is_enough(self, theatre: Theatre, lint: Agent) -> None:
-        found = played(theatre, lint, scripted(prefer("submit_result", gap=1.0)))
+        found = played(theatre, lint, scripted(choose("C", gap=1.0)))
         assert found.payloads(ToolCalled)[1].decided_by == "model"
 
     def test_the_mean_over_all_rotations_of_the_list_decides(
         self, theatre: Theatre, lint: Agent
     ) -> None:
-        found = played(theatre, lint, scripted(prefer("submit_result")))
+        found = played(theatre, lint, scripted(choose("C")))
         requests = found.payloads(ModelRequest)
         assert [request.decoding["rotation"] for request in requests] == [0, 1, 2]
         assert len({str(request.messages) for request in requests}) == 3
         assert found.payloads(ToolCalled)[1].decided_by == "model"
 
     def test_a_choice_of_letters_is_no_choice(self, theatre: Theatre, lint: Agent) -> None:
-        found = played(theatre, lint, scripted(choose("C")))
+        found = played(theatre, lint, scripted(insist("C")))
         call = found.payloads(ToolCalled)[1]
         assert (call.decided_by, call.choice) == ("fallback", 0)
         assert len(found.payloads(ModelRequest)) == 2, "the second answer settles it"

@@ -28,7 +28,7 @@ from remora.memory.events import (
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.trace.read.state_at import packet_at
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, prefer
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose
 
 ACT = '{"tool":"act","args":{}}'
 
@@ -425,9 +425,7 @@ def test_every_packet_that_a_decision_names_is_the_fold_of_the_stream(
     theatre: Theatre, lint: Agent
 ) -> None:
     source = "import os\n\n\ndef f(x):\n    try:\n        x()\n    except:\n        pass\n"
-    played = theatre.play(
-        Play(agent=lint, answers=prefer("edit_line"), source=source, strategy="rank")
-    )
+    played = theatre.play(Play(agent=lint, answers=choose("A"), source=source, strategy="rank"))
     assert replay(played.events) == played.runner.context.packet
     assert played.result.decided_by["model"] >= 1
 

@@ -1,5 +1,6 @@
 """A run that was stopped anywhere is brought to the end that it would have had."""
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -37,6 +38,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept
 from remora.trace.read.reader import read_events
+from tests.rotations import label_of
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 from tests.trace.past_files import files_at
@@ -97,8 +99,9 @@ def at(kind: str, number: int = 1) -> Callable[[Event | AgentResult], bool]:
 def choosing(request: Request) -> Mapping[str, float]:
     """Follows from what is shown: an edit, a look, or the end."""
     shown = "\n".join(message.content for message in request.messages or ())
+    candidates = sorted(re.findall(r"^[A-T]\. (.*)", shown, re.MULTILINE))
     labels = request.decoding.labels
-    best = Random(shown).choice(labels)
+    best = label_of(request, Random(str(candidates)).randrange(len(labels)))
     return {label: 0.0 if label == best else -9.0 for label in labels}
 
 

@@ -14,6 +14,7 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
+from remora.memory.prompt.history import LONG_TRACK
 from remora.memory.prompt.render import LIKELIHOOD, render, rotated
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
 
@@ -27,8 +28,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     The first `sample` is the most likely answer, and each other one is drawn at random. The list of
     candidates is shown with the first `rotation` ones at its end. `trim` is the number
-    of trim steps, or None to use as few as possible. `history` contains the events shown by the
-    `history/1` renderer.
+    of trim steps, or None to use as few as possible. `history` contains the events that renderers
+    of the history show. `model` is recorded if it is not the agent's own.
     """
 
     strategy: Strategy
@@ -36,6 +37,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     sample: int = 0
     trim: int | None = None
     history: Sequence[Event] = ()
+    omitted_events: int = 0
+    model: str = ""
 
     def renderer(self, configured: str) -> str:
         """Return the renderer to use, which is the configured one if the strategy allows it."""
@@ -45,7 +48,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         self, configured: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
     ) -> RenderedRequest:
         turned = rotated(shown, self.rotation)
-        return render(self.renderer(configured), turned, tools, self.strategy, self.history)
+        return render(
+            self.renderer(configured),
+            turned,
+            tools,
+            self.strategy,
+            self.history[self.omitted_events :],
+        )
 
 
 async def query_model(
@@ -62,6 +71,11 @@ async def query_model(
     too large. Raises `ModelError` if the request fails.
     """
 
+    if settings.renderer == LONG_TRACK:
+        question = await asyncio.to_thread(
+            _with_fitting_history, packet, tools, settings, model.counter, question
+        )
+
     def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server
         return request_tokens(model.counter, shown, tools, settings.renderer, question)
 
@@ -76,14 +90,31 @@ async def query_model(
         )
     rendered = question.render(settings.renderer, shown, tools)
     decoding = _decoding(shown, tools, settings, question, rendered)
-    emit(
-        _request_event(fitted, rendered, decoding, question.renderer(settings.renderer)), shown.turn
-    )
+    emit(_request_event(fitted, rendered, decoding, question, settings), shown.turn)
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
     emit(_response_event(answer), shown.turn)
     return None
+
+
+def _with_fitting_history(
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    settings: QuerySettings,
+    counter: TokenCounter,
+    question: Question,
+) -> Question:
+    """Leave out as few of the oldest events as possible, so that the request fits the limit."""
+    low, high = 0, len(question.history)
+    while low < high:
+        middle = (low + high) // 2
+        tried = msgspec.structs.replace(question, omitted_events=middle)
+        if request_tokens(counter, packet, tools, settings.renderer, tried) <= settings.limit:
+            high = middle
+        else:
+            low = middle + 1
+    return msgspec.structs.replace(question, omitted_events=low)
 
 
 def _fitted(
@@ -136,17 +167,23 @@ def _decoding(
 
 
 def _request_event(
-    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, renderer: str
+    fitted: FittedPacket,
+    rendered: RenderedRequest,
+    decoding: Decoding,
+    question: Question,
+    settings: QuerySettings,
 ) -> ModelRequest:
     messages = rendered.messages
     return ModelRequest(
         messages=None if messages is None else [msgspec.to_builtins(one) for one in messages],
         prompt=rendered.prompt,
-        renderer=renderer,
+        renderer=question.renderer(settings.renderer),
         decoding=msgspec.to_builtins(decoding),
         packet_sha256=canonical_sha256(fitted.packet),
         trim=fitted.trim,
         prompt_tokens=fitted.tokens,
+        model=question.model,
+        omitted_events=question.omitted_events,
     )
 
 

@@ -57,6 +57,9 @@ def first_event(job: Job, dependencies: AgentDependencies, context: ContextManag
         definition=dependencies.redact.clean(definition_record(dependencies.agent)),
         tools=dependencies.redact.clean(dependencies.agent.schemas),
         model=dependencies.redact.clean(model_record(dependencies.model, dependencies.settings)),
+        larger=dependencies.redact.clean(
+            {} if dependencies.larger is None else model_record(*dependencies.larger)
+        ),
         counter=dependencies.model.counter.name,
         limit=dependencies.settings.limit,
         renderer=dependencies.settings.renderer,

@@ -201,6 +201,8 @@ class Decider:
         recorded = self._recorded(Exchange)
         if recorded is not None:
             return recorded
+        if rung.model is not self._rungs[0].model:
+            question = replace(question, model=rung.model.name)
         unasked = await query_model(
             self._packet,
             self._schemas,

@@ -174,7 +174,7 @@ class AgentRunner:
         return AgentResult(
             status=status,
             stop_reason=stop_reason,
-            **vars(self._state.tally),
+            **self._state.tally.as_dict(),
             change_set=change_set,
             error=error,
             head=self.dependencies.emitter.head,

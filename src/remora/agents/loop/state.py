@@ -123,7 +123,7 @@ class AgentState:
         if handler is not None:
             handler(event)
         self.tally.add(event)
-        if event.type in HISTORY_TYPES and self.start and reads_history(self.start.renderer):
+        if event.type in HISTORY_TYPES and self.start and _shows_history(self.start):
             self.history.append(event)
 
     def _started(self, event: Event) -> None:
@@ -234,6 +234,10 @@ class _Source(msgspec.Struct):
 class _Result(msgspec.Struct):
     tool: str
     changes: tuple[Change, ...] = ()
+
+
+def _shows_history(start: AgentStart) -> bool:
+    return reads_history(start.renderer) or bool(start.larger)
 
 
 def _set_error_of(event: Event) -> str | None:

@@ -10,6 +10,7 @@ from remora.memory.events import (
     AgentError,
     Event,
     ModelRequest,
+    ModelResponse,
     SubmitResult,
     ToolCalled,
     ToolResulted,
@@ -42,19 +43,25 @@ class TurnCounts:
         self.sent_tokens = 0
         self.max_packet_tokens = 0
         self.raw_bytes = 0
+        self._asked = 0
 
     def add(self, event: Event) -> None:
         """Count an event. Raises StreamDamaged if the event is invalid."""
         self.turns = max(self.turns, event.turn)
         if event.type == ModelRequest.type:
-            tokens = sent_tokens(event)
+            self._asked = sent_tokens(event)
+            self.max_packet_tokens = max(self.max_packet_tokens, self._asked)
+        elif event.type == ModelResponse.type:
             self.requests += 1
-            self.sent_tokens += tokens
-            self.max_packet_tokens = max(self.max_packet_tokens, tokens)
+            self.sent_tokens += self._asked
         elif event.type == ToolCalled.type:
             self._count(decode_part(event, _Decided))
         elif event.type == ToolResulted.type:
             self.raw_bytes += raw_size(event)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts by name."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def _count(self, call: "_Decided") -> None:
         """Count a decision. A decision by rule does not count as a choice."""

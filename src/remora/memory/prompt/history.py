@@ -1,8 +1,9 @@
-"""The `history/1` renderer, which shows the raw output of all tool calls.
+"""The `history/1` and `long_track/1` renderers, which show the raw output of all tool calls.
 
-It is only used for comparisons (`runner.memory.enabled: false`), because the prompt grows with
-every turn until it no longer fits. The prompt is rendered from the stream's events, so it is as
-reproducible as any other request.
+`history/1` is only used for comparisons (`runner.memory.enabled: false`), because the prompt grows
+with every turn until it no longer fits. `long_track/1` is for the larger model: it shows the packet
+after as much of the history as fits. The prompts are rendered from the stream's events, so they are
+as reproducible as any other request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,9 +16,10 @@ from remora.memory.canonical import json_text
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, chat_request, instructions
-from remora.memory.prompt.lines import candidate_lines, target_lines
+from remora.memory.prompt.lines import candidate_lines, packet_lines, target_lines
 
 HISTORY = "history/1"
+LONG_TRACK = "long_track/1"
 HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})
 """Types of the rendered events."""
 
@@ -32,6 +34,16 @@ def render_history(
         *candidate_lines(packet, labels=form.ranks),
     ]
     return chat_request(instructions(tools, form), "\n".join(lines))
+
+
+def render_long_track(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], form: AnswerForm, history: Sequence[Event]
+) -> RenderedRequest:
+    """Render the given part of the history, and then the packet."""
+    earlier = [line for event in history for line in _event_lines(event)]
+    lines = ["History:", *earlier] if earlier else []
+    shown = packet_lines(packet, labels=form.ranks)
+    return chat_request(instructions(tools, form), "\n".join([*lines, shown]))
 
 
 def _event_lines(event: Event) -> Iterator[str]:

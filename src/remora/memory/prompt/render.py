@@ -13,7 +13,12 @@ from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.functiongemma import render_functiongemma
-from remora.memory.prompt.history import HISTORY, render_history
+from remora.memory.prompt.history import (
+    HISTORY,
+    LONG_TRACK,
+    render_history,
+    render_long_track,
+)
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
 from remora.memory.prompt.text_place import render_likelihood
@@ -43,6 +48,7 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         "functiongemma/1": Renderer(render=render_functiongemma, strategy="completion"),
         LIKELIHOOD: Renderer(render=render_likelihood, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),
+        LONG_TRACK: Renderer(render=render_long_track, reads_history=True),
     }
 )
 """All renderers, keyed by their recorded names."""

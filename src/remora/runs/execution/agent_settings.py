@@ -11,9 +11,12 @@ from remora.agents.decision.query_settings import (
 )
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
-from remora.models.protocol import Model
+from remora.memory.prompt.history import LONG_TRACK
+from remora.models.protocol import Model, Strategy
 from remora.runs.planning.run_request import RunRequest
 
+_LARGER_CONTEXT = 16_000
+"""Tokens that a larger model is assumed to read if its server does not say how many it can."""
 EMBEDDED_LIMIT = 600
 """Maximum tokens of a request to the embedded model. Reading them takes about two seconds."""
 
@@ -44,10 +47,42 @@ def query_settings_for(
         limit=limit,
         writer=writer_for(model, renderer, config.model.decoding),
         scores_texts=config.model.decoding == "auto" and model.capabilities.likelihood,
-        margin=config.model.margin,
-        seed=request.seed if request.seed is not None else 0,
-        exact=config.model.exact,
+        **_common_settings(config, request),
     )
+
+
+def ranker_settings(config: Config, request: RunRequest) -> QuerySettings:
+    """Return the settings of the model that only scores texts."""
+    return QuerySettings(
+        renderer="lines/1",
+        strategy="rank",
+        limit=EMBEDDED_LIMIT,
+        scores_texts=True,
+        **_common_settings(config, request),
+    )
+
+
+def larger_settings(config: Config, model: Model, request: RunRequest) -> QuerySettings:
+    """Return the settings of the larger model, which sees as much of the history as it can read."""
+    writer: Strategy = "grammar" if model.capabilities.grammar else "tool_call"
+    return QuerySettings(
+        renderer=LONG_TRACK,
+        strategy=writer,
+        limit=(model.context or _LARGER_CONTEXT) - ANSWER_TOKENS,
+        **_common_settings(config, request),
+    )
+
+
+def _common_settings(config: Config, request: RunRequest) -> dict[str, Any]:
+    limits = config.model
+    return {
+        "margin": limits.margin,
+        "samples": limits.samples,
+        "max_requests": limits.max_requests,
+        "max_tokens": limits.max_tokens,
+        "seed": request.seed if request.seed is not None else 0,
+        "exact": limits.exact,
+    }
 
 
 def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from remora.agents.decision.query_settings import QuerySettings, check_model_can
+from remora.agents.decision.query_settings import QuerySettings, Rung, check_model_can
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.node_versions import UserFile
 from remora.agents.job import Job
@@ -16,8 +16,14 @@ from remora.agents.run_in_thread import run_in_thread
 from remora.errors import HostError, RemoraError, StreamDamaged
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
-from remora.runs.execution.agent_settings import max_turns_for, options_for, query_settings_for
-from remora.runs.execution.run import BaseFiles, Run
+from remora.runs.execution.agent_settings import (
+    larger_settings,
+    max_turns_for,
+    options_for,
+    query_settings_for,
+    ranker_settings,
+)
+from remora.runs.execution.run import LARGER, RANKER, BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.run_stream import RunStream
@@ -96,7 +102,23 @@ def _dependencies(
         rebased=base_files.rebased,
         recorded=read_events(emitter.path) if emitter.head.count else (),  # never kept in memory
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
+        ranker=_ranker(run),
+        larger=None if start is not None and not start.larger else _larger(run),
     )
+
+
+def _ranker(run: Run) -> Rung | None:
+    model = run.models.get(RANKER)
+    if model is None:
+        return None
+    return Rung(model, ranker_settings(run.project.config, run.request))
+
+
+def _larger(run: Run) -> Rung | None:
+    model = run.models.get(LARGER)
+    if model is None:
+        return None
+    return Rung(model, larger_settings(run.project.config, model, run.request))
 
 
 def _user_file(root: Path) -> UserFile:

@@ -21,6 +21,10 @@ from remora.tools.tree import SharedWork
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
+RANKER, LARGER = "role:ranker", "role:larger"
+"""Keys of models in `Run.models` that are not used by name: the one that scores texts if an agent's
+model cannot, and the one to escalate to."""
+
 
 class RunObserver(Protocol):
     def planned(self, run_id: str, plan: Plan) -> None:

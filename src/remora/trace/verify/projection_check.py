@@ -64,7 +64,7 @@ class ProjectionCheck:
             return
         self._packet, self._tools = start.packet, start.tools
         self._trim = start.trim
-        self._keeps_history = reads_history(start.renderer)
+        self._keeps_history = reads_history(start.renderer) or bool(start.larger)
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
         if (named := decision_hash(payload)) is None:
@@ -98,7 +98,8 @@ class ProjectionCheck:
         try:
             strategy = str(request.decoding.get("strategy", ""))
             shown = rotated(trimmed, int(request.decoding.get("rotation", 0)))
-            rendered = render(request.renderer, shown, self._tools, strategy, self._history)
+            history = self._history[request.omitted_events :]
+            rendered = render(request.renderer, shown, self._tools, strategy, history)
             same = _rendered_parts(rendered) == _recorded_parts(request)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "prompt", f"cannot be rendered: {_error_text(error)}")
