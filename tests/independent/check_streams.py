@@ -103,7 +103,7 @@ def fold_extensions(packet: Json, new: Json) -> None:
 # the trim list
 
 
-def trimmed(packet: Json, steps: int, version: str = "trim/2") -> Json:
+def trimmed(packet: Json, steps: int, version: str = "trim/3") -> Json:
     """A copy of `packet` after the first `steps` steps of the list of that version."""
     packet = copy.deepcopy(packet)
     trim = trim_steps(packet, version)
@@ -113,10 +113,11 @@ def trimmed(packet: Json, steps: int, version: str = "trim/2") -> Json:
     return packet
 
 
-def trim_steps(packet: Json, version: str = "trim/2") -> Iterator[str]:
+def trim_steps(packet: Json, version: str = "trim/3") -> Iterator[str]:
     """Takes one step at each `next`, and yields the name of what went."""
     for what, count in single_steps(packet, version):
-        packet["omitted"][what] = packet["omitted"].get(what, 0) + count
+        if count:
+            packet["omitted"][what] = packet["omitted"].get(what, 0) + count
         yield what
 
 
@@ -134,7 +135,7 @@ def single_steps(packet: Json, version: str) -> Iterator[tuple[str, int]]:
     yield from excerpt_steps(packet)
     yield from node_steps(packet, target)
     yield from shorten(packet, "recent_actions", "actions", keep=1, place=0)
-    yield from drop_keys(packet, "knowledge", [k for k in packet["knowledge"] if k != "feedback"])
+    yield from knowledge_steps(packet["knowledge"], halves=version not in ("trim/1", "trim/2"))
     yield from shorten(packet, "diagnostics", "diagnostics", keep=1, place=-1)
     yield from drop_keys(packet, "extensions", sorted(packet["extensions"], reverse=True))
     if drop_node(packet, target):
@@ -153,6 +154,24 @@ def drop_keys(packet: Json, name: str, keys: list[str]) -> Iterator[tuple[str, i
     for key in keys:
         del packet[name][key]
         yield name, 1
+
+
+def knowledge_steps(facts: Json, *, halves: bool) -> Iterator[tuple[str, int]]:
+    before: list[str] = []
+    for key in [k for k in facts if k != "feedback"]:
+        text = facts[key]["value"]
+        if halves and isinstance(text, str) and len(text) >= 200:
+            half = text[: len(text) // 2]
+            end = max(half.rfind(";"), half.rfind(","))
+            facts[key] = {**facts[key], "value": (half[:end] if end > 0 else half) + "…"}
+            yield "knowledge", 0
+        for gone in before:
+            del facts[gone]
+            yield "knowledge", 1
+        before = [key]
+    for gone in before:
+        del facts[gone]
+        yield "knowledge", 1
 
 
 def node_steps(packet: Json, target: str) -> Iterator[tuple[str, int]]:
@@ -236,7 +255,7 @@ class Stream:
             data = record["data"]
             if packet is None and record["type"] == "agent_start":
                 rules = data.get("fold", "fold/1"), data.get("trim", "trim/1")
-                if rules[0] != "fold/1" or rules[1] not in ("trim/1", "trim/2"):
+                if rules[0] != "fold/1" or rules[1] not in ("trim/1", "trim/2", "trim/3"):
                     self.differ(number, f"the rules {rules} are not known here")
                     return compared
                 packet, version = data["packet"], rules[1]
