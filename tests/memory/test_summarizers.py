@@ -93,7 +93,10 @@ class TestDefaultSummarizer:
         assert found == ({} if facts is None else {"look": f"value={facts}"})
 
     def test_facts_of_calls_with_other_arguments_stand_side_by_side(self) -> None:
-        orders = [{"id": "W1", "lines": [{"n": 7}]}, {"id": "W2", "full": True}]
+        orders: list[dict[str, Any]] = [
+            {"id": "W1", "lines": [{"n": 7}]},
+            {"id": "W2", "full": True},
+        ]
         names = [
             name
             for args in orders
