@@ -43,10 +43,15 @@ def refolded(events: list[Event], setting: EvalSetting, mode: str | None = None)
     return [*shown, fold.packet]
 
 
+def speaks_for_itself(result: ToolResulted) -> bool:
+    return recorded_result(result).get("knowledge_delta") is not None
+
+
 @OF_AGENTS
 def test_a_recorded_result_says_again_what_it_said(path: Path) -> None:
     """The delta made from the event is the one that was recorded: nothing else went into it, but
-    what a summarizer's script said, which runs again elsewhere."""
+    what a summarizer said: a script runs again elsewhere, and the default's facts have no version.
+    """
     events = list(read_events(path))
     limit = started(events).limit
     packet, made_again = first_packet(events[0]), 0
@@ -59,7 +64,7 @@ def test_a_recorded_result_says_again_what_it_said(path: Path) -> None:
             made, recorded = context.delta_for(recorded_result(result)), event.packet_delta
             assert recorded is not None
             assert made.add_action == recorded.add_action
-            for key in CHANGED:
+            for key in CHANGED if speaks_for_itself(result) else CHANGED[1:]:
                 if recorded.extensions is msgspec.UNSET and made.extensions is msgspec.UNSET:
                     assert getattr(made, key) == getattr(recorded, key), key
             made_again += 1

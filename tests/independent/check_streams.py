@@ -103,7 +103,7 @@ def fold_extensions(packet: Json, new: Json) -> None:
 # the trim list
 
 
-def trimmed(packet: Json, steps: int, version: str = "trim/2") -> Json:
+def trimmed(packet: Json, steps: int, version: str = "trim/3") -> Json:
     """A copy of `packet` after the first `steps` steps of the list of that version."""
     packet = copy.deepcopy(packet)
     trim = trim_steps(packet, version)
@@ -113,10 +113,11 @@ def trimmed(packet: Json, steps: int, version: str = "trim/2") -> Json:
     return packet
 
 
-def trim_steps(packet: Json, version: str = "trim/2") -> Iterator[str]:
+def trim_steps(packet: Json, version: str = "trim/3") -> Iterator[str]:
     """Takes one step at each `next`, and yields the name of what went."""
     for what, count in single_steps(packet, version):
-        packet["omitted"][what] = packet["omitted"].get(what, 0) + count
+        if count:
+            packet["omitted"][what] = packet["omitted"].get(what, 0) + count
         yield what
 
 
@@ -131,10 +132,10 @@ def single_steps(packet: Json, version: str) -> Iterator[tuple[str, int]]:
         ]
         packet["candidate_actions"].pop(going[-1] if going else -1)
         yield "candidates", 1
-    yield from excerpt_steps(packet)
+    yield from excerpt_steps(packet, version)
     yield from node_steps(packet, target)
     yield from shorten(packet, "recent_actions", "actions", keep=1, place=0)
-    yield from drop_keys(packet, "knowledge", [k for k in packet["knowledge"] if k != "feedback"])
+    yield from knowledge_steps(packet["knowledge"], halves=version not in ("trim/1", "trim/2"))
     yield from shorten(packet, "diagnostics", "diagnostics", keep=1, place=-1)
     yield from drop_keys(packet, "extensions", sorted(packet["extensions"], reverse=True))
     if drop_node(packet, target):
@@ -155,15 +156,38 @@ def drop_keys(packet: Json, name: str, keys: list[str]) -> Iterator[tuple[str, i
         yield name, 1
 
 
+def knowledge_steps(facts: Json, *, halves: bool) -> Iterator[tuple[str, int]]:
+    before: list[str] = []
+    for key in [k for k in facts if k != "feedback"]:
+        text = facts[key]["value"]
+        if halves and isinstance(text, str) and len(text) >= 200:
+            half = text[: len(text) // 2]
+            end = max(half.rfind(";"), half.rfind(","))
+            facts[key] = {**facts[key], "value": (half[:end] if end > 0 else half) + "…"}
+            yield "knowledge", 0
+        for gone in before:
+            del facts[gone]
+            yield "knowledge", 1
+        before = [key]
+    for gone in before:
+        del facts[gone]
+        yield "knowledge", 1
+
+
 def node_steps(packet: Json, target: str) -> Iterator[tuple[str, int]]:
     for node in [*packet["hub_context"], *packet["hub_freshness"]]:
         if node != target and drop_node(packet, node):
             yield "hub_nodes", 1
 
 
-def excerpt_steps(packet: Json) -> Iterator[tuple[str, int]]:
+def excerpt_steps(packet: Json, version: str) -> Iterator[tuple[str, int]]:
     excerpt, last = packet["excerpt"], True
+    # texts of candidates go to the end of the excerpt, so it stays
+    ends_at_place = version == "trim/3" and any(
+        "text" in one for one in packet["candidate_actions"]
+    )
     while excerpt is not None and len(lines := excerpt["text"].split("\n")) > 5:
+        last = last and not ends_at_place
         excerpt["text"] = "\n".join(lines[:-2] if last else lines[2:])
         first_line, last_line = excerpt["lines"]
         excerpt["lines"] = [first_line, last_line - 2] if last else [first_line + 2, last_line]
@@ -236,7 +260,7 @@ class Stream:
             data = record["data"]
             if packet is None and record["type"] == "agent_start":
                 rules = data.get("fold", "fold/1"), data.get("trim", "trim/1")
-                if rules[0] != "fold/1" or rules[1] not in ("trim/1", "trim/2"):
+                if rules[0] != "fold/1" or rules[1] not in ("trim/1", "trim/2", "trim/3"):
                     self.differ(number, f"the rules {rules} are not known here")
                     return compared
                 packet, version = data["packet"], rules[1]

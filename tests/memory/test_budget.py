@@ -89,7 +89,12 @@ def test_the_first_n_steps_are_those_of_the_list(n: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "kept"), [("trim/1", ["a", "b"]), ("trim/2", ["a", "submit_result"])]
+    ("version", "kept"),
+    [
+        ("trim/1", ["a", "b"]),
+        ("trim/2", ["a", "submit_result"]),
+        ("trim/3", ["a", "submit_result"]),
+    ],
 )
 def test_the_option_to_stop_is_kept_since_the_second_version(version: str, kept: list[str]) -> None:
     tools = ["a", "b", "c", "submit_result"]
@@ -97,6 +102,50 @@ def test_the_option_to_stop_is_kept_since_the_second_version(version: str, kept:
     trimmed = trim(packet, 99, version)
     assert [one.tool for one in trimmed.candidate_actions] == kept
     assert trimmed.omitted == {"candidates": 2}
+
+
+def remembered(packet: DecisionPacket) -> dict[str, Any]:
+    return {key: fact.value for key, fact in packet.knowledge.items()}
+
+
+def knowing(**texts: Any) -> DecisionPacket:
+    return DecisionPacket(
+        knowledge={key: Fact(value=text, source_turn=1) for key, text in texts.items()}
+    )
+
+
+LONG = ";".join(f"path{n}=value{n},other{n}" for n in range(12))
+HALF = ";".join(f"path{n}=value{n},other{n}" for n in range(6)) + "…"
+
+
+def test_a_long_text_is_halved_before_the_text_in_front_of_it_goes_since_the_third_version() -> (
+    None
+):
+    packet = knowing(old=LONG, feedback=LONG, short="s", new=LONG)
+    steps = [remembered(step) for step in trim_steps(packet)]
+    assert steps == [
+        {"old": HALF, "feedback": LONG, "short": "s", "new": LONG},
+        {"feedback": LONG, "short": "s", "new": LONG},
+        {"feedback": LONG, "short": "s", "new": HALF},
+        {"feedback": LONG, "new": HALF},
+        {"feedback": LONG},
+    ]
+    assert trim(packet, 5).omitted == {"knowledge": 3}
+    assert [len(remembered(step)) for step in trim_steps(packet, "trim/2")] == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "halved"),
+    [
+        ("x" * 199, None),
+        ("x" * 200, "x" * 100 + "…"),
+        ("a,b" + "x" * 200, "a…"),
+        (["x" * 200], None),
+    ],
+)
+def test_only_long_texts_are_halved_between_two_facts(value: Any, halved: str | None) -> None:
+    first = next(trim_steps(knowing(key=value)))
+    assert remembered(first) == ({} if halved is None else {"key": halved})
 
 
 def test_after_the_last_step_nothing_more_goes() -> None:

@@ -57,6 +57,31 @@ def test_a_walk_as_another_framework_would_take_it() -> None:
     assert context.keys().isdisjoint({"agent_id", "run_id", "hub_freshness"})
 
 
+class TestALongGoal:
+    def test_the_rest_of_it_is_a_fact(self) -> None:
+        goal = "Book " + "x" * 288 + " flight HAT123 to Rome"
+        memory = ContextManager({"goal": goal, "knowledge": {"style": "black"}})
+        assert memory.packet.goal == goal[:299] + "…"
+        facts = memory.get_prompt_context()["knowledge"]
+        assert facts == {"goal": "flight HAT123 to Rome", "style": "black"}
+
+    def test_a_goal_that_fits_is_no_fact(self) -> None:
+        assert ContextManager({"goal": "x" * 300}).packet.knowledge == {}
+
+    def test_a_stated_fact_of_that_name_stays(self) -> None:
+        memory = ContextManager({"goal": "x " * 200, "knowledge": {"goal": "own"}})
+        assert memory.get_prompt_context()["knowledge"] == {"goal": "own"}
+
+
+def test_facts_of_the_same_call_are_replaced_and_of_another_call_are_kept() -> None:
+    memory = fresh()
+    for number, total in [("W1", 3), ("W2", 4), ("W1", 5)]:
+        data = {"args": {"id": number}, "raw_output": {"total": total}}
+        memory.apply_event(result("order", **data))
+    facts = memory.get_prompt_context()["knowledge"]
+    assert facts == {"order(W2)": "total=4", "order(W1)": "total=5"}
+
+
 class TestSeedShapes:
     def test_a_turn_starts(self) -> None:
         memory = fresh()

@@ -6,10 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remora.memory.delta import knowledge
 from remora.memory.summarizers import (
     ENTRY_LIMIT,
     MAX_ENTRIES,
     MAX_FACTS,
+    NAME_LIMIT,
+    PATH_LIMIT,
+    TEXT_LIMIT,
     DefaultSummarizer,
     LinterSummarizer,
     Summarizer,
@@ -69,9 +73,94 @@ class TestDefaultSummarizer:
     def test_it_says_what_was_executed(self, result: Any, summary: str) -> None:
         assert self.tool.summarize(result) == summary
 
-    @pytest.mark.parametrize("result", ["text", 3, None, 1.5, b"x", object()])
-    def test_unstructured_output_has_no_facts(self, result: Any) -> None:
+    @pytest.mark.parametrize("result", ["", "some words", None, b"x7", object()])
+    def test_prose_and_unknown_objects_have_no_facts(self, result: Any) -> None:
         assert self.tool.extract_knowledge(result) == {}
+
+    @pytest.mark.parametrize(
+        ("result", "facts"),
+        [
+            ("mia_rossi", "mia_rossi"),
+            (3, "3"),
+            (1.5, "1.5"),
+            ("Order #W12-7 of ana@x.com costs $9.50.", "W12-7,ana@x.com,9.50"),
+            ('See https://x.com/a?b=c, "A77" (and B_2).', "https://x.com/a?b=c,A77,B_2"),
+            ("many words " * 10_000 + "late7", None),
+        ],
+    )
+    def test_a_text_has_its_identifiers_as_facts(self, result: Any, facts: str | None) -> None:
+        found = self.tool.extract_knowledge(result)
+        assert found == ({} if facts is None else {"look": f"value={facts}"})
+
+    def test_facts_of_calls_with_other_arguments_stand_side_by_side(self) -> None:
+        orders: list[dict[str, Any]] = [
+            {"id": "W1", "lines": [{"n": 7}]},
+            {"id": "W2", "full": True},
+        ]
+        names = [
+            name
+            for args in orders
+            for name in DefaultSummarizer("order", args).extract_knowledge({"total": 3})
+        ]
+        assert names == ["order(W1)", "order(W2,true)"]
+
+    def test_the_name_of_a_call_is_short(self) -> None:
+        args = {f"a{n}": f"{n} " + "x" * 100 for n in range(9)}
+        (name,) = DefaultSummarizer("order", args).extract_knowledge({"total": 3})
+        assert name.startswith(f"order(0 {'x' * 29}…,1 {'x' * 29}…,")
+        assert len(name) == NAME_LIMIT
+
+    def test_identifiers_that_a_mapping_holds_records_under_are_values(self) -> None:
+        variants = {"101": {"size": "S"}, "102": {"size": "M"}}
+        rates = {"basic": {"price": 3}, "full": {"price": 4}}
+        inside = {"a7": {"id": "a7", "x": 1}}
+        facts = self.tool.extract_knowledge({"variants": variants, "rates": rates, "in": inside})
+        assert facts == {
+            "look": "variants=101,102;variants.size=S,M;rates=basic,full;rates.price=3,4;"
+            "in.id=a7;in.x=1"
+        }
+
+    def test_mappings_of_fields_keep_their_paths(self) -> None:
+        facts = self.tool.extract_knowledge({"who": {"name": {"first": "A"}, "at": {"zip": "1"}}})
+        assert facts == {"look": "who.name.first=A;who.at.zip=1"}
+
+    @pytest.mark.parametrize("text", ['{"a": [{"b": 1}]}', " [1", "{", "[1, 2", '{"a": NaN'])
+    def test_json_in_a_text_is_read(self, text: str) -> None:
+        facts = {'{"a": [{"b": 1}]}': "data.a.b=1"}
+        shown = facts.get(text, "data=" + " ".join(text.split()))
+        assert self.tool.extract_knowledge({"data": text}) == {"look": shown}
+
+    def test_json_as_the_whole_result_is_read(self) -> None:
+        assert self.tool.extract_knowledge('[{"id": "x y"}]') == {"look": "id=x y"}
+
+    def test_short_texts_come_before_longer_ones(self) -> None:
+        note, story = "n" * 33, "s" * 121
+        facts = self.tool.extract_knowledge([{"story": story, "note": note, "id": "A1"}])
+        assert facts == {"look": f"id=A1;note={note};story={story}"}
+
+    def test_of_a_text_that_is_too_long_only_the_identifiers_are_kept(self) -> None:
+        text = "w " * (TEXT_LIMIT // 2) + "See REF-77 (by a@b.de)."
+        assert self.tool.extract_knowledge({"text": text}) == {"look": "text=REF-77,a@b.de"}
+
+    def test_identifiers_in_a_kept_text_are_facts_of_their_own(self) -> None:
+        text = "w " * 70 + "REF-77"
+        assert self.tool.extract_knowledge({"text": text}) == {"look": f"text=REF-77;text={text}"}
+
+    def test_the_first_entry_is_the_last_to_be_forgotten(self) -> None:
+        facts = self.tool.extract_knowledge({"id": [n * 1000 for n in range(200)]})
+        assert list(facts) == ["look.3", "look.2", "look"]
+        assert facts["look"].startswith("id=0,1000,2000,")
+
+    def test_an_entry_has_room_for_escapes(self) -> None:
+        facts = self.tool.extract_knowledge({"text": ['"' * 60 for _ in range(1)] + ["a" * 400]})
+        stored = knowledge(facts)
+        assert stored == facts
+
+    def test_a_long_path_loses_its_beginning_and_not_its_text(self) -> None:
+        path, text = "p" * 100, "t" * TEXT_LIMIT
+        facts = self.tool.extract_knowledge({path: text})
+        assert facts == {"look": f"{'p' * PATH_LIMIT}={text}"}
+        assert len(facts["look"]) == ENTRY_LIMIT
 
     @pytest.mark.parametrize(
         ("result", "grouped"),
@@ -84,7 +173,7 @@ class TestDefaultSummarizer:
             (["b", "a", "b"], "value=b,a"),
             ({"a": {"b": {"c": True}}, "d": None, "e": 1.5}, "a.b.c=true;e=1.5"),
             ({"text": "two\n  lines"}, "text=two lines"),
-            ({"text": "x" * 120, "long": "x" * 121}, "text=" + "x" * 120),
+            ({"text": "x" * 120, "long": "x" * 451}, "text=" + "x" * 120),
         ],
     )
     def test_facts_are_grouped_by_path_without_indices_and_repeats(
@@ -95,8 +184,8 @@ class TestDefaultSummarizer:
     def test_a_long_group_continues_in_the_next_entry_under_its_path(self) -> None:
         names = [f"name_{n:03}" for n in range(100)]
         facts = self.tool.extract_knowledge({"path=odd": names})
-        assert list(facts) == ["look", "look.2"]
-        said = [entry.removeprefix("path=odd=").split(",") for entry in facts.values()]
+        assert list(facts) == ["look.2", "look"]
+        said = [facts[key].removeprefix("path=odd=").split(",") for key in ("look", "look.2")]
         assert said[0] + said[1] == names
         assert all(len(entry) <= ENTRY_LIMIT for entry in facts.values())
 
@@ -106,7 +195,7 @@ class TestDefaultSummarizer:
 
     def test_knowledge_of_one_result_is_bounded(self) -> None:
         facts = self.tool.extract_knowledge({f"k{n}": "v" * 100 for n in range(10_000)})
-        assert list(facts) == ["look", *(f"look.{n}" for n in range(2, MAX_ENTRIES + 1))]
+        assert set(facts) == {"look", *(f"look.{n}" for n in range(2, MAX_ENTRIES + 1))}
         assert all(len(entry) <= ENTRY_LIMIT for entry in facts.values())
 
     def test_only_the_first_facts_are_looked_at(self) -> None:

@@ -1,12 +1,15 @@
 """Trimming of packets to a token budget, step by step.
 
 The least valuable parts are removed first. A stream records the version of these rules, so that
-old streams are trimmed as they were: `trim/2` never removes the candidate that submits, and `trim/3`
-keeps the end of an excerpt if candidates have texts that go there.
+old streams are trimmed as they were: `trim/2` never removes the candidate that submits. `trim/3`
+halves long knowledge texts before it removes them, and keeps the end of an excerpt if candidates
+have texts that go there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -18,6 +21,8 @@ KEEP_CANDIDATES = 2
 KEEP_LINES = 5
 KEEP_ACTIONS = 1
 KEEP_DIAGNOSTICS = 1
+LONG_TEXT = 200
+"""Characters from which a text in the knowledge is halved before it is removed."""
 CURRENT_TRIM = "trim/3"
 """Version of the rules for new streams."""
 
@@ -67,7 +72,7 @@ def trim_steps(packet: DecisionPacket, version: str = CURRENT_TRIM) -> Iterator[
         _excerpt_lines if version in ("trim/1", "trim/2") else _excerpt_lines_before_place,
         _other_nodes,
         _actions,
-        _knowledge,
+        _KNOWLEDGE[version],
         _diagnostics,
         _extensions,
         _hub_facts,
@@ -159,12 +164,47 @@ def _actions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
         yield packet
 
 
-def _knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    remaining = dict(packet.knowledge)
-    for key in [key for key in remaining if key not in PINNED]:
-        del remaining[key]
-        packet = replace(packet, knowledge=remaining.copy(), omitted=_omit(packet, "knowledge"))
-        yield packet
+def _oldest_knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    for key in [key for key in packet.knowledge if key not in PINNED]:
+        yield (packet := _without_key(packet, key))
+
+
+def _halved_then_oldest_knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    """Halve the text of each key before the key in front of it is removed."""
+    before: str | None = None
+    for key in [key for key in packet.knowledge if key not in PINNED]:
+        if (halved := _halved(packet.knowledge[key].value)) is not None:
+            fact = replace(packet.knowledge[key], value=halved)
+            packet = replace(packet, knowledge={**packet.knowledge, key: fact})
+            yield packet
+        if before is not None:
+            yield (packet := _without_key(packet, before))
+        before = key
+    if before is not None:
+        yield _without_key(packet, before)
+
+
+def _without_key(packet: DecisionPacket, key: str) -> DecisionPacket:
+    left = {name: fact for name, fact in packet.knowledge.items() if name != key}
+    return replace(packet, knowledge=left, omitted=_omit(packet, "knowledge"))
+
+
+def _halved(value: Any) -> str | None:
+    """Return the first half of a long text, cut between two facts. None if it is not long."""
+    if not isinstance(value, str) or len(value) < LONG_TEXT:
+        return None
+    half = value[: len(value) // 2]
+    end = max(half.rfind(";"), half.rfind(","))
+    return half[:end] + "…" if end > 0 else half + "…"
+
+
+_KNOWLEDGE: Mapping[str, Callable[[DecisionPacket], Iterator[DecisionPacket]]] = MappingProxyType(
+    {
+        "trim/1": _oldest_knowledge,
+        "trim/2": _oldest_knowledge,
+        CURRENT_TRIM: _halved_then_oldest_knowledge,
+    }
+)
 
 
 def _diagnostics(packet: DecisionPacket) -> Iterator[DecisionPacket]:

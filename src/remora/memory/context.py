@@ -36,7 +36,8 @@ def estimate_tokens(text: str) -> int:
 def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
     """Build the first packet from plain values, applying size limits and ignoring unknown keys.
 
-    `constraints` has the form `{max_turns, safety}`, and `knowledge` the form `{key: value}`.
+    `constraints` has the form `{max_turns, safety}`, and `knowledge` the form `{key: value}`. The
+    rest of a goal that is too long is the first fact, `goal`.
     """
     texts: dict[str, Any] = {key: to_packet_value(str(context.get(key) or "")) for key in _TEXTS}
     capped: dict[str, Any] = {
@@ -49,8 +50,16 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
         constraints=msgspec.convert(constraints, Constraints),
         extensions=to_packet_value(dict(context.get("extensions") or {})),
     )
-    facts = context.get("knowledge") or {}
-    return apply(packet, PacketDelta(update_knowledge=make.knowledge(dict(facts))))
+    facts = {**_rest_of_goal(context), **(context.get("knowledge") or {})}
+    return apply(packet, PacketDelta(update_knowledge=make.knowledge(facts)))
+
+
+def _rest_of_goal(context: Mapping[str, Any]) -> dict[str, str]:
+    """Return the words of a long goal that the packet's `goal` cuts off, as a fact."""
+    goal = to_packet_value(" ".join(str(context.get("goal") or "").split()))
+    if len(goal) <= GOAL_LIMIT:
+        return {}
+    return {"goal": goal[goal.rfind(" ", 0, GOAL_LIMIT - 1) + 1 :]}
 
 
 class ContextManager:
@@ -148,13 +157,14 @@ class ContextManager:
     def _context_tokens(self, packet: DecisionPacket) -> int:
         return self._count(canonical(prompt_context(packet)).decode())
 
-    def _summarizer(self, tool: str) -> Summarizer:
-        return self._summarizers.get(tool) or DefaultSummarizer(tool)
+    def _summarizer(self, tool: str, tool_result: Mapping[str, Any]) -> Summarizer:
+        named = self._summarizers.get(tool)
+        return named or DefaultSummarizer(tool, tool_results.arguments(tool_result))
 
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
         stated = tool_results.stated_summary(tool_result)
         return stated or tool_results.to_text(
-            self._summarizer(tool).summarize(raw_output_of(tool_result))
+            self._summarizer(tool, tool_result).summarize(raw_output_of(tool_result))
         )
 
     def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,9 +173,8 @@ class ContextManager:
             return dict(facts)
         if action.outcome == "error" and action.tool not in self._summarizers:
             return {}
-        return tool_results.to_dict(
-            self._summarizer(action.tool).extract_knowledge(raw_output_of(tool_result))
-        )
+        summarizer = self._summarizer(action.tool, tool_result)
+        return tool_results.to_dict(summarizer.extract_knowledge(raw_output_of(tool_result)))
 
     def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         optional: dict[str, Any] = {}

@@ -2,18 +2,30 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
-from remora.memory.canonical import canonical, to_packet_value
+from remora.memory.canonical import to_packet_value
+from remora.memory.result_texts import identifiers, json_size, leaf_text, read_json, result_texts
 from remora.text import clip
 
 ENTRY_LIMIT = 490
-"""Maximum characters of a grouped knowledge entry."""
-MAX_ENTRIES = 8
-MAX_FACTS = 400
+"""Maximum characters of a grouped knowledge entry in canonical JSON."""
+MAX_ENTRIES = 16
+MAX_FACTS = 2000
 """Maximum number of leaves read from a result. The rest is only in the Long Track."""
+SHORT_LIMIT = 32
+"""Maximum characters of a short text (an identifier, a name, a number)."""
 FACT_LIMIT = 120
-"""Maximum characters of a fact (an identifier, a path, a short message)."""
+"""Maximum characters of a fact (a path, a short message)."""
+TEXT_LIMIT = 450
+"""Maximum characters of a longer text that is kept. Of others, only the identifiers are."""
+PATH_LIMIT = ENTRY_LIMIT - TEXT_LIMIT - 1
+"""Maximum characters of a path. A longer one loses its beginning."""
+NAME_LIMIT = 100
+"""Maximum characters of a call in the name of an entry."""
+Groups = dict[str, dict[str, None]]
+"""The texts at each path, in order and without duplicates."""
 
 
 class Summarizer(ABC):
@@ -70,14 +82,16 @@ class LinterSummarizer(Summarizer):
 class DefaultSummarizer(Summarizer):
     """Default for tools without a summarizer.
 
-    The summary is `Executed X`, and the knowledge consists of short facts from structured results.
-    The facts are grouped by path, without list indices or duplicates (`path=v1,v2;path=…`), in
-    entries of at most 490 characters. Of the formats measured, this one most often keeps the values
-    that later calls need as arguments.
+    The summary is `Executed X`, and the knowledge consists of facts from the result. The facts are
+    grouped by path, without list indices or duplicates (`path=v1,v2;path=…`), in entries of at most
+    490 characters. Short texts come first, because later calls need identifiers, names and numbers
+    more often than sentences.
     """
 
-    def __init__(self, tool: str) -> None:
+    def __init__(self, tool: str, args: Mapping[str, Any] | None = None) -> None:
+        """Create a summarizer for results of `tool`, called with `args` if they are known."""
         self.tool = tool
+        self.call = _call_name(tool, args or {})
 
     def summarize(self, raw_result: Any) -> str:
         """Return `Executed X`, followed by the number of items if the result is a list."""
@@ -86,18 +100,16 @@ class DefaultSummarizer(Summarizer):
         return f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return the grouped facts as entries `X`, `X.2`, …, where `X` is the tool's name.
+        """Return the grouped facts as entries `X`, `X.2`, …, where `X` is the call.
 
-        Return an empty dict if the result is not structured.
+        The first entry comes last, because the front of the knowledge is forgotten first. Of a text
+        with several words, only the identifiers are facts.
         """
-        if not isinstance(raw_result, (Mapping, list, tuple)):
+        if not isinstance(raw_result, (Mapping, list, tuple, str, int, float)):
             return {}
-        groups: dict[str, dict[str, None]] = {}
-        for path, text in _facts(to_packet_value(raw_result)):
-            groups.setdefault(path, {})[text] = None
-        entries = _entries(groups)
-        names = [self.tool, *(f"{self.tool}.{n}" for n in range(2, MAX_ENTRIES + 1))]
-        return dict(zip(names, entries, strict=False))
+        entries = _entries(_groups(read_json(to_packet_value(raw_result))))
+        names = [self.call, *(f"{self.call}.{n}" for n in range(2, MAX_ENTRIES + 1))]
+        return dict(reversed([*zip(names, entries, strict=False)]))
 
 
 def _first_value(raw_result: Any, *keys: str) -> Any:
@@ -106,32 +118,45 @@ def _first_value(raw_result: Any, *keys: str) -> Any:
     return next((raw_result[key] for key in keys if key in raw_result), None)
 
 
-def _facts(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the path and text of the first `MAX_FACTS` short leaves, in order."""
-    stack: list[tuple[str, Any]] = [("", value)]
-    found = 0
-    while stack and found < MAX_FACTS:
-        path, item = stack.pop()
-        if isinstance(item, dict):
-            inner = [(f"{path}.{key}" if path else str(key), v) for key, v in item.items()]
-            stack.extend(reversed(inner))
-        elif isinstance(item, list):
-            stack.extend((path, v) for v in reversed(item))
-        elif item is not None and len(text := _leaf(item)) <= FACT_LIMIT:
-            found += 1
-            yield path or "value", text
+def _call_name(tool: str, args: Mapping[str, Any]) -> str:
+    """Return the tool and its plain arguments, such as `get_order(W123,true)`."""
+    plain = [value for value in args.values() if isinstance(value, (str, int, float))]
+    texts = [clip(leaf_text(to_packet_value(value)), SHORT_LIMIT) for value in plain]
+    return clip(f"{tool}({','.join(texts)})", NAME_LIMIT) if texts else tool
 
 
-def _leaf(item: Any) -> str:
-    return " ".join(item.split()) if isinstance(item, str) else canonical(item).decode()
+def _groups(result: Any) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield the paths of a result with their texts, short texts first, without duplicates."""
+    by_length: tuple[Groups, Groups, Groups] = ({}, {}, {})
+    facts_of = _facts_of_plain_text if isinstance(result, str) else _facts_of
+    for path, text in islice(result_texts(result), MAX_FACTS):
+        for fact in facts_of(text):
+            place = (len(fact) > SHORT_LIMIT) + (len(fact) > FACT_LIMIT)
+            by_length[place].setdefault(path or "value", {})[fact] = None
+    for groups in by_length:
+        yield from groups.items()
 
 
-def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
+def _facts_of(text: str) -> list[str]:
+    """Return a text if it is short enough, and the identifiers in a long text."""
+    if len(text) <= FACT_LIMIT:
+        return [text]
+    whole = [text] if json_size(text) <= TEXT_LIMIT else []
+    return [*whole, *_facts_of_plain_text(text)]
+
+
+def _facts_of_plain_text(text: str) -> list[str]:
+    """Return the identifiers in a text, or a text that is a single word."""
+    words = identifiers(text) if " " in text else [text]
+    return [word for word in words if 0 < len(word) <= FACT_LIMIT]
+
+
+def _entries(groups: Iterable[tuple[str, Iterable[str]]]) -> list[str]:
     """Join the groups with `;` into as few entries as possible, in order."""
     entries: list[str] = []
-    for path, texts in groups.items():
+    for path, texts in groups:
         for piece in _pieces(path, texts):
-            if entries and len(entries[-1]) + 1 + len(piece) <= ENTRY_LIMIT:
+            if entries and json_size(entries[-1]) + 1 + json_size(piece) <= ENTRY_LIMIT:
                 entries[-1] += ";" + piece
             else:
                 entries.append(piece)
@@ -143,12 +168,13 @@ def _pieces(path: str, texts: Iterable[str]) -> Iterator[str]:
 
     If this is too long for one entry, it is split into several parts that each start with the path.
     """
+    path = path[-PATH_LIMIT:]
     piece = ""
     for text in texts:
         longer = f"{piece},{text}" if piece else f"{path}={text}"
-        if piece and len(longer) > ENTRY_LIMIT:
-            yield clip(piece, ENTRY_LIMIT)
+        if piece and json_size(longer) > ENTRY_LIMIT:
+            yield piece
             longer = f"{path}={text}"
         piece = longer
     if piece:
-        yield clip(piece, ENTRY_LIMIT)
+        yield piece
