@@ -108,9 +108,9 @@ def test_what_other_docstrings_say_of_a_parameter_is_taken(
 
 
 ANSWERS = (
+    '{"tool":"describe","args":{"part":"summary","text":"Give back what came in"}}',
     '{"tool":"describe","args":{"part":"parameters.x","text":"What comes in"}}',
     '{"tool":"describe","args":{"part":"outcome","text":""}}',
-    '{"tool":"write_docstring","args":{"summary":"Give back what came in","renames":[]}}',
 )
 
 
@@ -133,23 +133,23 @@ def test_a_model_that_writes_fills_what_the_code_leaves_open(
 
 
 def test_a_text_that_would_end_the_docstring_is_refused(theatre: Theatre, docstring: Agent) -> None:
-    bad = '{"tool":"write_docstring","args":{"summary":"End \\"\\"\\" it","renames":[]}}'
-    played = play(theatre, docstring, "Cart.frob", answers=(*ANSWERS[:2], bad))
+    bad = '{"tool":"describe","args":{"part":"summary","text":"End \\"\\"\\" it"}}'
+    played = play(theatre, docstring, "Cart.frob", answers=[bad])
     assert played.after == SHOP.encode()
     assert played.result.status == "no_change"
 
 
 def test_a_summary_that_repeats_the_name_is_refused(theatre: Theatre, docstring: Agent) -> None:
-    bad = '{"tool":"write_docstring","args":{"summary":"Frob the x","renames":[]}}'
-    played = play(theatre, docstring, "Cart.frob", answers=(*ANSWERS[:2], bad))
+    bad = '{"tool":"describe","args":{"part":"summary","text":"Frob the x"}}'
+    played = play(theatre, docstring, "Cart.frob", answers=[bad])
     assert (played.result.status, played.after) == ("no_change", SHOP.encode())
 
 
 def writing(theatre: Theatre, docstring: Agent, **more: Any) -> Played:
     answers = [
+        '{"tool":"describe","args":{"part":"summary","text":"Put it on top"}}',
         '{"tool":"describe","args":{"part":"parameters.item","text":""}}',
         '{"tool":"describe","args":{"part":"parameters.count","text":""}}',
-        '{"tool":"write_docstring","args":{"summary":"Put it on top","renames":[]}}',
     ]
     return play(theatre, docstring, "Cart.add", answers=answers, **more)
 
