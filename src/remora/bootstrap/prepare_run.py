@@ -65,7 +65,7 @@ def prepare(
     the agents that need it are left out, unless all agents need it.
     """
     project = project or open_project(invocation, request.paths)
-    _refuse_whole_disk(project.root)
+    refuse_whole_disk(project.root)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, request.operations or project.operations.defaults)
     run_id = new_run_id()
@@ -133,7 +133,7 @@ def select_source(
     return source, selection
 
 
-def _refuse_whole_disk(root: Path) -> None:
+def refuse_whole_disk(root: Path) -> None:
     """Raise UsageError if `root` is the root of the file system and does not contain a project."""
     marks = (".git", "remora.yaml", "pyproject.toml")
     if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
