@@ -18,8 +18,9 @@ from remora.evals.restore.finished_run import CopyRun
 from remora.evals.restore.measure import RestoreRequest, measure
 from remora.evals.restore.results import RestoreReport
 from remora.evals.restore.work_folder import ArmFolder
-from remora.ids import LAST
+from remora.ids import LAST, escape_path, node_key
 from remora.operations.base import Operations
+from remora.operations.restorer import Slot
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -77,14 +78,14 @@ class _CopyRunner:
         self._watching = watching
 
     def __call__(
-        self, folder: ArmFolder, operation: str, arm: Arm, paths: Sequence[str]
+        self, folder: ArmFolder, operation: str, arm: Arm, slots: Sequence[Slot]
     ) -> CopyRun:
         started = time.monotonic()
         invocation = self._invocation_for(folder, operation, arm)
         copy = replace(open_project(invocation), cache=folder.cache, state=folder.state)
         record = _record(copy)
         run_id = (
-            self._start(invocation, copy, operation, paths)
+            self._start(invocation, copy, self._run_request(operation, slots))
             if record is None
             else self._resume(invocation, copy, record)
         )
@@ -125,10 +126,21 @@ class _CopyRunner:
         except RemoraError:  # only operations that run the project's code need it
             return {}
 
-    def _start(
-        self, invocation: Invocation, project: Project, operation: str, paths: Sequence[str]
-    ) -> str | None:
-        request = RunRequest(paths=tuple(map(Path, paths)), operations=(operation,))
+    def _run_request(self, name: str, slots: Sequence[Slot]) -> RunRequest:
+        """Return the arguments of a run on all files with slots.
+
+        Models that write are only asked about the functions and classes that have slots.
+        """
+        (operation,) = (each for each in self._project.operations.all if each.name == name)
+        paths = sorted({slot.path for slot in slots})
+        keys = frozenset(node_key(escape_path(slot.path), slot.qualname) for slot in slots)
+        return RunRequest(
+            paths=tuple(map(Path, paths)),
+            operations=(name,),
+            keys=keys if operation.asks_writers else None,
+        )
+
+    def _start(self, invocation: Invocation, project: Project, request: RunRequest) -> str | None:
         run = prepare(invocation, request, project)
         try:
             if not run.plan.jobs:

@@ -125,7 +125,9 @@ def select_source(
 ) -> tuple[Source, Selection]:
     """Parse the requested files of a tree, and return them with the selection of nodes."""
     paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
-    selection = Selection(paths=paths, node=request.node, max_nodes=request.max_nodes)
+    selection = Selection(
+        paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
+    )
     source = read_modules(tree, _included(files, project.config.exclude), selection)
     if request.changed is not None:
         changed = changed_nodes(project.root, tree, request.changed or "HEAD", source)

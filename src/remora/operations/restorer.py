@@ -59,6 +59,7 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
       one result for each slot.
     - `choices` takes the outputs of a job's tools on a file, and returns what chose each text. A
       slot without an entry was chosen by a rule, or by the model that made the job's decisions.
+    - With `alone`, at most one slot of a definition is hidden, because the others show how.
     - `settings` are settings that the operation needs to see what is missing.
     - `kind` returns the kind of a slot's part, such as `parameter` for `parameter x`.
     """
@@ -67,5 +68,6 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     hide: Callable[[Texts, Sequence[Slot]], dict[str, str]]
     compare: Callable[[Sequence[Slot], Texts, Texts], Sequence[Restored]]
     choices: Callable[[str, Sequence[Any]], Mapping[SlotKey, Choice]] = lambda _path, _outputs: {}
+    alone: bool = False
     settings: Mapping[str, Any] = {}
     kind: Callable[[str], str] = lambda part: part.partition(" ")[0]

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import msgspec
+
 from remora.evals.restore.sample import sample_slots
 from remora.operations.restorer import Slot
 
@@ -26,3 +28,10 @@ def test_the_seed_decides() -> None:
 def test_fewer_slots_than_wanted_are_all_taken() -> None:
     assert sample_slots(SLOTS, 1000, seed=0) == sorted(SLOTS)
     assert sample_slots([], 5, seed=0) == []
+
+
+def test_only_one_slot_of_a_definition_is_taken_if_the_others_show_how() -> None:
+    pairs = [msgspec.structs.replace(slot, number=slot.number // 2) for slot in SLOTS]
+    chosen = sample_slots(pairs, 1000, seed=0, alone=True)
+    assert Counter(slot.path for slot in chosen) == {"large.py": 50, "middle.py": 5, "small.py": 1}
+    assert len({(slot.path, slot.number) for slot in chosen}) == len(chosen)

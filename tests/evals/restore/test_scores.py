@@ -3,7 +3,14 @@
 import pytest
 
 from remora.evals.restore.results import SlotResult
-from remora.evals.restore.scores import by_source, curve, differences, estimates, outcomes_of
+from remora.evals.restore.scores import (
+    by_kind,
+    by_source,
+    curve,
+    differences,
+    estimates,
+    outcomes_of,
+)
 from remora.operations.restorer import Outcome, Slot, Source
 
 
@@ -12,7 +19,9 @@ def result(
 ) -> SlotResult:
     slot = Slot(path=path, number=0, qualname="f", part="return", text="int")
     written = None if outcome == "left" else source
-    return SlotResult(slot=slot, outcome=outcome, probability=probability, source=written)
+    return SlotResult(
+        slot=slot, kind="return", outcome=outcome, probability=probability, source=written
+    )
 
 
 MIXED = [
@@ -28,6 +37,7 @@ def test_written_texts_with_the_same_meaning_are_right() -> None:
     shares = {name: each.value for name, each in found.items()}
     assert shares == {"precision": pytest.approx(2 / 3), "coverage": 0.75, "restored": 0.5}
     assert outcomes_of(MIXED) == {"exact": 1, "equivalent": 1, "different": 1, "left": 1}
+    assert by_kind(MIXED) == {"return": outcomes_of(MIXED)}
     assert {name: tuple(each) for name, each in by_source(MIXED).items()} == {
         "checker": (1, 1, 0),
         "ranker": (2, 2, 2),

@@ -133,6 +133,9 @@ def _share(found: Mapping[str, Any], name: str, sign: str = "") -> str:
 def _details(arm: Mapping[str, Any]) -> Iterator[str]:
     if arm["error"]:
         yield f"{arm['name']}: {arm['error']}"
+    if len(arm["by_kind"]) > 1:
+        parts = (f"{kind} {_right(n)}" for kind, n in arm["by_kind"].items())
+        yield f"{arm['name']}: right of written of all: {', '.join(parts)}"
     if arm["by_source"]:
         parts = (f"{name} {n['right']} of {n['written']}" for name, n in arm["by_source"].items())
         yield f"{arm['name']}: right by source: {', '.join(parts)}"
@@ -141,6 +144,11 @@ def _details(arm: Mapping[str, Any]) -> Iterator[str]:
         names = ("precision", "coverage", "restored")
         parts = (f"{name} {_share(differing, name, '+')}" for name in names)
         yield f"{arm['name']} against the first arm: {', '.join(parts)}"
+
+
+def _right(outcomes: Mapping[str, int]) -> str:
+    right = outcomes["exact"] + outcomes["equivalent"]
+    return f"{right} of {right + outcomes['different']} of {sum(outcomes.values())}"
 
 
 def _example(found: Mapping[str, Any]) -> str:

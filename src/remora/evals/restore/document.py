@@ -8,6 +8,7 @@ import msgspec
 from remora.evals.restore.results import ArmResult, OperationResult, RestoreReport
 from remora.evals.restore.scores import (
     Estimate,
+    by_kind,
     by_source,
     curve,
     differences,
@@ -54,6 +55,7 @@ def _arm(arm: ArmResult, first: ArmResult | None, seed: int) -> dict[str, Any]:
         "slots": len(arm.results),
         **outcomes_of(arm.results),
         **_shares(estimates(arm.results, seed) if arm.results else {}),
+        "by_kind": by_kind(arm.results),
         "by_source": {
             source: {"written": counts.written, "right": counts.right}
             for source, counts in by_source(arm.results).items()

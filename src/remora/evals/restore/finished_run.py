@@ -50,7 +50,10 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
     Raises StreamDamaged or DiskError if the run's records cannot be read.
     """
     if done.run_id is None:
-        left = tuple(SlotResult(slot=slot, outcome="left") for slot in hidden.slots)
+        nothing = Restored(outcome="left")
+        left = tuple(
+            _slot_result(slot, hidden, nothing, Choice(source="rule")) for slot in hidden.slots
+        )
         return ArmResult(name=name, results=left, seconds=round(done.seconds, 1))
     verdicts = accept(done.project, done.run_id, (), every=True)
     view = verdicts.view
@@ -61,7 +64,7 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
     return ArmResult(
         name=name,
         results=tuple(
-            _slot_result(slot, each, choices.of(slot))
+            _slot_result(slot, hidden, each, choices.of(slot))
             for slot, each in zip(hidden.slots, restored, strict=True)
         ),
         model=view.start.config.get("model_name"),
@@ -75,15 +78,15 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
     )
 
 
-def _slot_result(slot: Slot, restored: Restored, choice: Choice) -> SlotResult:
-    if restored.outcome == "left":
-        return SlotResult(slot=slot, outcome="left")
+def _slot_result(slot: Slot, hidden: Hidden, restored: Restored, choice: Choice) -> SlotResult:
+    is_written = restored.outcome != "left"
     return SlotResult(
         slot=slot,
+        kind=hidden.restorer.kind(slot.part),
         outcome=restored.outcome,
         text=restored.text,
-        source=choice.source,
-        probability=choice.probability,
+        source=choice.source if is_written else None,
+        probability=choice.probability if is_written else None,
     )
 
 

@@ -47,9 +47,9 @@ class RunOnCopy(Protocol):
     """Runs an operation on a copy, or resumes the run that is recorded there."""
 
     def __call__(
-        self, folder: ArmFolder, operation: str, arm: Arm, paths: Sequence[str]
+        self, folder: ArmFolder, operation: str, arm: Arm, slots: Sequence[Slot]
     ) -> CopyRun:
-        """Return the run when it has ended.
+        """Return the run on the files with some slots when it has ended.
 
         Raises KeyboardInterrupt if the user stopped it, and RemoraError if the arm cannot run.
         """
@@ -128,7 +128,8 @@ class _Measurement:
         restorer = self._project.operations.restorers[name]
         texts = {path: file.body for path, file in self._files.items()}
         found = [slot for slot in restorer.find(texts) if not self._is_excluded(slot.path)]
-        slots = sample_slots(found, self._request.slots, self._request.seed)
+        wanted, seed = self._request.slots, self._request.seed
+        slots = sample_slots(found, wanted, seed, alone=restorer.alone)
         hidden = self._hidden(restorer, texts, slots)
         kinds = Counter(restorer.kind(slot.part) for slot in hidden.slots)
         result = OperationResult(
@@ -181,9 +182,8 @@ class _Measurement:
             if path in self._files and text != self._files[path].body
         }
         folder.copy(self._base, contents)
-        paths = sorted({slot.path for slot in hidden.slots})
         try:
-            result = arm_result(arm.name, hidden, self._run(folder, operation, arm, paths))
+            result = arm_result(arm.name, hidden, self._run(folder, operation, arm, hidden.slots))
         except RemoraError as error:
             self._notify(f"{operation}, arm {arm.name}: {error.message}")
             message = f"{error.message} ({error.hint})" if error.hint else error.message

@@ -8,9 +8,13 @@ from remora.operations.restorer import Outcome, Slot, Source
 
 
 class SlotResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What an arm wrote in place of a slot's text. `source` is null if it wrote nothing."""
+    """What an arm wrote in place of a slot's text.
+
+    `kind` is the kind of its part. `source` is null if nothing was written.
+    """
 
     slot: Slot
+    kind: str
     outcome: Outcome
     text: str = ""
     source: Source | None = None

@@ -64,6 +64,12 @@ def outcomes_of(results: Sequence[SlotResult]) -> dict[str, int]:
     return {outcome: found[outcome] for outcome in get_args(Outcome)}
 
 
+def by_kind(results: Sequence[SlotResult]) -> dict[str, dict[str, int]]:
+    """Return the outcomes by kind of part."""
+    kinds = dict.fromkeys(sorted(each.kind for each in results))
+    return {kind: outcomes_of([e for e in results if e.kind == kind]) for kind in kinds}
+
+
 def by_source(results: Sequence[SlotResult]) -> dict[str, Counts]:
     """Return the counts of the written slots, by what chose their text."""
     grouped: dict[str, list[SlotResult]] = defaultdict(list)

@@ -30,6 +30,7 @@ def _load() -> Parts:
         says_more,
     )
     from remora.operations.docstring.host_docstring import docstring_plan, write_docstring
+    from remora.operations.docstring.restore import RESTORER
     from remora.tools.host_functions import HostFunction
 
     return Parts(
@@ -45,6 +46,7 @@ def _load() -> Parts:
             HostFunction(function=docstring_plan),
             HostFunction(function=write_docstring, seconds=60.0),
         ),
+        restorer=RESTORER,
     )
 
 
