@@ -68,11 +68,22 @@ def test_what_people_wrote_is_hidden_restored_and_compared(poor: Remora, loaders
 def test_a_table_shows_the_results_of_each_operation(poor: Remora, loaders: Path) -> None:
     done = poor("eval", "restore", "-o", "lint", "--arm", "rules", "--arm", "rules", cwd=loaders)
     heading, head, row, *_ = done.out.splitlines()
-    assert heading == "lint: 4 of 4 parts hidden in 2 files: 4 raise-from"
+    assert heading == "lint: 4 of 4 parts hidden in 2 files (4 raise-from)"
     outcomes = "EXACT EQUIVALENT DIFFERENT LEFT"
     assert " ".join(head.split()) == f"ARM {outcomes} PRECISION COVERAGE TOKENS SECONDS"
     assert row.split()[:6] == ["rules", "0", "2", "2", "0", "50"]
     assert "src/a.py:first raise-from 1: people wrote 'None', rules wrote " in done.out
+
+
+def test_a_page_shows_the_same_numbers_and_loads_nothing(poor: Remora, loaders: Path) -> None:
+    done = poor("eval", "restore", "-o", "lint", "--html", "page.html", cwd=loaders)
+    page = (loaders / "page.html").read_text("utf-8")
+    assert (done.code, "wrote page.html" in done.err) == (0, True)
+    assert page.count("<svg") == 1
+    assert "<h2>lint: 4 of 4 parts hidden in 2 files (4 raise-from)</h2>" in page
+    assert "<td>rules</td><td>0</td><td>2</td><td>2</td><td>0</td>" in page
+    assert not any(word in page for word in ("<script", "<link", "<img", "url(", "src="))
+    assert "default-src 'none'" in page
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def _arm(arm: ArmResult, first: ArmResult | None, seed: int) -> dict[str, Any]:
         "error": arm.error or None,
         "slots": len(arm.results),
         **outcomes_of(arm.results),
-        **_shares(estimates(arm.results, seed) if arm.results else {}),
+        **_shares(estimates(arm.results, seed)),
         "by_kind": by_kind(arm.results),
         "by_source": {
             source: {"written": counts.written, "right": counts.right}

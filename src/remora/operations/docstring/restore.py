@@ -40,7 +40,7 @@ class _Docstring(NamedTuple):
 def documented_parts(texts: Texts) -> list[Slot]:
     """Return summaries, and descriptions of parameters, results and exceptions.
 
-    Tests and copied code have none. The summary stands for the whole docstring, so only those of
+    Tests and copied code have none. A hidden summary takes its docstring with it, so only those of
     public functions and classes count, whose docstring the operation would miss.
     """
     return [

@@ -22,7 +22,7 @@ _ARGUMENTS = {
     "tuple": "Any, ...",
     "Callable": "..., Any",
 }
-"""What a type without arguments stands for."""
+"""The arguments of a type that is written without them."""
 _NARROWER = {"float": {"int"}, "complex": {"int", "float"}}
 """Types that a number type includes."""
 _WORD = re.compile(r"[^\W\d]\w*")
