@@ -13,7 +13,7 @@ from remora.evals.argument_coverage import SMALL_INTEGER
 from remora.evals.eval_report import EvalReport, ToolCounts
 from remora.evals.eval_setting import RENDERER_NAMES, EvalSetting
 from remora.evals.restore.document import restore_document
-from remora.evals.restore.results import ArmResult, OperationResult, RestoreReport
+from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from remora.evals.restore.document import restore_document
-from remora.evals.restore.html_page import html_page
 from remora.evals.restore.phrases import details, heading, row
-from remora.evals.restore.results import ArmResult, OperationResult, RestoreReport, SlotResult
+from remora.evals.restore.restore_page import html_page
+from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport, SlotResult
 from remora.operations.restorer import Slot
 
 PARTS = [("a.py", "exact", 0.9), ("a.py", "different", 0.6), ("b.py", "left", None)]

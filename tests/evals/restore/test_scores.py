@@ -2,7 +2,6 @@
 
 import pytest
 
-from remora.evals.restore.results import SlotResult
 from remora.evals.restore.scores import (
     by_kind,
     by_source,
@@ -11,6 +10,7 @@ from remora.evals.restore.scores import (
     estimates,
     outcomes_of,
 )
+from remora.evals.restore.slot_results import SlotResult
 from remora.operations.restorer import Outcome, Slot, Source
 
 

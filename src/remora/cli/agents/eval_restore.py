@@ -60,7 +60,7 @@ def restore(  # noqa: PLR0913 (one parameter per option)
     measured on the same parts, and may end with ",decoding=D" and ",renderer=R", which override
     model.decoding and model.renderer. It is safe to press Ctrl-C: the same command continues.
     """
-    from remora.bootstrap.eval_restore import eval_restore
+    from remora.bootstrap.restore_on_copies import eval_restore
     from remora.cli.views.progress import run_progress
     from remora.evals.restore.arms import parse_arm
     from remora.evals.restore.document import restore_document
@@ -89,7 +89,7 @@ def restore(  # noqa: PLR0913 (one parameter per option)
 
 
 def _write_page(options: Options, document: Mapping[str, Any], file: Path) -> None:
-    from remora.evals.restore.html_page import html_page
+    from remora.evals.restore.restore_page import html_page
     from remora.exports.output_file import replace_when_done
 
     project = invocation_of(options).find_root().name

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from remora.evals.restore.results import ArmResult, OperationResult, RestoreReport
 from remora.evals.restore.scores import (
     Estimate,
     by_kind,
@@ -15,6 +14,7 @@ from remora.evals.restore.scores import (
     estimates,
     outcomes_of,
 )
+from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
 
 _DIGITS = 4
 _MOST_EXAMPLES = 50

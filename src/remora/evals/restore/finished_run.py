@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.evals.restore.results import ArmResult, SlotResult
+from remora.evals.restore.slot_results import ArmResult, SlotResult
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.memory.decode_values import decode_value
 from remora.memory.events import Event, ModelRequest, ModelResponse, ToolResulted

@@ -14,8 +14,8 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError, RemoraError
 from remora.evals.restore.arms import Arm
 from remora.evals.restore.finished_run import CopyRun, Hidden, arm_result
-from remora.evals.restore.results import ArmResult, OperationResult, RestoreReport
 from remora.evals.restore.sample import sample_slots
+from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
 from remora.evals.restore.work_folder import ArmFolder, locked
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files

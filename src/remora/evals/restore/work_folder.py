@@ -10,7 +10,7 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
-from remora.evals.restore.results import ArmResult
+from remora.evals.restore.slot_results import ArmResult
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.copy.snapshot import BaseSnapshot
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.operations.lint.restore import RESTORER
+from remora.operations.lint.hidden_causes import RESTORER
 from remora.operations.restorer import Restored
 
 LOADER = """\

@@ -16,7 +16,7 @@ from remora.errors import NotFound, RemoraError, UsageError
 from remora.evals.restore.arms import Arm
 from remora.evals.restore.finished_run import CopyRun
 from remora.evals.restore.measure import RestoreRequest, measure
-from remora.evals.restore.results import RestoreReport
+from remora.evals.restore.slot_results import RestoreReport
 from remora.evals.restore.work_folder import ArmFolder
 from remora.ids import LAST, escape_path, node_key
 from remora.operations.base import Operations

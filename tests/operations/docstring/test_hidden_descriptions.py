@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from remora.operations.docstring.restore import RESTORER
+from remora.operations.docstring.hidden_descriptions import RESTORER
 from remora.operations.restorer import Slot
 
 GOOGLE = '''\

@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from remora.operations.restorer import Slot, key_of
-from remora.operations.types.restore import RESTORER
+from remora.operations.types.hidden_annotations import RESTORER
 
 CART = """\
 from decimal import Decimal
