@@ -35,3 +35,14 @@ def test_only_one_slot_of_a_definition_is_taken_if_the_others_show_how() -> None
     chosen = sample_slots(pairs, 1000, seed=0, alone=True)
     assert Counter(slot.path for slot in chosen) == {"large.py": 50, "middle.py": 5, "small.py": 1}
     assert len({(slot.path, slot.number) for slot in chosen}) == len(chosen)
+
+
+def test_a_large_project_needs_only_some_of_its_files() -> None:
+    many = [
+        Slot(path=f"m{n}.py", number=each, qualname="f", part="return", text="int")
+        for n in range(100)
+        for each in range(9)
+    ]
+    counts = Counter(slot.path for slot in sample_slots(many, 40, seed=0))
+    assert set(counts.values()) == {4}
+    assert len(counts) == 10

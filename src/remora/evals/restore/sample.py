@@ -2,17 +2,21 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from remora.operations.restorer import Slot
+
+_PER_FILE = 4
+"""More files give narrower intervals, and take longer."""
 
 
 def sample_slots(
     slots: Iterable[Slot], number: int, seed: int, *, alone: bool = False
 ) -> list[Slot]:
-    """Return at most `number` slots in file order, spread evenly over the files.
+    """Return at most `number` slots in file order, spread evenly over files.
 
-    With `alone`, no two of them belong to the same definition.
+    There are about four slots per file, or more if the project has few files. With `alone`, no two
+    slots belong to the same definition.
     """
     chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
     by_path: dict[str, list[Slot]] = defaultdict(list)
@@ -24,6 +28,17 @@ def sample_slots(
         chance.shuffle(each)
         if alone:
             each[:] = {slot.number: slot for slot in each}.values()
+    files = _enough(files, number)
     rounds = range(max(map(len, files), default=0))
     in_turn = [each[turn] for turn in rounds for each in files if turn < len(each)]
     return sorted(in_turn[:number])
+
+
+def _enough(files: Sequence[Sequence[Slot]], number: int) -> Sequence[Sequence[Slot]]:
+    """Return the first files that together have enough slots, but not only a few large ones."""
+    total = 0
+    for count, each in enumerate(files):
+        if total >= number and count * _PER_FILE >= number:
+            return files[:count]
+        total += len(each)
+    return files
