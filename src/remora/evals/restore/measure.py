@@ -162,6 +162,7 @@ class _Measurement:
         }
         self._notes += [f"left out {path}: nothing can be hidden in it" for path in sorted(broken)]
         return Hidden(
+            original=self._base,
             restorer=restorer,
             slots=[slot for slot in slots if slot.path not in broken],
             texts={**after, **{path: texts[path] for path in broken}},

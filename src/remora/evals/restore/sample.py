@@ -28,9 +28,9 @@ def sample_slots(
         chance.shuffle(each)
         if alone:
             each[:] = {slot.number: slot for slot in each}.values()
-    files = _enough(files, number)
-    rounds = range(max(map(len, files), default=0))
-    in_turn = [each[turn] for turn in rounds for each in files if turn < len(each)]
+    taken = _enough(files, number)
+    rounds = range(max(map(len, taken), default=0))
+    in_turn = [each[turn] for turn in rounds for each in taken if turn < len(each)]
     return sorted(in_turn[:number])
 
 
