@@ -1,7 +1,12 @@
 """`remora eval restore` on real projects, without a model."""
 
+import json
 import os
+import re
 import signal
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +201,74 @@ def test_two_evaluations_of_a_project_at_a_time_are_refused(poor: Remora, tmp_pa
     finally:
         process.kill()
         process.communicate(timeout=30)
+
+
+SUMMARY = "Return the total price."
+DOCUMENTED = f'def total(order):\n    """{SUMMARY}"""\n    return sum(order.prices)\n'
+
+
+class _Writer(BaseHTTPRequestHandler):
+    """A server whose model writes each docstring with the summary that people wrote."""
+
+    def do_GET(self) -> None:
+        self._respond({"data": [{"id": "writer"}]}, found=self.path == "/v1/models")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)))
+        name = body["tools"][0]["function"]["name"] if "tools" in body else ""
+        asked = re.findall(r'describe\(part="([^"]+)', str(body.get("messages", "")))
+        given = {"summary": SUMMARY, "renames": []}
+        if name == "describe":
+            given = {"part": asked[-1], "text": ""}
+        call = {"name": name, "arguments": json.dumps(given)}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "1", "type": "function", "function": call}],
+        }
+        self._respond(
+            {
+                "model": "writer",
+                "choices": [{"message": message, "finish_reason": "tool_calls"}],
+                "usage": {"prompt_tokens": 1200, "completion_tokens": 10},
+            },
+            found=self.path == "/v1/chat/completions",
+        )
+
+    def _respond(self, body: dict[str, Any], *, found: bool) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def writer() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Writer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_server_that_writes_what_people_wrote_restores_it(
+    poor: Remora, tmp_path: Path, writer: str
+) -> None:
+    more = "def undocumented(order):\n    return order\n"
+    root = write(tmp_path / "project", {"a.py": DOCUMENTED + more, "b.py": DOCUMENTED})
+    words = ("eval", "restore", "-o", "docstring", "--json", "--arm", "rules", "--arm", writer)
+    done = poor(*words, cwd=root)
+    assert done.code == 0, done.err
+    assert arm(done)["left"] == 2
+    written = arm(done, writer)
+    assert written["jobs"] == {"submitted": 2}, "only functions with hidden parts are worked on"
+    assert (written["exact"], written["model"]) == (2, "writer")
+    assert written["by_source"] == {"model": {"written": 2, "right": 2}}
+    assert (written["requests"], written["tokens"] > 60) == (6, True)
+    assert written["against_first"]["restored"] == 1.0

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from remora.evals.restore.document import restore_document
 from remora.evals.restore.phrases import details, heading, row
 from remora.evals.restore.restore_page import html_page
@@ -65,6 +67,12 @@ def test_phrases_say_the_numbers() -> None:
         "embedded against the first arm: precision +0 % (+0 to +0), coverage +0 % (+0 to +0), "
         "restored +0 % (+0 to +0)",
     ]
+
+
+def test_errors_of_jobs_are_counted() -> None:
+    failing = msgspec.structs.replace(arm("rules"), job_errors={"no answer": 2})
+    (types, _) = restore_document(report([failing]))["operations"]
+    assert next(details(types["arms"][0])) == "rules: 2 jobs failed: no answer"
 
 
 def test_an_arm_that_could_not_run_has_only_its_error() -> None:

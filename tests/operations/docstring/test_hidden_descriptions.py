@@ -173,6 +173,12 @@ def test_descriptions_are_compared_by_their_words(people: str, written: str, out
     assert found.outcome == outcome
 
 
+def test_escapes_are_compared_as_what_they_mean() -> None:
+    text = 'def f():\n    """Split at `\\\\n`."""\n'
+    (found,) = RESTORER.compare(slots(text), {}, {"a.py": text})
+    assert (found.outcome, found.text) == ("exact", "Split at `\\n`.")
+
+
 def test_what_was_not_written_is_left() -> None:
     every = slots(GOOGLE)
     found = RESTORER.compare(every, {}, {"a.py": hidden(GOOGLE, "summary")})

@@ -75,6 +75,12 @@ def test_all_annotations_take_imports_and_attributes_with_them() -> None:
     assert RESTORER.hide(TEXTS, slots()) == {**TEXTS, "shop/cart.py": BARE}
 
 
+def test_attributes_keep_their_values_in_parentheses() -> None:
+    text = "class A:\n    def f(self, a: int):\n        self.a: list[int] = (\n            []\n        )\n"
+    hidden = RESTORER.hide({"a.py": text}, RESTORER.find({"a.py": text}))["a.py"]
+    assert hidden == text.replace("a: int", "a").replace(": list[int]", "")
+
+
 def test_some_annotations_leave_those_of_attributes() -> None:
     (_, count, *_) = slots()
     hidden = RESTORER.hide(TEXTS, [count])["shop/cart.py"]

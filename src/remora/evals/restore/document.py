@@ -65,6 +65,7 @@ def _arm(arm: ArmResult, first: ArmResult | None, seed: int) -> dict[str, Any]:
         if compared and first is not None
         else None,
         "jobs": dict(arm.jobs),
+        "job_errors": dict(arm.job_errors),
         "conflicts": arm.conflicts,
         "decided_by": dict(arm.decided_by),
         "requests": arm.requests,

@@ -77,6 +77,7 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
         ),
         model=view.start.config.get("model_name"),
         jobs=Counter(job.status or "" for job in view.jobs),
+        job_errors=Counter(job.error for job in view.jobs if job.error),
         conflicts=len({each["node_id"] for each in verdicts.conflicts}),
         decided_by=_sum(job.decided_by for job in view.jobs),
         requests=requests,

@@ -93,6 +93,8 @@ class _Measurement:
         self._run = run
         self._notify = notify
         self._base = base
+        self._excluded = IgnoreRules()
+        self._excluded.add("", "\n".join(project.config.exclude))
         self._notes: list[str] = []
         self._files = self._read_files()
 
@@ -127,7 +129,8 @@ class _Measurement:
     def _operation(self, name: str, place: Path) -> OperationResult:
         restorer = self._project.operations.restorers[name]
         texts = {path: file.body for path, file in self._files.items()}
-        found = [slot for slot in restorer.find(texts) if not self._is_excluded(slot.path)]
+        excluded = set(filter(self._excluded.ignores, texts))
+        found = [slot for slot in restorer.find(texts) if slot.path not in excluded]
         wanted, seed = self._request.slots, self._request.seed
         slots = sample_slots(found, wanted, seed, alone=restorer.alone)
         hidden = self._hidden(restorer, texts, slots)
@@ -144,11 +147,6 @@ class _Measurement:
         )
         arms = tuple(self._arm(name, arm, hidden, place) for arm in self._request.arms)
         return msgspec.structs.replace(result, arms=arms)
-
-    def _is_excluded(self, path: str) -> bool:
-        rules = IgnoreRules()
-        rules.add("", "\n".join(self._project.config.exclude))
-        return rules.ignores(path)
 
     def _hidden(
         self, restorer: Restorer, texts: Mapping[str, str], slots: Sequence[Slot]

@@ -44,6 +44,8 @@ def details(arm: Mapping[str, Any]) -> Iterator[str]:
     if arm["error"]:
         yield f"{name}: {arm['error']}"
         return
+    for error, number in arm["job_errors"].items():
+        yield f"{name}: {count(number, 'job')} failed: {error}"
     kinds = arm["by_kind"]
     if len(kinds) > 1:
         parts = (f"{kind} {_right(outcomes)}" for kind, outcomes in kinds.items())

@@ -32,7 +32,7 @@ class SlotResult(msgspec.Struct, frozen=True, kw_only=True):
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """The results of one arm on one operation.
 
-    `jobs` counts jobs by status. `conflicts` is the number of verified change sets that did not fit
+    `jobs` counts jobs by status, and `job_errors` counts the errors with which jobs ended. `conflicts` is the number of verified change sets that did not fit
     together. `requests` and `tokens` count what models were sent. `seconds` is the time of the run
     in this process, or since it was resumed. `error` is the reason why the arm could not run.
     """
@@ -41,6 +41,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[SlotResult, ...] = ()
     model: str | None = None
     jobs: Mapping[str, int] = {}
+    job_errors: Mapping[str, int] = {}
     conflicts: int = 0
     decided_by: Mapping[str, int] = {}
     requests: int = 0

@@ -60,7 +60,7 @@ def _slots(path: str, text: str) -> Iterator[Slot]:
         node = nodes.get(found.qualname)
         if node is None or node.skip:
             continue
-        parts = _parts(found.literal.inner)
+        parts = _parts(docstring_text(found.node.body) or "")
         if not lacks_docstring(module, replace(node, docstring=None)):
             parts.pop(_SUMMARY, None)
         for part, words in parts.items():

@@ -109,4 +109,5 @@ def _head(owner: ast.ClassDef) -> str:
 def _without_attribute(source: SourceText, node: ast.AnnAssign) -> Edit:
     if node.value is None:
         return Edit(source.start(node), source.end(node), "pass")
-    return Edit(source.end(node.target), source.start(node.value), " = ")
+    equals = source.text.index("=", source.end(node.annotation))
+    return Edit(source.end(node.target), equals, " ")

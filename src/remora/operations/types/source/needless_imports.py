@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from remora.code.syntax.source import parse_text
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 
 _Import = ast.Import | ast.ImportFrom
@@ -26,10 +27,11 @@ def without_needless_imports(
     """Return a file's new text without the imports that the old text used and that it does not use.
 
     Names in `imported`, which other files import from this one, are kept, and so are imports in
-    `__init__.py`, which others may use, and statements with comments.
+    `__init__.py`, which others may use, and statements with comments. So is everything if the new
+    text does not parse.
     """
     stem = path.rpartition("/")[2].removesuffix(".py")
-    if stem == "__init__":
+    if stem == "__init__" or isinstance(parse_text(after), str):
         return after
     source = ParsedText(after)
     needless = _used_names(ParsedText(before).tree) - _used_names(source.tree)
