@@ -102,6 +102,7 @@ class _CopyRunner:
             **self._invocation.flags,
             **self._interpreter(),
             "runner.memory.global_events": False,
+            **({"hub.enabled": "auto"} if self._project.config.hub.enabled is True else {}),
             **arm.settings,
             **self._project.operations.restorers[operation].settings,
         }

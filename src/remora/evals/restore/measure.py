@@ -16,7 +16,7 @@ from remora.evals.restore.arms import Arm
 from remora.evals.restore.finished_run import CopyRun, Hidden, arm_result
 from remora.evals.restore.sample import sample_slots
 from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
-from remora.evals.restore.work_folder import ArmFolder, locked
+from remora.evals.restore.work_folder import ArmFolder, locked, work_folder
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.operations.restorer import Restorer, Slot
@@ -67,7 +67,7 @@ def measure(
     `notify` receives a line for each step. Raises Conflict if another process measures this
     project, and DiskError if a copy cannot be written.
     """
-    place = project.cache / "restore"
+    place = work_folder(project)
     with locked(place):
         base_folder = place / "base"
         try_remove_tree(base_folder)

@@ -1,7 +1,5 @@
 """The folder of an evaluation: private copies while it works, and results to continue from."""
 
-import fcntl
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,10 +9,10 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
 from remora.evals.restore.slot_results import ArmResult
+from remora.runs.project import Project
+from remora.runs.retention.clean import EVALUATIONS, LOCK, try_lock
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.copy.snapshot import BaseSnapshot
-
-_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
@@ -25,19 +23,19 @@ def locked(folder: Path) -> Iterator[None]:
     """
     try:
         make_private(folder)
-        lock = os.open(folder / "lock", _LOCK, 0o600)
     except OSError as error:
         raise DiskError(f"{folder}: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise Conflict(
-            "another `remora eval restore` works on this project", hint="wait until it ends"
-        ) from None
-    else:
+    with try_lock(folder / LOCK) as free:
+        if not free:
+            raise Conflict(
+                "another `remora eval restore` works on this project", hint="wait until it ends"
+            )
         yield
-    finally:
-        os.close(lock)
+
+
+def work_folder(project: Project) -> Path:
+    """Return the folder of a project's evaluations, which `remora clean` removes."""
+    return project.cache / EVALUATIONS
 
 
 class ArmFolder:
