@@ -69,6 +69,12 @@ def test_phrases_say_the_numbers() -> None:
     ]
 
 
+def test_decisions_are_counted_if_a_model_was_asked() -> None:
+    asked = msgspec.structs.replace(arm("rules"), requests=3, decided_by={"rule": 1200, "model": 3})
+    (types, _) = restore_document(report([asked]))["operations"]
+    assert "rules: 3 requests, decisions: rule 1,200, model 3" in details(types["arms"][0])
+
+
 def test_errors_of_jobs_are_counted() -> None:
     failing = msgspec.structs.replace(arm("rules"), job_errors={"no answer": 2})
     (types, _) = restore_document(report([failing]))["operations"]

@@ -53,6 +53,9 @@ def details(arm: Mapping[str, Any]) -> Iterator[str]:
     if arm["by_source"]:
         parts = (f"{key} {n['right']} of {n['written']}" for key, n in arm["by_source"].items())
         yield f"{name}: right of written by source: {', '.join(parts)}"
+    if arm["requests"]:
+        parts = (f"{key} {number:,}" for key, number in arm["decided_by"].items() if number)
+        yield f"{name}: {count(arm['requests'], 'request')}, decisions: {', '.join(parts)}"
     if arm["against_first"]:
         names = ("precision", "coverage", "restored")
         parts = (f"{key} {share(arm['against_first'], key, '+')}" for key in names)
