@@ -32,7 +32,7 @@ def main() -> None:
         inference.run(slots)
         runs = checker.runs
     wall, cpu = time.perf_counter() - started, _seconds() - before
-    tried = len(inference.probability)
+    tried = len(inference.best)
     print(
         f"{_PACKAGE}: {len(slots)} slots, {len(inference.annotations)} written, {runs} runs of ty"
     )

@@ -89,7 +89,7 @@ def score(
         true = truth[path, slot.number, slot.name]
         right += same(term, true)
         if curve is not None:
-            curve.append((inference.probability[path, slot], same(term, true)))
+            curve.append((inference.best[path, slot].probability, same(term, true)))
         if wrong is not None and not same(term, true):
             wrong[path, slot.function, slot.name, f"{term}  not  {true}"] += 1
     return Score(len(removed), len(inference.annotations), right, len(added))

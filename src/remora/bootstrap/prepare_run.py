@@ -65,7 +65,7 @@ def prepare(
     the agents that need it are left out, unless all agents need it.
     """
     project = project or open_project(invocation, request.paths)
-    _refuse_whole_disk(project.root)
+    refuse_whole_disk(project.root)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, request.operations or project.operations.defaults)
     run_id = new_run_id()
@@ -125,7 +125,9 @@ def select_source(
 ) -> tuple[Source, Selection]:
     """Parse the requested files of a tree, and return them with the selection of nodes."""
     paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
-    selection = Selection(paths=paths, node=request.node, max_nodes=request.max_nodes)
+    selection = Selection(
+        paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
+    )
     source = read_modules(tree, _included(files, project.config.exclude), selection)
     if request.changed is not None:
         changed = changed_nodes(project.root, tree, request.changed or "HEAD", source)
@@ -133,7 +135,7 @@ def select_source(
     return source, selection
 
 
-def _refuse_whole_disk(root: Path) -> None:
+def refuse_whole_disk(root: Path) -> None:
     """Raise UsageError if `root` is the root of the file system and does not contain a project."""
     marks = (".git", "remora.yaml", "pyproject.toml")
     if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):

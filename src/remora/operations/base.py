@@ -10,6 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
+    from remora.operations.restorer import Restorer
     from remora.operations.submission import Check
     from remora.sandbox.interpreters import ProjectPython
     from remora.tools.host_functions import HostFunction
@@ -173,6 +174,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Raises HostError if the project's interpreter cannot run the checks and host functions."""
     check_project: "Callable[[ToolTree], None] | None" = None
     """Raises HostError if the checks and host functions cannot work on the project's files."""
+    restorer: "Restorer | None" = None
+    """Hides what people wrote and compares it with what the operation writes."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,6 +315,14 @@ class Operations:
     def report(self, name: str) -> Report | None:
         """Return the function that reports the findings of an operation, if it has one."""
         return next((each.load().report for each in self.all if each.name == name), None)
+
+    @cached_property
+    def restorers(self) -> "Mapping[str, Restorer]":
+        """The restorers of the operations that have one, keyed by the operation's name."""
+        found = (
+            (each.name, parts.restorer) for each, parts in zip(self.all, self._parts, strict=True)
+        )
+        return {name: restorer for name, restorer in found if restorer is not None}
 
     @cached_property
     def _parts(self) -> tuple[Parts, ...]:

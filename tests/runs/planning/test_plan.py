@@ -194,6 +194,11 @@ class TestSelection:
         prepared.close()
 
 
+def test_only_nodes_with_given_keys(shop: Desk) -> None:
+    keys = frozenset({"node:pkg/b.py:load", "node:missing.py:f"})
+    assert nodes(shop.plan(RunRequest(keys=keys))) == ["pkg/b.py:load"]
+
+
 class TestChanged:
     def test_nodes_that_differ_from_the_commit(self, shop: Desk) -> None:
         shop.commit()

@@ -141,6 +141,18 @@ def test_a_copy_that_is_worked_in_stays(shop: Desk) -> None:
     shop.analyze()  # the next run makes them again
 
 
+def test_evaluations_go_unless_one_is_running(shop: Desk) -> None:
+    place = shop.project.cache / "restore"
+    (place / "lint-1" / "tree").mkdir(parents=True)
+    (place / "lock").touch()
+    with (place / "lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        clean(shop)
+        assert place.exists()
+    assert str(place) in {found.name for found in clean(shop).removed}
+    assert not place.exists()
+
+
 def test_a_frozen_copy_that_was_left_goes_and_a_fresh_one_stays(shop: Desk) -> None:
     bases = shop.project.cache / "bases"
     for name, age in (("old", 7200), ("new", 0)):

@@ -1,10 +1,11 @@
-"""The `eval memory` command."""
+"""The `eval` command group, and `eval memory`."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from remora.cli.agents.eval_restore import restore
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, group
@@ -101,7 +102,7 @@ def memory(
     return 1 if report.skipped else 0
 
 
-eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
+eval_ = group("eval", "Evaluate settings, operations and models.", (memory, restore))
 
 
 def _lines(report: "EvalReport") -> Iterator[str]:

@@ -15,7 +15,7 @@ COMMANDS = {
     "report": ("remora.cli.run.report:report", "Write a report of a run."),
     "trace": ("remora.cli.trace.trace_group:trace", "Read, verify and export recorded traces."),
     "hub": ("remora.cli.hub.hub_group:hub", "Query callers, callees and tests of your code."),
-    "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings on recorded traces."),
+    "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings, operations and models."),
     "model": ("remora.cli.agents.model:model", "Show the model, or download its weights."),
     "config": ("remora.cli.agents.config_show:config", "Show settings and where they come from."),
     "doctor": (

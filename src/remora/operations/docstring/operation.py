@@ -29,6 +29,7 @@ def _load() -> Parts:
         keeps_text,
         says_more,
     )
+    from remora.operations.docstring.hidden_descriptions import RESTORER
     from remora.operations.docstring.host_docstring import docstring_plan, write_docstring
     from remora.tools.host_functions import HostFunction
 
@@ -45,6 +46,7 @@ def _load() -> Parts:
             HostFunction(function=docstring_plan),
             HostFunction(function=write_docstring, seconds=60.0),
         ),
+        restorer=RESTORER,
     )
 
 

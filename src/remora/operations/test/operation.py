@@ -29,6 +29,7 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 def _load() -> Parts:
     from remora.operations.test import checks
     from remora.operations.test.file_tests import write_tests
+    from remora.operations.test.hidden_tests import RESTORER
     from remora.operations.test.host_probe import observe_calls, strengthen_plan, test_plan
     from remora.operations.test.host_write import coverage_of, run_tests, write_test
     from remora.operations.test.merge_added_tests import keep_both_tests, remove_own_tests
@@ -63,6 +64,7 @@ def _load() -> Parts:
         check_project=require_collection,
         merge=keep_both_tests,
         unmerge=remove_own_tests,
+        restorer=RESTORER,
     )
 
 

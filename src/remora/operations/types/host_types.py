@@ -7,8 +7,9 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
+from remora.operations.types.ranking.linear_model import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
-from remora.operations.types.source.slots import SourceText, find_slots, functions_of
+from remora.operations.types.source.slots import Slot, SourceText, find_slots, functions_of
 from remora.operations.types.writing.clean_file import without_findings
 from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
 from remora.tools.host.text_lines import decode
@@ -32,7 +33,8 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     Annotations that add a diagnostic of the type checker anywhere in the project, or a finding of
     ruff in the file, are left out.
     Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
-    and the result of `missing_annotations` for the new content in `left`.
+    each one's place, source and probability in `chosen`, and the result of `missing_annotations`
+    for the new content in `left`.
     """
     content = decode(path, place.read(path))
     text = content.body
@@ -47,12 +49,24 @@ def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
         after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
     if after != text:
         place.write(path, content._replace(body=after).bytes())
-    left = len(_wanted(path, after, nodes))
+    missing = set(_wanted(path, after, nodes))
+    left = len(missing)
     return {
         "written": len(wanted) - left,
         "judges": session.judges,
+        "chosen": [
+            _chosen(slot, session.candidate(path, slot))
+            for path, slot in chosen
+            if (slot.number, slot.name) not in missing
+        ],
         "left": _described(left),
     }
+
+
+def _chosen(slot: Slot, candidate: Ranked) -> dict[str, Any]:
+    probability = round(candidate.probability, 4)
+    place = {"number": slot.number, "name": slot.name}
+    return {**place, "source": candidate.source, "probability": probability}
 
 
 def _described(count: int) -> dict[str, Any]:

@@ -90,8 +90,8 @@ class Inference:
         self.signatures = Signatures(self.original)
         self.annotations: Terms = {}
         """All annotations found so far."""
-        self.probability: dict[tuple[str, Slot], float] = {}
-        """How likely the last candidate of each slot is right, from 0 to 1."""
+        self.best: dict[tuple[str, Slot], Ranked] = {}
+        """The last candidate of each slot: the likeliest, or one that other methods agree on."""
 
     def slots(self, paths: Iterable[str]) -> list[tuple[str, Slot]]:
         """Return the missing annotations of some files."""
@@ -147,9 +147,10 @@ class Inference:
                 continue
             agreed = siblings.agreed(self._function(path, slot), slot.name)
             ranked = self.ranked(path, slot) if agreed else []
-            terms = [each.term for each in ranked if without_none(each.term) in agreed]
-            if terms:
-                found[path, slot] = terms[0]
+            fitting = [each for each in ranked if without_none(each.term) in agreed]
+            if fitting:
+                found[path, slot] = fitting[0].term
+                self.best[path, slot] = fitting[0]
         together = self.signatures.consistent(known | found)
         return {key: term for key, term in found.items() if key in together}
 
@@ -199,7 +200,7 @@ class Inference:
             limit = self._model.threshold(self._density)
         wanted = [key for key in slots if not self._habits.omits(self._function(*key), key[1].name)]
         best = {key: ranked[0] for key in wanted if (ranked := self.ranked(*key))}
-        self.probability |= {key: each.probability for key, each in best.items()}
+        self.best |= best
         return {key: each.term for key, each in best.items() if each.probability >= limit}
 
     def _function(self, path: str, slot: Slot) -> Function:
@@ -255,7 +256,7 @@ class Inference:
         special = special or hook_result(function, slot.name, facts.project, facts.evidence)
         if special:
             is_refused = (path, slot, special) in self._refused
-            return [] if is_refused else [Ranked(special, SPECIAL)]
+            return [] if is_refused else [Ranked(special, SPECIAL, "rule")]
         candidates = candidates_for(function, slot.name, known, facts.siblings)
         if not self.annotations:
             self._first[path, slot] = {each.term for each in candidates}
@@ -391,6 +392,6 @@ def with_self(
     both = [each for each in ranked if each.term in ("Self", owner)]
     if not both or all(each.source != "self" for each in evidence):
         return list(ranked)
-    first = Ranked(both[0].term, min(1.0, sum(each.probability for each in both)))
+    first = both[0]._replace(probability=min(1.0, sum(each.probability for each in both)))
     others = [each for each in ranked if each not in both]
     return sorted([first, *others], key=lambda each: -each.probability)

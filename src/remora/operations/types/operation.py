@@ -15,6 +15,7 @@ def _load() -> Parts:
         annotations_only,
         no_new_diagnostics,
     )
+    from remora.operations.types.hidden_annotations import RESTORER
     from remora.operations.types.host_types import annotate, missing_annotations
     from remora.operations.types.types_need import unannotated
     from remora.tools.host_functions import HostFunction
@@ -32,6 +33,7 @@ def _load() -> Parts:
             ),
             HostFunction(function=missing_annotations),
         ),
+        restorer=RESTORER,
     )
 
 

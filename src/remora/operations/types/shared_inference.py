@@ -17,7 +17,7 @@ from remora.operations.types.checker.project_checker import ProjectChecker, find
 from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.ranking.linear_model import Ranked, weights
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
@@ -181,6 +181,10 @@ class Session:
             yield
         finally:
             self._lock.release()
+
+    def candidate(self, path: str, slot: Slot) -> Ranked:
+        """Return the candidate that was chosen for an annotation."""
+        return self._inference.best[path, slot]
 
     def text(self, path: str, terms: Terms) -> str:
         """Return the text of a file with those annotations that complete a signature."""

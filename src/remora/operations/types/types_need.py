@@ -43,12 +43,14 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     if supports_python_2(place) or (
         oldest_minor(place) is None
         and any(
-            _OF_PYTHON_2.search(text) for path, text in texts.items() if not _beside(path, texts)
+            _OF_PYTHON_2.search(text)
+            for path, text in texts.items()
+            if not why_left_out(path, texts)
         )
     ):
         return _in_python_2
     with_types = {path for path in paths if place.files.exists(f"{path}i")}
-    beside = {path: _beside(path, texts) for path in paths}
+    beside = {path: why_left_out(path, texts) for path in paths}
     own = [path for path in paths if not beside[path]] or paths
     own = [path for path in own if path not in with_types]
     try:
@@ -88,8 +90,11 @@ def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
     return Counter({source.functions[number][1].lineno: n for number, n in numbers.items()})
 
 
-def _beside(path: str, texts: Mapping[str, str]) -> str:
-    """Return what a file contains that is not part of what a project provides, or nothing."""
+def why_left_out(path: str, texts: Mapping[str, str]) -> str:
+    """Return what a file contains that is not part of what a project provides, or nothing.
+
+    The operation leaves such files out.
+    """
     if _has_tests(path, texts):
         return "in test code"
     if path in _BUILD:
@@ -110,7 +115,7 @@ def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
 def _is_script(path: str, texts: Mapping[str, str]) -> bool:
     """Return True for a file at the root that no file imports, if the project has packages."""
     packages = (each for each in texts if each.endswith("/__init__.py"))
-    if "/" in path or "__init__.py" in texts or all(_beside(each, texts) for each in packages):
+    if "/" in path or "__init__.py" in texts or all(why_left_out(each, texts) for each in packages):
         return False
     name = re.escape(path.removesuffix(".py"))
     imported = re.compile(

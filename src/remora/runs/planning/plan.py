@@ -38,13 +38,14 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Files and nodes selected for a run.
 
     `paths` contains root-relative files and folders. If it is empty, all files are selected. `node`
-    is a glob. `changed` contains the keys of nodes that differ from a revision. `max_nodes` is the
-    maximum number of nodes with jobs.
+    is a glob. `changed` contains the keys of nodes that differ from a revision, and `keys` those of
+    all nodes that may be selected. `max_nodes` is the maximum number of nodes with jobs.
     """
 
     paths: tuple[str, ...] = ()
     node: str | None = None
     changed: frozenset[str] | None = None
+    keys: frozenset[str] | None = None
     max_nodes: int | None = None
 
 
@@ -377,8 +378,9 @@ def selected_keys(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
                 f"no node matches {selection.node!r}",
                 hint="use a glob over path:qualname or qualname, such as 'src/shop/*' or 'load_*'",
             )
-    if selection.changed is not None:
-        keys = [key for key in keys if key in selection.changed]
+    for among in (selection.changed, selection.keys):
+        if among is not None:
+            keys = [key for key in keys if key in among]
     return set(keys)
 
 

@@ -9,7 +9,7 @@ class RunRequest:
     """The arguments of `analyze`.
 
     `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
-    also selected. If `strengthen` is true, tests are also proposed for functions that have tests
+    also selected. `keys` limits the nodes to some keys. If `strengthen` is true, tests are also proposed for functions that have tests
     which miss faults; use `strengthens`, because `changed` implies it.
     """
 
@@ -17,6 +17,7 @@ class RunRequest:
     operations: tuple[str, ...] = ()
     node: str | None = None
     changed: str | None = None
+    keys: frozenset[str] | None = None
     max_nodes: int | None = None
     yes: bool = False
     concurrency: int | None = None

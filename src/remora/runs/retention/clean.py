@@ -25,6 +25,8 @@ from remora.workspaces.commit_files import unpin_commit
 
 Kind = Literal["workspace", "base", "ref", "contents", "conflict", "hub"]
 _REFS = "refs/remora/"
+EVALUATIONS, LOCK = "restore", "lock"
+"""The folder of `remora eval restore` in a project's cache, and its lock file."""
 
 
 class Removable(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +65,8 @@ def find_removable(
     Nothing is removed. Only `trace compact` removes streams.
     """
     found = take_inventory(project.trace)
-    acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
-    acts += [*_contents(project, found, now), *_conflict_files(project)]
+    acts = [*_workspaces(project), *_evaluations(project), *_bases(project, now)]
+    acts += [*_refs(project, found), *_contents(project, found, now), *_conflict_files(project)]
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
 
 
@@ -101,6 +103,23 @@ def _remove_workspace(place: Path) -> None:
             raise DiskError("in use by a run")
         remove_tree(place)
         place.with_suffix(".index").unlink(missing_ok=True)
+
+
+def _evaluations(project: Project) -> Iterator[Removal]:
+    """Yield the copies and results of `remora eval restore`. The same command makes them again."""
+    place = project.cache / EVALUATIONS
+    if place.is_dir():
+        with try_lock(place / LOCK) as free:
+            if free:
+                what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
+                yield what, partial(_remove_evaluations, place)
+
+
+def _remove_evaluations(place: Path) -> None:
+    with try_lock(place / LOCK) as free:
+        if not free:
+            raise DiskError("in use by `remora eval restore`")
+        remove_tree(place)
 
 
 def _bases(project: Project, now: datetime) -> Iterator[Removal]:

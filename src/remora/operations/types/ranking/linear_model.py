@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from remora.operations.restorer import Source
 from remora.operations.types.ranking.type_candidates import Candidate
 
 WEIGHTS = Path(__file__).with_name("weights.json")
@@ -35,10 +36,15 @@ class Weights(msgspec.Struct, frozen=True):
 
 
 class Ranked(NamedTuple):
-    """A candidate with the probability that it is right."""
+    """A candidate with the probability that it is right, and what suggests it.
+
+    `source` is `checker` for the type that the type checker infers, `rule` for one that the
+    language defines, and `ranker` for others.
+    """
 
     term: str
     probability: float
+    source: Source = "ranker"
 
 
 @functools.cache
@@ -48,5 +54,12 @@ def weights() -> Weights:
 
 def rank(candidates: Iterable[Candidate], model: Weights) -> list[Ranked]:
     """Return the candidates, the most likely first."""
-    ranked = [Ranked(each.term, model.probability(each.features)) for each in candidates]
+    ranked = [
+        Ranked(
+            each.term,
+            model.probability(each.features),
+            "checker" if each.is_inferred else "ranker",
+        )
+        for each in candidates
+    ]
     return sorted(ranked, key=lambda each: (-each.probability, each.term))

@@ -26,14 +26,20 @@ _ABSTRACT = ("Iterable", "Iterator", "Sequence", "Mapping", "Generator", "Mutabl
 _GENERIC = frozenset(
     (*_CONTAINERS, *_ABSTRACT, "type", "Callable", "Awaitable", "Match", "Pattern")
 )
+_INFERRED = frozenset(("call", "test_call", "forward", "attribute", "returned", "yield"))
+"""Sources that are types of values, as the type checker infers them."""
 _MAX_MEMBERS = 4
 
 
 class Candidate(NamedTuple):
-    """A canonical type with its features, by name."""
+    """A canonical type with its features, by name.
+
+    `is_inferred` is true if the type checker infers the type from the values.
+    """
 
     term: str
     features: Mapping[str, float]
+    is_inferred: bool = False
 
 
 def candidates_for(
@@ -53,7 +59,13 @@ def candidates_for(
         terms.setdefault(_fitting(term, parameter))
     refusals = Refusals(every, siblings.index, _slot_kind(parameter), name, function.short)
     return [
-        Candidate(term, _features(term, parameter, every, siblings))
+        Candidate(
+            term,
+            _features(term, parameter, every, siblings),
+            any(
+                e.source in _INFERRED and same(_fitting(e.term, parameter), term) for e in evidence
+            ),
+        )
         for term in terms
         if _is_complete(term) and not refusals.refuses(term)
     ]

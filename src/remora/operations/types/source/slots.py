@@ -120,7 +120,7 @@ def find_slots(source: SourceText) -> list[Slot]:
     """
     found = []
     for number, (name, node, owner) in enumerate(source.functions):
-        if is_overload(node) or _is_left_alone(source, node):
+        if is_overload(node) or is_left_alone(source, node):
             continue
         missing = [
             (arg.arg, kind) for arg, kind, _ in parameters_of(node, owner) if arg.annotation is None
@@ -133,7 +133,8 @@ def find_slots(source: SourceText) -> list[Slot]:
     return found
 
 
-def _is_left_alone(source: SourceText, node: FunctionNode) -> bool:
+def is_left_alone(source: SourceText, node: FunctionNode) -> bool:
+    """Return True if a comment says that a function's annotations are left out on purpose."""
     header = source.lines[node.lineno - 1 : node.body[0].lineno]
     return any("#" in line and _LEFT_ALONE.search(line) for line in header)
 

@@ -1,0 +1,122 @@
+"""The `eval restore` command."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from remora.cli.app.invocation import invocation_of
+from remora.cli.app.name_parameters import OPERATION
+from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.output import emit, note, table
+from remora.text import clip, count, escape_line
+
+_FEW = 5
+_LONGEST = 60
+
+
+@command(
+    "restore",
+    examples=(
+        "remora eval restore",
+        "remora eval restore -o types --slots 500 --html restore.html",
+        "remora eval restore --arm rules --arm embedded --json",
+        "remora eval restore -o docstring --arm rules --arm http://127.0.0.1:8080/v1,decoding=grammar",
+    ),
+)
+@click.option(
+    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
+    help="Operation to measure; repeatable. [default: lint, docstring, types]",
+)  # fmt: skip
+@click.option(
+    "--arm", "arms", metavar="ARM", multiple=True, default=("rules",), show_default=True,
+    help="rules, embedded, configured or a server's address; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--slots", type=click.IntRange(min=1, max=1_000_000), default=200, show_default=True,
+    metavar="N", help="Maximum number of parts to hide per operation.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(min=0, max=2**32 - 2), default=0, show_default=True,
+    metavar="N", help="Seed for the choice of parts and for intervals.",
+)  # fmt: skip
+@click.option("--html", "html", type=PATH, metavar="FILE", help="Also write a page with curves.")
+@click.option("--fresh", is_flag=True, help="Do not use results of earlier commands.")
+def restore(  # noqa: PLR0913 (one parameter per option)
+    options: Options,
+    *,
+    operations: tuple[str, ...],
+    arms: tuple[str, ...],
+    slots: int,
+    seed: int,
+    html: Path | None,
+    fresh: bool,
+) -> int:
+    """Measure operations and models on what people wrote in this project.
+
+    Annotations and other parts are hidden in a private copy, an operation works on the copy, and
+    its results are compared with the hidden parts. Your files are not changed. Each --arm is
+    measured on the same parts, and may end with ",decoding=D" and ",renderer=R", which override
+    model.decoding and model.renderer. It is safe to press Ctrl-C: the same command continues.
+    """
+    from remora.bootstrap.restore_on_copies import eval_restore
+    from remora.cli.views.progress import run_progress
+    from remora.evals.restore.arms import parse_arm
+    from remora.evals.restore.document import restore_document
+    from remora.evals.restore.measure import RestoreRequest
+
+    request = RestoreRequest(
+        operations=operations,
+        arms=tuple(parse_arm(arm) for arm in dict.fromkeys(arms)),
+        slots=slots,
+        seed=seed,
+        fresh=fresh,
+    )
+    report = eval_restore(
+        invocation_of(options),
+        request,
+        lambda: run_progress(options),
+        lambda line: note(options, line),
+    )
+    document = restore_document(report)
+    for text in report.notes:
+        note(options, text)
+    if html is not None:
+        _write_page(options, document, html)
+    emit(options, document, _lines(document, verbose=options.verbose))
+    return report.exit_code
+
+
+def _write_page(options: Options, document: Mapping[str, Any], file: Path) -> None:
+    from remora.evals.restore.restore_page import html_page
+    from remora.exports.output_file import replace_when_done
+
+    project = invocation_of(options).find_root().name
+    with replace_when_done(file) as page:
+        page.write(html_page(document, project).encode("utf-8", "backslashreplace"))
+    note(options, f"wrote {file}")
+
+
+def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
+    from remora.evals.restore.phrases import HEAD, details, heading, row
+
+    for found in document["operations"]:
+        yield click.style(escape_line(heading(found)), bold=True)
+        rows = [row(arm) for arm in found["arms"] if not arm["error"]]
+        yield from table(HEAD, rows) if rows else ()
+        for arm in found["arms"]:
+            yield from map(escape_line, details(arm))
+        examples = found["examples"]
+        shown = examples if verbose else examples[:_FEW]
+        yield from (escape_line(_example(each)) for each in shown)
+        if len(shown) < len(examples):
+            yield f"  {count(len(examples) - len(shown), 'more different text')}: -v lists them"
+        yield ""
+
+
+def _example(found: Mapping[str, Any]) -> str:
+    place = f"{found['path']}:{found['qualname']} {found['part']}"
+    texts = (clip(" ".join(found[key].split()), _LONGEST) for key in ("people", "written"))
+    people, written = texts
+    return f"  {place}: people wrote {people!r}, {found['arm']} wrote {written!r}"

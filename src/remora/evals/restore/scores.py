@@ -1,0 +1,162 @@
+"""Precision and coverage of an arm, with intervals from a bootstrap over files."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, get_args
+
+import msgspec
+
+from remora.evals.restore.slot_results import SlotResult
+from remora.operations.restorer import Outcome
+
+_SAMPLES = 2000
+_LOWEST, _HIGHEST = 0.025, 0.975
+_MOST_POINTS = 100
+
+
+class Counts(NamedTuple):
+    """Numbers of slots, of written ones, and of those with the same meaning as before."""
+
+    slots: int = 0
+    written: int = 0
+    right: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        return self.right / self.written if self.written else None
+
+    @property
+    def coverage(self) -> float | None:
+        return self.written / self.slots if self.slots else None
+
+    @property
+    def restored(self) -> float | None:
+        """The share of all slots that were written with the same meaning as before."""
+        return self.right / self.slots if self.slots else None
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A share or a difference of shares, and its 95 % interval if there are several files."""
+
+    value: float | None
+    interval: tuple[float, float] | None = None
+
+
+SHARES: Mapping[str, Callable[[Counts], float | None]] = {
+    "precision": lambda counts: counts.precision,
+    "coverage": lambda counts: counts.coverage,
+    "restored": lambda counts: counts.restored,
+}
+
+
+def counts_of(results: Sequence[SlotResult]) -> Counts:
+    return Counts(
+        len(results),
+        sum(each.is_written for each in results),
+        sum(each.is_right for each in results),
+    )
+
+
+def outcomes_of(results: Sequence[SlotResult]) -> dict[str, int]:
+    """Return how often each outcome occurs."""
+    found = Counter(each.outcome for each in results)
+    return {outcome: found[outcome] for outcome in get_args(Outcome)}
+
+
+def by_kind(results: Sequence[SlotResult]) -> dict[str, dict[str, int]]:
+    """Return the outcomes by kind of part."""
+    kinds = dict.fromkeys(sorted(each.kind for each in results))
+    return {kind: outcomes_of([e for e in results if e.kind == kind]) for kind in kinds}
+
+
+def by_source(results: Sequence[SlotResult]) -> dict[str, Counts]:
+    """Return the counts of the written slots, by what chose their text."""
+    grouped: dict[str, list[SlotResult]] = defaultdict(list)
+    for each in results:
+        if each.source is not None:
+            grouped[each.source].append(each)
+    return {source: counts_of(each) for source, each in sorted(grouped.items())}
+
+
+def estimates(results: Sequence[SlotResult], seed: int) -> dict[str, Estimate]:
+    """Return each share with its interval. Files are drawn with replacement."""
+    return _estimated([_by_file(results)], lambda counts, share: share(counts[0]), seed)
+
+
+def differences(
+    first: Sequence[SlotResult], other: Sequence[SlotResult], seed: int
+) -> dict[str, Estimate]:
+    """Return the difference of each share to the first arm. Both arms have the same slots.
+
+    The interval comes from drawing the same files for both.
+    """
+
+    def difference(
+        counts: Sequence[Counts], share: Callable[[Counts], float | None]
+    ) -> float | None:
+        before, after = (share(each) for each in counts)
+        return None if before is None or after is None else after - before
+
+    return _estimated([_by_file(first), _by_file(other)], difference, seed)
+
+
+def curve(results: Sequence[SlotResult]) -> list[tuple[float, float, float]]:
+    """Return coverage, precision and the least probability, for each number of likeliest texts.
+
+    Empty if no probability is known.
+    """
+    known = [(each.probability, each.is_right) for each in results if each.probability is not None]
+    known.sort(key=lambda each: -each[0])
+    points: list[tuple[float, float, float]] = []
+    right = 0
+    for number, (probability, is_right) in enumerate(known, 1):
+        right += is_right
+        if number == len(known) or known[number][0] < probability:
+            points.append((number / len(results), right / number, probability))
+    step = -(-len(points) // _MOST_POINTS) or 1
+    return points[::-step][::-1]
+
+
+_ByFile = Mapping[str, Counts]
+
+
+def _by_file(results: Sequence[SlotResult]) -> _ByFile:
+    grouped: dict[str, list[SlotResult]] = defaultdict(list)
+    for each in results:
+        grouped[each.slot.path].append(each)
+    return {path: counts_of(each) for path, each in grouped.items()}
+
+
+def _estimated(
+    arms: Sequence[_ByFile],
+    measure: Callable[[Sequence[Counts], Callable[[Counts], float | None]], float | None],
+    seed: int,
+) -> dict[str, Estimate]:
+    files = sorted(arms[0])
+    whole = [_total(arm, files) for arm in arms]
+    drawn: dict[str, list[float]] = {name: [] for name in SHARES}
+    chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    for _ in range(_SAMPLES if len(files) > 1 else 0):
+        chosen = chance.choices(files, k=len(files))
+        totals = [_total(arm, chosen) for arm in arms]
+        for name, share in SHARES.items():
+            value = measure(totals, share)
+            if value is not None:
+                drawn[name].append(value)
+    return {
+        name: Estimate(value=measure(whole, share), interval=_interval(drawn[name]))
+        for name, share in SHARES.items()
+    }
+
+
+def _total(arm: _ByFile, files: Sequence[str]) -> Counts:
+    return Counts(*map(sum, zip(*(arm[path] for path in files), strict=True)))
+
+
+def _interval(values: list[float]) -> tuple[float, float] | None:
+    if not values:
+        return None
+    values.sort()
+    last = len(values) - 1
+    return values[round(last * _LOWEST)], values[round(last * _HIGHEST)]

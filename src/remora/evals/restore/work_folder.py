@@ -1,0 +1,92 @@
+"""The folder of an evaluation: private copies while it works, and results to continue from."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from remora.config.user_folders import make_private
+from remora.errors import Conflict, DiskError
+from remora.evals.restore.slot_results import ArmResult
+from remora.runs.project import Project
+from remora.runs.retention.clean import EVALUATIONS, LOCK, try_lock
+from remora.sandbox.child.rmtree import try_remove_tree
+from remora.workspaces.copy.snapshot import BaseSnapshot
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from using the folder.
+
+    Raises Conflict if another one uses it, and DiskError if it cannot be created.
+    """
+    try:
+        make_private(folder)
+    except OSError as error:
+        raise DiskError(f"{folder}: {error.strerror}") from error
+    with try_lock(folder / LOCK) as free:
+        if not free:
+            raise Conflict(
+                "another `remora eval restore` works on this project", hint="wait until it ends"
+            )
+        yield
+
+
+def work_folder(project: Project) -> Path:
+    """Return the folder of a project's evaluations, which `remora clean` removes."""
+    return project.cache / EVALUATIONS
+
+
+class ArmFolder:
+    """The copy on which one arm works, and its result.
+
+    `tree` is the copy of the project, `cache` and `state` are the folders of its runs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._result = folder.with_suffix(".json")
+        self.tree, self.cache, self.state = (folder / n for n in ("tree", "cache", "state"))
+
+    def result(self) -> ArmResult | None:
+        """Return the result of an earlier command, or None if there is none that can be read."""
+        with suppress(OSError, msgspec.MsgspecError):
+            return msgspec.json.decode(self._result.read_bytes(), type=ArmResult)
+        return None
+
+    def keep(self, result: ArmResult) -> None:
+        """Store the result, then remove the copy."""
+        new = self._result.with_suffix(".new")
+        try:
+            new.write_bytes(msgspec.json.encode(result))
+            new.replace(self._result)
+        except OSError as error:
+            raise DiskError(f"{self._result}: {error.strerror}") from error
+        self.remove_copy()
+
+    def remove_copy(self) -> None:
+        try_remove_tree(self._folder)
+
+    def forget(self) -> None:
+        """Remove the result and the copy."""
+        self._result.unlink(missing_ok=True)
+        self.remove_copy()
+
+    def copy(self, base: BaseSnapshot, hidden: Mapping[str, bytes]) -> None:
+        """Copy the project with the contents in `hidden`. A copy that is there is kept."""
+        if self.tree.exists():
+            return
+        new = self.tree.with_name("tree.new")
+        try_remove_tree(new)
+        try:
+            make_private(new)
+            for path, file in base.files.items():
+                content = hidden[path] if path in hidden else base.read(path)
+                target = new / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content or b"")
+                target.chmod(file.mode | 0o600)
+            new.rename(self.tree)
+        except OSError as error:
+            raise DiskError(f"cannot copy the project: {error.strerror}") from error

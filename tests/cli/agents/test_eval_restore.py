@@ -1,0 +1,284 @@
+"""`remora eval restore` on real projects, without a model."""
+
+import json
+import os
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Done, Remora, git, tree, write
+
+LOADER = """\
+class LoadError(Exception):
+    pass
+
+
+def load(path):
+    try:
+        return open(path).read()
+    except OSError as error:
+        raise LoadError(path) from error
+
+
+def first(rows):
+    try:
+        return rows[0]
+    except IndexError:
+        raise LoadError("empty") from None
+"""
+LINT = ("eval", "restore", "-o", "lint", "--json")
+MANY = 20
+
+
+@pytest.fixture
+def loaders(tmp_path: Path) -> Path:
+    root = write(tmp_path / "project", {"src/a.py": LOADER, "src/b.py": LOADER, "README.md": "#\n"})
+    git(root, "init", "-q")
+    return root
+
+
+def arm(done: Done, name: str = "rules") -> dict[str, Any]:
+    (found,) = (each for each in done.document["operations"][0]["arms"] if each["name"] == name)
+    return dict(found)
+
+
+def test_what_people_wrote_is_hidden_restored_and_compared(poor: Remora, loaders: Path) -> None:
+    before = tree(loaders)
+    done = poor(*LINT, cwd=loaders)
+    assert done.code == 0, done.err
+    (found,) = done.document["operations"]
+    assert done.document["kind"] == "restore"
+    assert (found["operation"], found["found"], found["slots"]) == ("lint", 4, 4)
+    assert (found["files"], found["hidden"]) == (2, {"raise-from": 4})
+    rules = arm(done)
+    outcomes = ("exact", "equivalent", "different", "left")
+    assert [rules[name] for name in outcomes] == [0, 2, 2, 0], (
+        "`from None` is never a rule's choice"
+    )
+    assert (rules["precision"], rules["precision_ci95"]) == (0.5, [0.5, 0.5])
+    assert rules["by_source"] == {"rule": {"written": 4, "right": 2}}
+    assert (rules["requests"], rules["tokens"], rules["against_first"]) == (0, 0, None)
+    first = found["examples"][0]
+    assert (first["path"], first["qualname"], first["people"]) == ("src/a.py", "first", "None")
+    assert tree(loaders) == before
+    assert not (loaders / ".agentfs").exists(), "the run is recorded in the copy"
+
+
+def test_a_table_shows_the_results_of_each_operation(poor: Remora, loaders: Path) -> None:
+    done = poor("eval", "restore", "-o", "lint", "--arm", "rules", "--arm", "rules", cwd=loaders)
+    heading, head, row, *_ = done.out.splitlines()
+    assert heading == "lint: 4 of 4 parts hidden in 2 files (4 raise-from)"
+    outcomes = "EXACT EQUIVALENT DIFFERENT LEFT"
+    assert " ".join(head.split()) == f"ARM {outcomes} PRECISION COVERAGE TOKENS SECONDS"
+    assert row.split()[:6] == ["rules", "0", "2", "2", "0", "50"]
+    assert "src/a.py:first raise-from 1: people wrote 'None', rules wrote " in done.out
+
+
+def test_a_page_shows_the_same_numbers_and_loads_nothing(poor: Remora, loaders: Path) -> None:
+    done = poor("eval", "restore", "-o", "lint", "--html", "page.html", cwd=loaders)
+    page = (loaders / "page.html").read_text("utf-8")
+    assert (done.code, "wrote page.html" in done.err) == (0, True)
+    assert page.count("<svg") == 1
+    assert "<h2>lint: 4 of 4 parts hidden in 2 files (4 raise-from)</h2>" in page
+    assert "<td>rules</td><td>0</td><td>2</td><td>2</td><td>0</td>" in page
+    assert not any(word in page for word in ("<script", "<link", "<img", "url(", "src="))
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.slow
+def test_results_are_kept_until_the_project_changes(poor: Remora, loaders: Path) -> None:
+    kept = "using the result of an earlier command"
+    first = poor(*LINT, cwd=loaders)
+    again = poor(*LINT, cwd=loaders)
+    assert kept not in first.err
+    assert kept in again.err
+    assert again.document == first.document
+    assert kept not in poor(*LINT, "--fresh", cwd=loaders).err
+    assert kept not in poor(*LINT, "--slots", "2", cwd=loaders).err
+    (loaders / "README.md").write_text("# More\n")
+    assert kept not in poor(*LINT, cwd=loaders).err
+    copies = [path for path in (poor.home / "cache").rglob("restore/*") if path.is_dir()]
+    assert copies == []
+
+
+def test_a_project_without_anything_to_hide(poor: Remora, tmp_path: Path) -> None:
+    root = write(tmp_path / "empty", {"notes.txt": "x\n"})
+    done = poor("eval", "restore", "-o", "lint", cwd=root)
+    assert (done.code, done.out) == (0, "lint: nothing to hide\n\n")
+
+
+def test_files_that_cannot_be_read_are_left_out_and_named(poor: Remora, loaders: Path) -> None:
+    (loaders / "src" / "broken.py").write_text("def f(:\n")
+    (loaders / "src" / "latin.py").write_bytes(b"x = '\xe9'\n")
+    done = poor(*LINT, cwd=loaders)
+    assert (done.code, done.document["operations"][0]["slots"]) == (0, 4)
+    broken, latin = done.document["notes"]
+    assert broken.startswith("left out src/broken.py: ")
+    assert latin == "left out src/latin.py: not UTF-8 (line 1)"
+    assert "left out src/broken.py" in done.err
+
+
+def test_excluded_files_have_nothing_to_hide(poor: Remora, loaders: Path) -> None:
+    (loaders / "remora.yaml").write_text("exclude: [src/b.py]\n")
+    assert poor(*LINT, cwd=loaders).document["operations"][0]["found"] == 2
+
+
+def test_the_copy_needs_neither_the_hub_nor_the_users_event_log(
+    poor: Remora, loaders: Path
+) -> None:
+    (loaders / "remora.yaml").write_text("hub: {enabled: true}\n")
+    write(poor.home / "config/remora", {"config.yaml": "runner: {memory: {global_events: true}}\n"})
+    done = poor(*LINT, cwd=loaders)
+    assert (done.code, arm(done)["equivalent"]) == (0, 2)
+    assert not list((poor.home / "cache").rglob("events.jsonl"))
+
+
+def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -> None:
+    address = "http://127.0.0.1:9/v1"
+    done = poor(*LINT, "--arm", address, "--arm", "rules", cwd=loaders)
+    assert done.code == 3
+    assert "127.0.0.1:9" in arm(done, address)["error"]
+    assert (arm(done)["equivalent"], arm(done)["error"]) == (2, None)
+    assert arm(done)["against_first"] is None, "the first arm has no results"
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("--arm", "gpt"), "use rules, embedded, configured or the address of a server"),
+        (("--arm", "rules,margin=1"), "use decoding=VALUE or renderer=VALUE"),
+        (("-o", "steps"), "use one of: lint"),
+    ],
+)
+def test_wrong_words_are_refused_with_what_is_possible(
+    poor: Remora, loaders: Path, words: tuple[str, ...], hint: str
+) -> None:
+    done = poor("eval", "restore", *words, "--json", cwd=loaders)
+    assert done.code == 2
+    assert hint in done.error["hint"]
+
+
+def test_the_same_operation_on_the_same_parts_with_the_embedded_model(
+    remora: Remora, loaders: Path
+) -> None:
+    done = remora(*LINT, "--arm", "rules", "--arm", "embedded", cwd=loaders)
+    assert done.code == 0, done.err
+    compared = arm(done, "embedded")["against_first"]
+    assert (compared["precision"], compared["restored_ci95"]) == (0.0, [0.0, 0.0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_evaluation_continues(
+    poor: Remora, tmp_path: Path, number: signal.Signals
+) -> None:
+    root = write(tmp_path / "many", {f"src/m{n}.py": LOADER for n in range(MANY)})
+    words = (*LINT, "--seed", "3")
+    process = poor.start(*words, cwd=root)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("[ 3/"):
+            os.kill(process.pid, number)
+            break
+    process.communicate(timeout=30)
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+
+    done = poor(*words, cwd=root)
+    assert done.code == 0, done.err
+    assert arm(done)["resumed"]
+    assert (arm(done)["equivalent"], arm(done)["different"]) == (MANY, MANY)
+    assert "[ 1/" in done.err
+    assert f"/{MANY}]" not in done.err, "finished jobs are not repeated"
+    assert not (root / ".agentfs").exists()
+
+
+def test_two_evaluations_of_a_project_at_a_time_are_refused(poor: Remora, tmp_path: Path) -> None:
+    root = write(tmp_path / "many", {f"src/m{n}.py": LOADER for n in range(MANY)})
+    process = poor.start(*LINT, cwd=root)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "started" in line:
+            break
+    try:
+        second = poor(*LINT, cwd=root)
+        assert (second.code, second.error["hint"]) == (1, "wait until it ends")
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+SUMMARY = "Return the total price."
+DOCUMENTED = f'def total(order):\n    """{SUMMARY}"""\n    return sum(order.prices)\n'
+
+
+class _Writer(BaseHTTPRequestHandler):
+    """A server whose model writes each docstring with the summary that people wrote."""
+
+    def do_GET(self) -> None:
+        self._respond({"data": [{"id": "writer"}]}, found=self.path == "/v1/models")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)))
+        name = body["tools"][0]["function"]["name"] if "tools" in body else ""
+        asked = re.findall(r'describe\(part="([^"]+)', str(body.get("messages", "")))
+        given = {"summary": SUMMARY, "renames": []}
+        if name == "describe":
+            given = {"part": asked[-1], "text": ""}
+        call = {"name": name, "arguments": json.dumps(given)}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "1", "type": "function", "function": call}],
+        }
+        self._respond(
+            {
+                "model": "writer",
+                "choices": [{"message": message, "finish_reason": "tool_calls"}],
+                "usage": {"prompt_tokens": 1200, "completion_tokens": 10},
+            },
+            found=self.path == "/v1/chat/completions",
+        )
+
+    def _respond(self, body: dict[str, Any], *, found: bool) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def writer() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Writer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_server_that_writes_what_people_wrote_restores_it(
+    poor: Remora, tmp_path: Path, writer: str
+) -> None:
+    more = "def undocumented(order):\n    return order\n"
+    root = write(tmp_path / "project", {"a.py": DOCUMENTED + more, "b.py": DOCUMENTED})
+    words = ("eval", "restore", "-o", "docstring", "--json", "--arm", "rules", "--arm", writer)
+    done = poor(*words, cwd=root)
+    assert done.code == 0, done.err
+    assert arm(done)["left"] == 2
+    written = arm(done, writer)
+    assert written["jobs"] == {"submitted": 2}, "only functions with hidden parts are worked on"
+    assert (written["exact"], written["model"]) == (2, "writer")
+    assert written["by_source"] == {"model": {"written": 2, "right": 2}}
+    assert (written["requests"], written["tokens"] > 60) == (6, True)
+    assert written["against_first"]["restored"] == 1.0

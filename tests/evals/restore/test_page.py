@@ -1,0 +1,101 @@
+"""The document and the page of an evaluation."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from remora.evals.restore.document import restore_document
+from remora.evals.restore.phrases import details, heading, row
+from remora.evals.restore.restore_page import html_page
+from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport, SlotResult
+from remora.operations.restorer import Slot
+
+PARTS = [("a.py", "exact", 0.9), ("a.py", "different", 0.6), ("b.py", "left", None)]
+
+
+def report(arms: Sequence[ArmResult]) -> RestoreReport:
+    slots = [each.slot for each in arms[0].results]
+    types = OperationResult(
+        operation="types", found=9, slots=slots, hidden={"return": 3}, arms=arms
+    )
+    lint = OperationResult(operation="lint", found=0, slots=(), hidden={})
+    return RestoreReport(
+        seed=7,
+        versions={"remora": "1"},
+        commit=None,
+        operations=[types, lint],
+        notes=["<left out>"],
+    )
+
+
+def arm(name: str, *, error: str = "") -> ArmResult:
+    results = [
+        SlotResult(
+            slot=Slot(path=path, number=0, qualname="f", part="return", text="List[<T>]"),
+            kind="return",
+            outcome=outcome,  # type: ignore[arg-type]
+            text="list",
+            source=None if outcome == "left" else "ranker",
+            probability=probability,
+        )
+        for path, outcome, probability in PARTS
+    ]
+    return ArmResult(name=name, results=() if error else tuple(results), error=error, exit_code=3)
+
+
+def test_each_arm_has_its_shares_curve_and_difference_to_the_first() -> None:
+    document = restore_document(report([arm("rules"), arm("embedded")]))
+    (types, lint) = document["operations"]
+    first, second = types["arms"]
+    assert (first["precision"], first["coverage"], first["restored"]) == (0.5, 0.6667, 0.3333)
+    assert first["curve"] == [[0.3333, 1.0, 0.9], [0.6667, 0.5, 0.6]]
+    assert first["by_kind"]["return"] == {"exact": 1, "equivalent": 0, "different": 1, "left": 1}
+    assert first["against_first"] is None
+    assert second["against_first"]["coverage_ci95"] == [0.0, 0.0]
+    assert [each["arm"] for each in types["examples"]] == ["rules", "embedded"]
+    assert (lint["arms"], lint["examples"]) == ([], [])
+
+
+def test_phrases_say_the_numbers() -> None:
+    (types, lint) = restore_document(report([arm("rules"), arm("embedded")]))["operations"]
+    assert heading(types) == "types: 3 of 9 parts hidden in 2 files (3 return)"
+    assert heading(lint) == "lint: nothing to hide"
+    shares = ["50 % (50 to 50)", "67 % (0 to 100)"]
+    assert row(types["arms"][0]) == ["rules", 1, 0, 1, 1, *shares, 0, 0]
+    assert list(details(types["arms"][1])) == [
+        "embedded: right of written by source: ranker 1 of 2",
+        "embedded against the first arm: precision +0 % (+0 to +0), coverage +0 % (+0 to +0), "
+        "restored +0 % (+0 to +0)",
+    ]
+
+
+def test_decisions_are_counted_if_a_model_was_asked() -> None:
+    asked = msgspec.structs.replace(arm("rules"), requests=3, decided_by={"rule": 1200, "model": 3})
+    (types, _) = restore_document(report([asked]))["operations"]
+    assert "rules: 3 requests, decisions: rule 1,200, model 3" in details(types["arms"][0])
+
+
+def test_errors_of_jobs_are_counted() -> None:
+    failing = msgspec.structs.replace(arm("rules"), job_errors={"no answer": 2})
+    (types, _) = restore_document(report([failing]))["operations"]
+    assert next(details(types["arms"][0])) == "rules: 2 jobs failed: no answer"
+
+
+def test_an_arm_that_could_not_run_has_only_its_error() -> None:
+    document = restore_document(report([arm("rules"), arm("http://h:1/v1", error="no server")]))
+    failed = document["operations"][0]["arms"][1]
+    assert (failed["error"], failed["precision"], failed["against_first"]) == (
+        "no server",
+        None,
+        None,
+    )
+    assert list(details(failed)) == ["http://h:1/v1: no server"]
+
+
+def test_a_page_escapes_what_is_in_the_project() -> None:
+    page = html_page(restore_document(report([arm("<rules>")])), "<shop>")
+    assert "<title>&lt;shop&gt;: restored by Remora</title>" in page
+    assert "List[&lt;T&gt;]" in page
+    assert "&lt;left out&gt;" in page
+    assert "&lt;rules&gt;" in page
+    assert page.count("<polyline") == 1
