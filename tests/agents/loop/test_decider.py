@@ -87,7 +87,7 @@ def trials(played: Played) -> list[dict[str, Any]]:
         one
         for update in played.payloads(ContextUpdate)
         if update.source == "trials"
-        for one in update.value
+        for one in update.value["candidates"]
     ]
 
 

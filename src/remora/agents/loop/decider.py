@@ -224,7 +224,8 @@ class Decider:
         recorded = self._recorded(Tried)
         if recorded is not None:
             return recorded.kept
-        others = {(await self._try(None)).changes_sha256} if improves else set()
+        rules = await self._try(None) if improves else None
+        others = set() if rules is None else {rules.changes_sha256}
         kept: list[Candidate] = []
         tried = []
         for one in candidates:
@@ -246,7 +247,8 @@ class Decider:
         if not kept and not improves:
             kept = list(candidates[:1])
         delta = PacketDelta(candidate_actions=tuple(kept)) if kept else None
-        self._emit(ContextUpdate(source="trials", value=tried), self._packet.turn, delta)
+        value = {"rules": None if rules is None else rules.changes_sha256, "candidates": tried}
+        self._emit(ContextUpdate(source="trials", value=value), self._packet.turn, delta)
         return self._made(Tried).kept
 
     async def _escalate(self, reason: str) -> None:

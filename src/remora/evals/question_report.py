@@ -1,0 +1,201 @@
+"""What the questions of a recorded run to models were worth.
+
+A question is everything that was asked in a turn to decide one thing: all rotations of a ranked
+list, or all samples of a text. It could have mattered if its answers lead to different changes,
+which the recorded trials say.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from remora.chat import answer_form
+from remora.memory.events import (
+    AgentStart,
+    ContextUpdate,
+    Event,
+    ModelRequest,
+    ModelResponse,
+    ToolCalled,
+    TurnStart,
+)
+from remora.memory.prompt.base import LABELS
+from remora.trace.blobs import resolved_payload
+from remora.trace.content.objects import ObjectStore
+from remora.trace.read.reader import list_streams, read_events
+from remora.trace.trace_folder import TraceFolder
+
+_READ = frozenset(
+    each.type for each in (AgentStart, ContextUpdate, ModelRequest, ModelResponse, ToolCalled)
+)
+
+
+class Question(msgspec.Struct, kw_only=True):
+    """A question to a model.
+
+    `kind` is `choice` or `text`. `outcomes` is the number of different change sets that its answers
+    lead to, including the one that rules lead to, or None if they were not tried. `rotations` lists
+    the candidate that was best in each rotation of a ranked list, by its index. `tokens` are those
+    of the requests.
+    """
+
+    agent_id: str
+    node_id: str
+    turn: int
+    kind: str
+    strategy: str
+    model: str
+    requests: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    candidates: int = 0
+    outcomes: int | None = None
+    rotations: list[int] = []
+    decided_by: str = ""
+    changed: bool = False
+
+    @property
+    def could_matter(self) -> bool | None:
+        """Return True if its answers lead to different changes, or None if that is unknown."""
+        return None if self.outcomes is None else self.outcomes > 1
+
+    @property
+    def depends_on_rotation(self) -> bool:
+        return len(set(self.rotations)) > 1
+
+    def as_json(self) -> dict[str, Any]:
+        return {**msgspec.structs.asdict(self), "could_matter": self.could_matter}
+
+
+class QuestionReport(msgspec.Struct, frozen=True):
+    """All questions of a run, in the order of its agents."""
+
+    run_id: str
+    questions: tuple[Question, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document of `remora eval decisions --json`."""
+        known = [one for one in self.questions if one.could_matter is not None]
+        ranked = [one for one in self.questions if one.rotations]
+        return {
+            "kind": "decisions",
+            "run_id": self.run_id,
+            "questions": [one.as_json() for one in self.questions],
+            "totals": {
+                "questions": len(self.questions),
+                "tried": len(known),
+                "could_matter": sum(bool(one.could_matter) for one in known),
+                "changed": sum(one.changed for one in self.questions),
+                "ranked": len(ranked),
+                "depend_on_rotation": sum(one.depends_on_rotation for one in ranked),
+                "requests": sum(one.requests for one in self.questions),
+                "tokens": sum(one.tokens for one in self.questions),
+                "seconds": round(sum(one.seconds for one in self.questions), 3),
+            },
+        }
+
+
+def questions_of_run(folder: TraceFolder, run_id: str) -> QuestionReport:
+    """Return the questions of all agents of a run. Raises StreamDamaged if a stream is damaged."""
+    found: list[Question] = []
+    for stream in list_streams(folder):
+        if stream.run_id == run_id and stream.agent_id:
+            path = folder.existing_agent(stream.agent_id)
+            found += questions_of(read_events(path), folder.blobs)
+    return QuestionReport(run_id, tuple(found))
+
+
+def questions_of(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Question]:
+    """Yield the questions of an agent's stream."""
+    turn, model = _Turn(), ""
+    for event in events:
+        if event.type == TurnStart.type:
+            yield from turn.questions
+            turn = _Turn()
+        if event.type not in _READ:
+            continue
+        payload = resolved_payload(event, blobs)
+        if isinstance(payload, AgentStart):
+            model = str(payload.model.get("name", ""))
+        turn.add(event, payload, model)
+    yield from turn.questions
+
+
+class _Turn:
+    """The questions of a turn, collected from its events."""
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+        self._kept: int | None = None
+        self._asked: tuple[Event, ModelRequest] | None = None
+
+    def add(self, event: Event, payload: Any, model: str) -> None:
+        match payload:
+            case ModelRequest():
+                self._asked = event, payload
+                self._begin(event, payload, payload.model or model)
+            case ModelResponse() if self._asked is not None:
+                self._answer(*self._asked, event, payload)
+                self._asked = None
+            case ContextUpdate(source="trials"):
+                self._tried(payload.value)
+            case ToolCalled() if self.questions:
+                last = self.questions[-1]
+                last.decided_by = payload.decided_by
+                last.changed = last.kind == "text" or payload.choice not in (None, 0)
+
+    def _begin(self, event: Event, request: ModelRequest, model: str) -> None:
+        strategy = str(request.decoding.get("strategy", ""))
+        form = answer_form(strategy)
+        kind = "choice" if form.ranks or form.scores_texts or self._kept is not None else "text"
+        last = self.questions[-1] if self.questions else None
+        same = (kind, strategy, model)
+        if last is not None and (last.kind, last.strategy, last.model) == same:
+            return
+        self.questions.append(
+            Question(
+                agent_id=event.agent_id,
+                node_id=event.node_id,
+                turn=event.turn,
+                kind=kind,
+                strategy=strategy,
+                model=model,
+                candidates=len(request.decoding.get("labels", ())),
+                outcomes=self._kept if kind == "choice" else None,
+            )
+        )
+
+    def _answer(
+        self, asked: Event, request: ModelRequest, answered: Event, response: ModelResponse
+    ) -> None:
+        question = self.questions[-1]
+        question.requests += 1
+        question.tokens += request.prompt_tokens
+        question.seconds += _seconds(asked, answered)
+        if answer_form(question.strategy).ranks and response.scores:
+            best = _best(response.scores, question.candidates)
+            rotation = int(request.decoding.get("rotation", 0))
+            question.rotations = [
+                *question.rotations, (best + rotation) % max(question.candidates, 1),
+            ]  # fmt: skip
+
+    def _tried(self, value: Any) -> None:
+        tried = value["candidates"]
+        outcomes = {one["change_set_sha256"] for one in tried} | {value["rules"]} - {None}
+        if self.questions and self.questions[-1].kind == "text":
+            self.questions[-1].outcomes = len(outcomes)
+            self.questions[-1].candidates = len(tried)
+        self._kept = sum(one["kept"] for one in tried)
+
+
+def _best(scores: dict[str, float], candidates: int) -> int:
+    labels: Sequence[str] = LABELS[:candidates]
+    found = [scores.get(label, float("-inf")) for label in labels]
+    return found.index(max(found)) if found else 0
+
+
+def _seconds(asked: Event, answered: Event) -> float:
+    start, end = (datetime.fromisoformat(event.timestamp) for event in (asked, answered))
+    return round((end - start).total_seconds(), 3)

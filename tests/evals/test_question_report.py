@@ -1,0 +1,68 @@
+"""What questions to models were worth, read from recorded streams."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.evals.question_report import Question, QuestionReport, questions_of
+from remora.models.scripted import ScriptedModel
+from tests.agents.conftest import Played, Theatre, choose, insist, scripted
+from tests.agents.loop.test_decider import OPEN, choice, own, play, put
+
+
+def questions(played: Played) -> list[Question]:
+    return list(questions_of(played.events, played.folder.blobs))
+
+
+def test_a_choice_between_different_outcomes_could_matter(theatre: Theatre) -> None:
+    found = play(theatre, choice(theatre, "1", "2"), put("2"))
+    (one,) = questions(found)
+    assert (one.kind, one.strategy, one.outcomes, one.could_matter) == (
+        "choice",
+        "grammar",
+        2,
+        True,
+    )
+    assert (one.decided_by, one.changed, one.requests) == ("model", True, 1)
+
+
+def test_a_text_that_no_check_accepts_could_not_matter_if_it_changes_nothing(
+    theatre: Theatre,
+) -> None:
+    (one,) = questions(play(theatre, own(theatre, OPEN), "prose", "prose", samples=2))
+    assert (one.kind, one.requests, one.outcomes, one.could_matter) == ("text", 2, 1, False)
+    assert one.decided_by == ""
+
+
+def test_the_samples_of_a_text_are_one_question(theatre: Theatre) -> None:
+    (one,) = questions(play(theatre, own(theatre, OPEN), put("("), put("7"), samples=2))
+    assert (one.kind, one.requests, one.candidates, one.could_matter) == ("text", 2, 2, True)
+
+
+def test_a_larger_model_is_asked_a_question_of_its_own(theatre: Theatre) -> None:
+    found = play(
+        theatre, own(theatre, OPEN), put("("), larger=ScriptedModel([put("9")], name="large")
+    )
+    assert [(one.model, one.decided_by) for one in questions(found)] == [
+        ("scripted", ""),
+        ("large", "escalation"),
+    ]
+
+
+@pytest.mark.parametrize(("model", "depends"), [(choose("B"), False), (insist("B"), True)])
+def test_what_rotation_does_to_a_ranked_choice(
+    theatre: Theatre, model: object, depends: bool
+) -> None:
+    found = play(theatre, choice(theatre, "1", "2"), model=scripted(model), strategy="rank")
+    (one,) = questions(found)
+    assert one.depends_on_rotation is depends
+    assert len(one.rotations) == 2
+
+
+def test_totals_count_what_was_tried(tmp_path: Path) -> None:
+    base = {"agent_id": "a", "node_id": "n", "turn": 1, "kind": "choice", "strategy": "rank"}
+    tried = Question(**base, model="m", outcomes=2, tokens=5, rotations=[0, 1])
+    untried = Question(**base, model="m", tokens=7)
+    totals = QuestionReport("r", (tried, untried)).as_json()["totals"]
+    assert (totals["questions"], totals["tried"], totals["could_matter"]) == (2, 1, 1)
+    assert (totals["ranked"], totals["depend_on_rotation"], totals["tokens"]) == (1, 1, 12)
