@@ -566,6 +566,28 @@ B904 = {
                 raise ValueError(err) from error
         """,
     ),
+    "the file hides causes": (
+        """
+        try:
+            f()
+        except KeyError:
+            raise ValueError("no key") from None
+        try:
+            f()
+        except TypeError as error:
+            raise ValueError("no text")
+        """,
+        """
+        try:
+            f()
+        except KeyError:
+            raise ValueError("no key") from None
+        try:
+            f()
+        except TypeError as error:
+            raise ValueError("no text") from None
+        """,
+    ),
     "everything is caught": (
         """
         try:

@@ -21,9 +21,11 @@ _NAMES = ("err", "error", "exc", "e", "ex", "exception")
 
 
 def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
-    """B904: raise from the exception that is being handled.
+    """B904: raise from the exception that is being handled, or `from None` if the file does.
 
-    Tracebacks keep showing that exception. Only the text between the two tracebacks changes.
+    With a cause, tracebacks keep showing both exceptions, and only the text between them changes.
+    What people choose is a habit of the project: the other choices in the same file and package
+    tell it in 84 % of cases, and `from` with a name alone in 75 % (docs/evals/judgement.md).
     """
     at = source.position(finding["line"], finding["column"])
     around = source.enclosing(at)
@@ -32,6 +34,8 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
     if raised is None or handler is None or raised.cause or not _is_new(raised.exc):
         return None
     end = source.span(raised)[1]
+    if source.once(_hides_causes):
+        return RecipeFix((Edit(end, end, " from None"),))
     if handler.name:
         if _is_rebound(handler, handler.name):
             return None
@@ -45,6 +49,13 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
     if closing is None or source.body[named:shut].strip() not in ("", ")"):
         return None
     return RecipeFix((Edit(shut, shut, f" as {name}"), Edit(end, end, f" from {name}")))
+
+
+def _hides_causes(source: PythonSource) -> bool:
+    """Return True if more exceptions of the file are raised `from None` than from a name."""
+    causes = [node.cause for node in source.nodes if isinstance(node, ast.Raise)]
+    hidden = sum(isinstance(cause, ast.Constant) for cause in causes)
+    return hidden > sum(isinstance(cause, ast.Name) for cause in causes)
 
 
 def _is_new(raised: ast.expr | None) -> bool:
