@@ -584,7 +584,7 @@ B904 = {
             raise ValueError("no key") from None
         try:
             f()
-        except TypeError as error:
+        except TypeError:
             raise ValueError("no text") from None
         """,
     ),

@@ -35,11 +35,30 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
         return None
     end = source.span(raised)[1]
     if source.once(_hides_causes):
-        return RecipeFix((Edit(end, end, " from None"),))
+        return RecipeFix((Edit(end, end, " from None"), *_unused_name(source, handler)))
     if handler.name:
-        if _is_rebound(handler, handler.name):
-            return None
-        return RecipeFix((Edit(end, end, f" from {handler.name}"),))
+        return None if _is_rebound(handler) else _with_cause(end, handler.name)
+    return _with_new_name(source, handler, around, end)
+
+
+def _with_cause(end: int, name: str) -> RecipeFix:
+    return RecipeFix((Edit(end, end, f" from {name}"),))
+
+
+def _unused_name(source: PythonSource, handler: ast.ExceptHandler) -> tuple[Edit, ...]:
+    """Return the edit that removes the name of an exception that its handler does not use."""
+    inner = [node for statement in handler.body for node in ast.walk(statement)]
+    if not handler.name or any(handler.name in _names_of(node) for node in inner):
+        return ()
+    assert handler.type is not None  # only an exception with a type has a name
+    start = source.span(handler.type)[1]
+    found = re.compile(rf"(\)?)\s+as\s+{handler.name}\s*(?=:)").match(source.body, start)
+    return (Edit(start, found.end(), found[1]),) if found else ()
+
+
+def _with_new_name(
+    source: PythonSource, handler: ast.ExceptHandler, around: list[ast.AST], end: int
+) -> RecipeFix | None:
     name = _new_name(source, handler, around)
     if name is None or handler.type is None:
         return None
@@ -66,9 +85,11 @@ def _is_new(raised: ast.expr | None) -> bool:
     return name[:1].isupper()
 
 
-def _is_rebound(handler: ast.ExceptHandler, name: str) -> bool:
+def _is_rebound(handler: ast.ExceptHandler) -> bool:
     return any(
-        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+        isinstance(node, ast.Name)
+        and node.id == handler.name
+        and not isinstance(node.ctx, ast.Load)
         for node in ast.walk(handler)
     )
 
