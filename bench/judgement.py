@@ -45,10 +45,10 @@ from types_packages import CACHE
 
 USES = ("raise-from", "docstring-text", "docstring-words")
 LOGPROBS = CACHE.parent / "judgement" / "logprobs.jsonl"
-_POOL = 1.2
+_POOL = 1.1
 """Held-out questions for each one that a seed draws."""
-_DEVELOPMENT = 120
-_CONTROL = 150
+_DEVELOPMENT = 80
+_CONTROL = 100
 """Questions of the first seed that are asked again with renamed identifiers."""
 _MODEL_ARMS = ("likelihood, unweighted", "likelihood", "combined")
 _RECALLS = (0.1, 0.25, 0.5)
@@ -175,7 +175,6 @@ def measure(use: Use, model: ScoredTexts, seeds: Sequence[int], count: int) -> d
     renamed = [use.rename(question) for question in drawn[first][:_CONTROL]]
     control = measured(arms, asked(model, renamed, "renamed"), first)
     return {
-        "use": use.name,
         "training_questions": len(use.training),
         "pool": len(pool),
         "held_out": packages_of(pool),
@@ -228,7 +227,7 @@ def main() -> None:
     parser.add_argument("--use", choices=USES, required=True)
     parser.add_argument("--seed", type=int, action="append", help="can be repeated")
     parser.add_argument("--functions", type=int, default=300, help="questions per seed")
-    parser.add_argument("--json", type=Path, help="file for the figures")
+    parser.add_argument("--json", type=Path, help="file of the figures, by use")
     options = parser.parse_args()
     use = load(options.use, round(options.functions * _POOL))
     with ScoredTexts(LOGPROBS) as model:
@@ -239,7 +238,9 @@ def main() -> None:
     if model.asked:
         print(f"{model.seconds:.0f} s for {model.asked} requests to the model")
     if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        known = json.loads(options.json.read_text("utf-8")) if options.json.exists() else {}
+        document = known | {use.name: result}
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -131,25 +131,27 @@ def cosine(one: Features, other: Features) -> float:
     return sum(value * other[word] for word, value in one.items() if word in other)
 
 
-def with_nearest(asked: Sequence[Question], known: Sequence[Question]) -> list[Question]:
-    """Add the fact `tfidf`: how often option 0 is right in the most similar known questions.
+class NearestQuestions:
+    """Known questions by the similarity of their code."""
 
-    Questions of the same package are not used.
-    """
-    idf = TfIdf([question.code for question in known])
-    vectors = [(idf.vector(question.code), question) for question in known]
-    found = []
-    for question in asked:
-        own = idf.vector(question.code)
+    def __init__(self, known: Sequence[Question]) -> None:
+        self._idf = TfIdf([question.code for question in known])
+        self._known = [(self._idf.vector(question.code), question) for question in known]
+
+    def add_to(self, question: Question) -> Question:
+        """Add the fact `tfidf`: how often option 0 is right in the most similar known questions.
+
+        Questions of the same package are not used.
+        """
+        own = self._idf.vector(question.code)
         near = sorted(
             (
                 (cosine(own, vector), -other.right)
-                for vector, other in vectors
+                for vector, other in self._known
                 if other.package != question.package
             ),
             reverse=True,
         )[:_NEIGHBOURS]
         share = sum(1 + right for _, right in near) / _NEIGHBOURS
         first = {**question.facts[0], "tfidf": share, "bias": 1.0}
-        found.append(with_facts(question, [first, *question.facts[1:]]))
-    return found
+        return with_facts(question, [first, *question.facts[1:]])

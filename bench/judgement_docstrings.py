@@ -13,16 +13,16 @@ from judgement_question import Question, neutral_names, renamed_code, renamed_pr
 
 T = TypeVar("T")
 FRAMINGS = ("place", "behind", "attribute", "comment", "chat")
-TEXT_FRAMING = "attribute"
-WORDS_FRAMING = "attribute"
-WINDOW = 4
+TEXT_FRAMING = "behind"
+WORDS_FRAMING = "behind"
+_WINDOW = 3
 """Words after the planted one that are part of the text."""
-_LONGEST = 700
+_LONGEST = 500
 _LINES = range(2, 26)
-_SUMMARY_WORDS = range(3, 13)
+_SUMMARY_WORDS = range(3, 9)
 _DISTRACTORS = 3
 _NEAR = 10
-_BEFORE = 240
+_BEFORE = 160
 _SECTION = re.compile(
     r"^(?:\s*[A-Z][\w ]*:\s*$|\s*:\w|\s*>>>|\s*\.\. |\s*[-=~]{3,}|\s*[-*] )", re.MULTILINE
 )
@@ -138,7 +138,7 @@ def all_sites(package: str) -> Iterator[tuple[Function, str, Site]]:
 
 
 def word_questions(
-    package: str, framing: str = WORDS_FRAMING, window: int = WINDOW, *, limit: int
+    package: str, framing: str = WORDS_FRAMING, *, single: bool = False, limit: int
 ) -> Iterator[Question]:
     """Yield one question for each function of a package with a word that has an opposite."""
     by_function: dict[str, list[tuple[Function, str, Site]]] = {}
@@ -147,28 +147,36 @@ def word_questions(
     for name, found in some(list(by_function.items()), limit):
         words = [each for each in found if not each[2].is_negation] or found
         function, text, site = random.Random(name).choice(words)
-        yield word_question(function, text, site, framing=framing, window=window)
+        yield word_question(function, text, site, framing=framing, single=single)
 
 
 def word_question(
-    function: Function, text: str, site: Site, *, framing: str, window: int
+    function: Function, text: str, site: Site, *, framing: str, single: bool
 ) -> Question:
     """Return the question whether a word of a docstring or its opposite is true."""
     context, empty = prompts(function, framing)
     before, after = text[: site.start], text[site.end :]
+    rest = _first_words(after)
+    one, other = f"{site.word}{rest}", f"{site.opposite}{rest}"
+    while one.split(" ")[0] == other.split(" ")[0]:
+        # only the next words differ, as in `is` and `is not`
+        before += one.split(" ")[0] + " "
+        one, other = one.partition(" ")[2], other.partition(" ")[2]
     # a token begins with the space before its word
     space = " " if before.endswith(" ") else ""
     before = _tail(before.removesuffix(" "))
-    rest = _first_words(after, window)
-    texts = (site.word, site.opposite)
+    name = f"{function.qualname}:{site.start}"
+    options = [space + one, space + other]
+    random.Random(f"order {name}").shuffle(options)
     return Question(
         package=function.package,
-        name=f"{function.qualname}:{site.start}",
+        name=name,
         code=function.code,
         context=context + before,
         empty=empty + before,
-        options=tuple(f"{space}{word}{rest}" for word in texts),
-        right=0,
+        options=tuple(options),
+        right=options.index(space + one),
+        single=single,
     )
 
 
@@ -180,10 +188,10 @@ def _tail(text: str) -> str:
     return rest[rest.find(" ") + 1 :]
 
 
-def _first_words(text: str, count: int) -> str:
+def _first_words(text: str) -> str:
     """Return the next words of the same sentence."""
     sentence = re.split(r"(?<=[.!?])(?:\s|$)", text, maxsplit=1)[0]
-    words = re.findall(r"\S*\s*", sentence)[: count + (not text[:1].strip())]
+    words = re.findall(r"\S*\s*", sentence)[: _WINDOW + (not text[:1].strip())]
     return "".join(words).rstrip()
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import ServerConnection
 from remora.models.embedded import weights
-from remora.models.embedded.server_process import ServerOptions, ServerProcess
+from remora.models.embedded.server_process import ServerOptions, ServerProcess, usable_cores
 from remora.models.model_settings import RequestLimits
 
 CACHE = Path.home() / ".cache" / "remora"
@@ -38,8 +38,7 @@ class ScoredTexts:
                 name=weights.MODEL,
                 context=_CONTEXT,
                 slots=1,
-                # more threads make single tokens slower
-                threads=1,
+                threads=usable_cores(),
                 cache_mib=0,
             )
         )

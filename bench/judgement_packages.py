@@ -1,7 +1,10 @@
 """Functions of public packages, and which packages are used to develop and which to measure."""
 
 import ast
+import contextlib
 import inspect
+import random
+import re
 import textwrap
 import warnings
 from collections.abc import Iterator
@@ -109,6 +112,10 @@ HELD_OUT = [
 ]
 """Packages on which the uses are measured. They led to no framing and no weight."""
 
+_MODULES = 80
+"""Modules that are read of a large package, drawn at random."""
+_DOCSTRING = re.compile('"""')
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -135,21 +142,29 @@ def version_of(package: str) -> str:
     return metadata.Distribution.at(found).version
 
 
-def modules(package: str) -> Iterator[tuple[str, str, ast.Module]]:
-    """Yield path, text and tree of each module of a package that can be parsed."""
-    for path, text in package_texts(package).items():
-        if Path(path).name.startswith("test_"):
-            continue
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                yield path, text, ast.parse(text)
-        except (SyntaxError, ValueError):
-            continue
+def modules(package: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, ast.Module]]:
+    """Yield path, text and tree of some modules of a package in which a pattern is found."""
+    texts = package_texts(package)
+    found = [
+        path
+        for path, text in texts.items()
+        if not Path(path).name.startswith("test_") and pattern.search(text)
+    ]
+    random.Random(package).shuffle(found)
+    for path in found[:_MODULES]:
+        if tree := _parsed(texts[path]):
+            yield path, texts[path], tree
+
+
+def _parsed(text: str) -> ast.Module | None:
+    with contextlib.suppress(SyntaxError, ValueError), warnings.catch_warnings(action="ignore"):
+        return ast.parse(text)
+    return None
 
 
 def documented_functions(package: str) -> Iterator[Function]:
     """Yield the functions of a package that have a docstring and code after it."""
-    for path, text, tree in modules(package):
+    for path, text, tree in modules(package, _DOCSTRING):
         lines = text.splitlines()
         for node in ast.walk(tree):
             if isinstance(node, FunctionNode) and len(node.body) > 1:

@@ -21,19 +21,9 @@ from judgement_question import (
 FRAMINGS = ("try", "function", "handler")
 FRAMING = "handler"
 """The code before the `raise`: the `try` statement, the function or the handler alone."""
+_CAUSE = re.compile(r"\bfrom \w+[ \t]*(?:#.*)?$", re.MULTILINE)
 _LONGEST = 900
 _LONGEST_STATEMENT = 400
-CHECKS = (
-    "arguments=",
-    "statements=",
-    "uses the exception",
-    "only statement",
-    "special method",
-    "several caught",
-    "private function",
-    "short try",
-)
-"""Facts about a site besides the names of its exceptions."""
 _EMPTY = "try:\n    pass\nexcept Exception as {name}:\n    raise Exception() from"
 
 
@@ -55,8 +45,7 @@ def sites(package: str) -> list[Site]:
     """Return the raises of a package with `from` the caught exception or `from None`."""
     return [
         site
-        for path, text, tree in modules(package)
-        if "from" in text
+        for path, text, tree in modules(package, _CAUSE)
         for site in sites_of(package, path, text, tree)
     ]
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 import judgement_docstrings as docstrings
 import judgement_raises as raises
-from judgement_arms import Baseline, TfIdf, with_nearest
+from judgement_arms import Baseline, NearestQuestions, TfIdf
 from judgement_facts import (
     Phrase,
     Phrases,
@@ -60,6 +60,7 @@ def spread(questions: Iterable[Question], count: int) -> list[Question]:
 def _raise_from(pool: int) -> Use:
     training = [each for package in DEVELOPMENT for each in raises.questions(package)]
     held_out = spread((each for name in HELD_OUT for each in raises.questions(name)), pool)
+    near = NearestQuestions(training)
     return Use(
         name="raise-from",
         baselines=(
@@ -68,13 +69,13 @@ def _raise_from(pool: int) -> Use:
             Baseline("words", ("bias", "word=")),
             Baseline("TF-IDF", ("bias", "tfidf")),
             Baseline(
-                "trained",
-                ("bias", "file", "package", "tfidf", "raised", "caught", "pair", *raises.CHECKS),
+                "trained", ("bias", "file", "package", "uses the exception", "only", "raised is")
             ),
+            Baseline("trained, with names", ("",)),
         ),
-        training=with_nearest(training, training),
-        held_out=with_nearest(held_out, training),
-        rename=lambda question: with_nearest([raises.renamed(question)], training)[0],
+        training=[near.add_to(each) for each in training],
+        held_out=[near.add_to(each) for each in held_out],
+        rename=lambda question: near.add_to(raises.renamed(question)),
     )
 
 

@@ -82,9 +82,18 @@ def test_planted_words(text: str, planted: list[str]) -> None:
 def test_a_question_has_the_text_before_the_word_and_some_words_after_it() -> None:
     text = prose_of(FIRST.docstring)
     site = next(each for each in opposite_sites(text) if each.word == "first")
-    asked = word_question(FIRST, text, site, framing="place", window=2)
+    asked = word_question(FIRST, text, site, framing="place", single=True)
     assert asked.context == 'def first_item(items):\n    """Return the'
-    assert asked.options == (" first item of", " last item of")
+    assert set(asked.options) == {" first item of the items.", " last item of the items."}
+    assert asked.options[asked.right] == " first item of the items."
+
+
+def test_options_begin_where_they_differ() -> None:
+    text = "The list must not be sorted."
+    site = next(each for each in opposite_sites(text) if each.is_negation)
+    asked = word_question(FIRST, text, site, framing="place", single=True)
+    assert asked.context.endswith('"""The list must')
+    assert set(asked.options) == {" not be sorted.", " be sorted."}
 
 
 def test_prose_ends_before_the_first_section() -> None:
@@ -101,9 +110,9 @@ def test_identifiers_are_renamed_consistently() -> None:
 def test_texts_name_the_renamed_identifiers_but_the_compared_words_remain() -> None:
     text = prose_of("Return the first of the items.")
     site = next(each for each in opposite_sites(text) if each.word == "first")
-    asked = renamed(word_question(FIRST, text, site, framing="attribute", window=4))
+    asked = renamed(word_question(FIRST, text, site, framing="attribute", single=True))
     assert asked.context.endswith('f1.__doc__ = """Return the')
-    assert asked.options == (" first of the a2.", " last of the a2.")
+    assert set(asked.options) == {" first of the a2.", " last of the a2."}
 
 
 def test_fitted_weights_find_what_tells_the_options_apart() -> None:
