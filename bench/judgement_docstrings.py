@@ -158,10 +158,10 @@ def word_question(
     before, after = text[: site.start], text[site.end :]
     rest = _first_words(after)
     one, other = f"{site.word}{rest}", f"{site.opposite}{rest}"
-    while one.split(" ")[0] == other.split(" ")[0]:
+    while (word := one.partition(" ")[0]) == other.partition(" ")[0]:
         # only the next words differ, as in `is` and `is not`
-        before += one.split(" ")[0] + " "
-        one, other = one.partition(" ")[2], other.partition(" ")[2]
+        before += f"{word} "
+        one, other = one.removeprefix(f"{word} "), other.removeprefix(f"{word} ")
     # a token begins with the space before its word
     space = " " if before.endswith(" ") else ""
     before = _tail(before.removesuffix(" "))

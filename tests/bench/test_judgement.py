@@ -84,8 +84,8 @@ def test_a_question_has_the_text_before_the_word_and_some_words_after_it() -> No
     site = next(each for each in opposite_sites(text) if each.word == "first")
     asked = word_question(FIRST, text, site, framing="place", single=True)
     assert asked.context == 'def first_item(items):\n    """Return the'
-    assert set(asked.options) == {" first item of the items.", " last item of the items."}
-    assert asked.options[asked.right] == " first item of the items."
+    assert set(asked.options) == {" first item of the", " last item of the"}
+    assert asked.options[asked.right] == " first item of the"
 
 
 def test_options_begin_where_they_differ() -> None:
