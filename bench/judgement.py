@@ -48,7 +48,7 @@ LOGPROBS = CACHE.parent / "judgement" / "logprobs.jsonl"
 _POOL = 1.1
 """Held-out questions for each one that a seed draws."""
 _DEVELOPMENT = 80
-_CONTROL = 100
+_CONTROL = 60
 """Questions of the first seed that are asked again with renamed identifiers."""
 _MODEL_ARMS = ("likelihood, unweighted", "likelihood", "combined")
 _RECALLS = (0.1, 0.25, 0.5)
@@ -165,21 +165,20 @@ def asked(model: ScoredTexts, questions: Sequence[Question], what: str) -> list[
 def measure(use: Use, model: ScoredTexts, seeds: Sequence[int], count: int) -> dict[str, Any]:
     """Return the figures of a use for each seed, and those with renamed identifiers."""
     arms = Arms(use, asked(model, development_sample(use, _DEVELOPMENT), "development"))
-    pool = use.held_out
+    pool = asked(model, use.held_out, "held out")
     drawn = {seed: random.Random(seed).sample(pool, min(count, len(pool))) for seed in seeds}
-    results = {
-        str(seed): measured(arms, asked(model, questions, f"seed {seed}"), seed)
-        for seed, questions in drawn.items()
-    }
+    results = {str(seed): measured(arms, scored, seed) for seed, scored in drawn.items()}
     first = seeds[0]
-    renamed = [use.rename(question) for question in drawn[first][:_CONTROL]]
+    renamed = [use.rename(each.question) for each in drawn[first][:_CONTROL]]
     control = measured(arms, asked(model, renamed, "renamed"), first)
     return {
         "training_questions": len(use.training),
         "pool": len(pool),
-        "held_out": packages_of(pool),
+        "held_out": packages_of(use.held_out),
         "development": packages_of(use.training),
-        "versions": {x: version_of(x) for x in (*packages_of(use.training), *packages_of(pool))},
+        "versions": {
+            x: version_of(x) for x in (*packages_of(use.training), *packages_of(use.held_out))
+        },
         "weights": {key: round(value, 3) for key, value in arms.likelihood.items()},
         "combined_weights": {key: round(value, 3) for key, value in arms.combined.items()},
         "seeds": results,
