@@ -1,6 +1,7 @@
 """Well-typed packages for the types operation: which ones, and copies without annotations."""
 
 import ast
+import contextlib
 import os
 import subprocess
 import sys
@@ -52,7 +53,7 @@ Key = tuple[str, int, str]
 
 
 def package_texts(name: str) -> dict[str, str]:
-    """Return the Python files of the newest wheel of a package, without its tests."""
+    """Return the Python files of a package's newest wheel: in UTF-8, and without its tests."""
     folder = CACHE / name
     if not folder.is_dir():
         folder.mkdir(parents=True)
@@ -72,7 +73,8 @@ def package_texts(name: str) -> dict[str, str]:
     for path in sorted(folder.rglob("*.py")):
         relative = path.relative_to(folder).as_posix()
         if not any(part in relative for part in ("/tests/", "/_tests/", "/_vendor/", "/vendor/")):
-            texts[relative] = path.read_text(encoding="utf-8")
+            with contextlib.suppress(UnicodeDecodeError):
+                texts[relative] = path.read_text(encoding="utf-8")
     return texts
 
 
