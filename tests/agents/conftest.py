@@ -85,6 +85,7 @@ class Play:
     renderer: str = "lines/1"
     scores_texts: bool = False
     samples: int = 1
+    ranks_samples: bool = False
     ranker: Model | None = None
     larger: Model | None = None
     limit: int = 3000
@@ -189,6 +190,7 @@ class Theatre:
                     limit=play.limit,
                     scores_texts=play.scores_texts,
                     samples=play.samples,
+                    ranks_samples=play.ranks_samples,
                 ),
                 ranker=play.ranker and Rung(play.ranker, RANKER),
                 larger=play.larger and Rung(play.larger, LARGER),

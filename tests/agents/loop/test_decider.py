@@ -134,9 +134,15 @@ class TestSamples:
     def test_of_several_that_pass_the_one_that_fits_best_is_taken(self, theatre: Theatre) -> None:
         ranker = scripted([{"A": 0.0, "B": 4.0}])
         answers = put("7"), put("8"), put("7")
-        found = play(theatre, own(theatre, OPEN), *answers, samples=3, ranker=ranker)
+        how = {"samples": 3, "ranker": ranker, "ranks_samples": True}
+        found = play(theatre, own(theatre, OPEN), *answers, **how)
         assert found.after == b"x = 8\n"
         assert found.payloads(ModelRequest)[-1].decoding["texts"] == ["7", "8"]
+
+    def test_the_first_that_passes_is_taken_if_fit_is_not_measured(self, theatre: Theatre) -> None:
+        ranker = scripted([])
+        found = play(theatre, own(theatre, OPEN), put("7"), put("8"), samples=2, ranker=ranker)
+        assert found.after == b"x = 7\n"
 
     def test_an_answer_that_changes_nothing_is_no_answer(self, theatre: Theatre) -> None:
         found = play(theatre, own(theatre, OPEN), put("0"), put("0"), samples=2)

@@ -32,7 +32,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     not have. Without a writer, all candidates must be complete, unless `strategy` can fill them in.
     It is asked `samples` times if its answers are tried, until `max_requests` requests or
     `max_tokens` prompt tokens were sent. If `scores_texts` is true, candidates with
-    texts are chosen by `likelihood`. `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
+    texts are chosen by `likelihood`; if `ranks_samples` is true, also the answers that pass. `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
     between the scores of the two best candidates. If the difference is smaller, the first candidate
     is used. `trim` is the version of the trim rules.
     """
@@ -42,6 +42,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     limit: int
     writer: Strategy | None = None
     scores_texts: bool = False
+    ranks_samples: bool = False
     samples: int = 1
     max_requests: int = 100
     max_tokens: int = 200_000
@@ -107,6 +108,7 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
     if isinstance(model, NoModel):
         return WITHOUT_MODEL
     own = RENDERERS[renderer].strategy
+    decoding = "auto" if decoding == "likelihood" else decoding
     if own and decoding != "auto":
         raise ConfigError(
             f"model.decoding is {decoding}, but FunctionGemma uses its own call format",
@@ -127,6 +129,7 @@ def writer_for(model: Model, renderer: str, decoding: str) -> Strategy | None:
 
     The embedded model cannot write.
     """
+    decoding = "auto" if decoding == "likelihood" else decoding
     cannot = isinstance(model, NoModel) or model.describe().get("provider") == "embedded"
     if cannot or decoding in _CHOOSING:
         return None

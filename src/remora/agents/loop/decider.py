@@ -185,7 +185,9 @@ class Decider:
         )
 
     def _scores_texts(self) -> bool:
-        return self._ranker is not None or self._rungs[0].settings.scores_texts
+        settings = self._rungs[0].settings
+        can_score = self._ranker is not None or settings.scores_texts
+        return settings.ranks_samples and can_score
 
     def _no_answer(self) -> AgentError:
         return AgentError(

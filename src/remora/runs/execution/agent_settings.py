@@ -15,6 +15,8 @@ from remora.memory.prompt.history import LONG_TRACK
 from remora.models.protocol import Model, Strategy
 from remora.runs.planning.run_request import RunRequest
 
+_SCORING = ("auto", "likelihood")
+"""Values of `model.decoding` with which texts of candidates are scored."""
 _LARGER_CONTEXT = 16_000
 """Tokens that a larger model is assumed to read if its server does not say how many it can."""
 EMBEDDED_LIMIT = 600
@@ -46,7 +48,8 @@ def query_settings_for(
         ),
         limit=limit,
         writer=writer_for(model, renderer, config.model.decoding),
-        scores_texts=config.model.decoding == "auto" and model.capabilities.likelihood,
+        scores_texts=config.model.decoding in _SCORING and model.capabilities.likelihood,
+        ranks_samples=config.model.decoding == "likelihood",
         **_common_settings(config, request),
     )
 
