@@ -80,10 +80,11 @@ def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
 def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> AgentStart:
     """Return the start event with a different model.
 
-    If the strategy changes, the turn's candidates are computed again, because different candidates
-    may be valid.
+    If the way to choose or to write changes, the turn's candidates are computed again, because
+    different candidates may be valid.
     """
-    same = start.model.get("strategy") == settings.strategy
+    before = start.model.get("strategy"), start.model.get("writer")
+    same = before == (settings.strategy, settings.writer)
     return replace(
         start,
         model=model_record(model, settings),
