@@ -225,7 +225,7 @@ class TestQuestions:
             ("--status verified", 2),
             ("--status failed", 0),
             ("--outcome error", 0),
-            ("--decided-by model", 1),
+            ("--decided-by fallback", 1),
             ("--since 1h", 2),
             ("--until 2020-01-01", 0),
             ("--text EXCEPT.EXCEPTION", 1),
