@@ -145,11 +145,13 @@ class _Turn:
                 last = self.questions[-1]
                 last.decided_by = payload.decided_by
                 last.changed = last.kind == "text" or payload.choice not in (None, 0)
+                if last.kind == "choice" and len(self.questions) > 1:
+                    self._mark_written(self.questions[-2], payload.decided_by)
 
     def _begin(self, event: Event, request: ModelRequest, model: str) -> None:
         strategy = str(request.decoding.get("strategy", ""))
         form = answer_form(strategy)
-        kind = "choice" if form.ranks or form.scores_texts or self._kept is not None else "text"
+        kind = "choice" if form.ranks or form.scores_texts or self._kept else "text"
         last = self.questions[-1] if self.questions else None
         same = (kind, strategy, model)
         if last is not None and (last.kind, last.strategy, last.model) == same:
@@ -180,6 +182,12 @@ class _Turn:
             question.rotations = [
                 *question.rotations, (best + rotation) % max(question.candidates, 1),
             ]  # fmt: skip
+
+    @staticmethod
+    def _mark_written(before: Question, decided_by: str) -> None:
+        """Mark a text as used if the next question chose between its samples."""
+        if before.kind == "text":
+            before.decided_by, before.changed = decided_by, True
 
     def _tried(self, value: Any) -> None:
         tried = value["candidates"]

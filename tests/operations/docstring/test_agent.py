@@ -139,6 +139,19 @@ def test_a_text_that_would_end_the_docstring_is_refused(theatre: Theatre, docstr
     assert played.result.status == "no_change"
 
 
+@pytest.mark.parametrize("text", ["frob:1", "frob", "x()"])
+def test_a_summary_without_words_is_refused(theatre: Theatre, docstring: Agent, text: str) -> None:
+    bad = f'{{"tool":"describe","args":{{"part":"summary","text":"{text}"}}}}'
+    played = play(theatre, docstring, "Cart.frob", answers=[bad])
+    assert (played.result.status, played.after) == ("no_change", SHOP.encode())
+
+
+def test_a_part_that_repeats_another_is_left_out(theatre: Theatre, docstring: Agent) -> None:
+    again = '{"tool":"describe","args":{"part":"parameters.x","text":"Give back what came in"}}'
+    played = play(theatre, docstring, "Cart.frob", answers=(ANSWERS[0], again, ANSWERS[2]))
+    assert (played.after or b"").count(b"what came in") == 1
+
+
 def test_a_summary_that_repeats_the_name_is_refused(theatre: Theatre, docstring: Agent) -> None:
     bad = '{"tool":"describe","args":{"part":"summary","text":"Frob the x"}}'
     played = play(theatre, docstring, "Cart.frob", answers=[bad])
