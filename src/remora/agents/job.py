@@ -46,7 +46,7 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
 
     - `decided_by` contains the number of tool calls by each decider.
     - `asked` is the number of calls for which a model had a choice.
-    - `differed` is the number of these calls for which the model did not choose the first
+    - `differed` is the number of these calls for which the model wrote or did not choose the first
       candidate.
     - `raw_bytes` is the total size of all raw outputs.
     - `requests` is the number of requests that models answered, and `sent_tokens` is their total size.

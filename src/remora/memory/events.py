@@ -138,6 +138,7 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
 
     `scores` has one entry per candidate, in candidate order. Each entry is a natural-log
     probability, or null if no model was asked. `choice` is the index of the chosen candidate.
+    `written` is true if a model completed the candidate.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -146,6 +147,7 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
     decided_by: str = "rule"
     scores: list[float | None] = []
     choice: int | None = None
+    written: bool = False
     packet_sha256: str = ""
     trim: int = 0
 

@@ -127,6 +127,7 @@ class TestSamples:
     def test_the_sample_that_passes_is_taken(self, theatre: Theatre) -> None:
         found = play(theatre, own(theatre, OPEN), put("("), "prose", put("7"), samples=3)
         assert found.after == b"x = 7\n"
+        assert (found.result.asked, found.result.differed) == (1, 1)
         assert found.payloads(ToolCalled)[0].decided_by == "model"
         requests = found.payloads(ModelRequest)
         assert [request.decoding["temperature"] for request in requests] == [0.0, 0.8, 0.8]

@@ -141,8 +141,9 @@ def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> N
 
 
 def test_what_the_model_made_of_its_choices_is_reported_in_words() -> None:
-    assert asked_text(1, 0) == "the model was queried once, and the first candidate was chosen"
-    told = "the model was queried 23 times, and the first candidate was chosen each time"
-    assert asked_text(23, 0) == told
-    told = "the model was queried 23 times, and a candidate other than the first was chosen twice"
-    assert asked_text(23, 2) == told.replace("twice", "2 times")
+    asked = "a model was asked for 23 decisions"
+    assert asked_text(23, 0) == f"{asked}, and rules would have decided the same"
+    assert asked_text(23, 2) == f"{asked}, and decided 2 differently from rules"
+    assert asked_text(23, 23) == f"{asked}, and decided all differently from rules"
+    once = "a model was asked for 1 decision, and decided it differently from rules"
+    assert asked_text(1, 1) == once

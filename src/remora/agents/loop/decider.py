@@ -69,7 +69,9 @@ class Decider:
         is_open = not offered or not all(is_complete(one, self._schemas) for one in offered)
         main = self._rungs[0].settings
         if is_open and main.writing is not None:
-            return await self._write()
+            written = await self._write()
+            is_call = isinstance(written, ToolCalled) and bool(offered)
+            return replace(written, written=True) if is_call else written
         if len(offered) == 1 and not is_open:
             return self._ruled(self._packet)
         if main.asks_no_model and self._ranker is None:

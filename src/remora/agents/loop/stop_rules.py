@@ -68,7 +68,7 @@ class TurnCounts:
         self.decided_by[call.decided_by] = self.decided_by.get(call.decided_by, 0) + 1
         if call.decided_by != "rule":
             self.asked += 1
-            self.differed += call.choice not in (None, 0)
+            self.differed += call.choice not in (None, 0) or call.written
 
 
 class StopRules:
@@ -147,6 +147,7 @@ def _known(packet: DecisionPacket) -> bytes:
 class _Decided(msgspec.Struct):
     decided_by: str = "rule"
     choice: int | None = None
+    written: bool = False
 
 
 class _Raw(msgspec.Struct):

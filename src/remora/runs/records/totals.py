@@ -11,7 +11,7 @@ from remora.operations.base import (
     Totals,
 )
 from remora.runs.records.findings import counts_as_done, fixed_and_left
-from remora.text import plural
+from remora.text import count, plural
 
 Document = Mapping[str, Any]
 
@@ -76,13 +76,12 @@ def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
 
 
 def asked_text(asked: int, differed: int) -> str:
-    """Describe how often a model was asked, and how often it did not choose the first candidate."""
-    times = "once" if asked == 1 else f"{asked:,} times"
-    text = f"the model was queried {times}, "
+    """Describe how often a model decided, and how often it did so differently from rules."""
+    text = f"a model was asked for {count(asked, 'decision')}, "
     if not differed:
-        return text + f"and the first candidate was chosen{'' if asked == 1 else ' each time'}"
-    others = "once" if differed == 1 else f"{differed:,} times"
-    return text + f"and a candidate other than the first was chosen {others}"
+        return text + "and rules would have decided the same"
+    same = "it" if asked == 1 else "all" if differed == asked else f"{differed:,}"
+    return text + f"and decided {same} differently from rules"
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
