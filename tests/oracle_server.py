@@ -29,7 +29,7 @@ class Question(NamedTuple):
 @contextmanager
 def oracle_server(slots: Sequence[Slot]) -> Iterator[Server]:
     """Serve the texts of `slots`. Where people wrote nothing, the text of an answer is empty."""
-    texts = {
+    texts: dict[tuple[str, str], str] = {
         (node_key(escape_path(slot.path), slot.qualname), slot.part): slot.text for slot in slots
     }
 

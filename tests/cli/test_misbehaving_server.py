@@ -97,3 +97,12 @@ def test_a_run_with_a_faulty_server_is_recorded(poor: Remora, cart: Path, fault:
     assert tree(cart) == before
     verified = poor("trace", "verify", "--all", cwd=cart)
     assert verified.code == 0, verified.out
+
+
+def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) -> None:
+    analyze(poor, cart, "replaced")
+    shown = poor("trace", "show", "cart.py:Cart.add", cwd=cart).out
+    assert 'model_response  describe(part="summary", text="Keep what a visitor picked")' in shown
+    analyze(poor, cart, "1 MB")
+    shown = poor("trace", "show", "cart.py:Cart.add", cwd=cart).out
+    assert "context_update  trials: 1 tried, 0 kept" in shown
