@@ -103,10 +103,10 @@ class Remora:
             code = warm().run(line, cwd=cwd, environ=environ, out=out, err=err)
             return Done(code, *(path.read_text("utf-8", "replace") for path in (out, err)))
 
-    def afresh(self, *args: str | Path, cwd: Path) -> Done:
+    def afresh(self, *args: str | Path, cwd: Path, limit_s: float = 50) -> Done:
         """Run a command to its end, from the first instruction on."""
         process = self.start(*args, cwd=cwd)
-        out, err = process.communicate(timeout=50)
+        out, err = process.communicate(timeout=limit_s)
         return Done(process.returncode, out, err)
 
 

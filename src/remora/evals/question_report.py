@@ -191,7 +191,7 @@ class _Turn:
 
     def _tried(self, value: Any) -> None:
         tried = value["candidates"]
-        outcomes = {one["change_set_sha256"] for one in tried} | {value["rules"]} - {None}
+        outcomes = {one["outcome"] for one in tried} | {value["rules"]} - {None}
         if self.questions and self.questions[-1].kind == "text":
             self.questions[-1].outcomes = len(outcomes)
             self.questions[-1].candidates = len(tried)

@@ -156,7 +156,10 @@ class TestEscalation:
         larger = scripted([put("9")])
         found = play(theatre, own(theatre, OPEN), put("("), larger=larger)
         (step,) = found.payloads(Escalation)
-        assert (step.reason, step.model["name"]) == ("no answer passed the checks", "scripted")
+        assert step.model["name"] == "scripted"
+        assert step.reason == (
+            "no answer passed the checks: parses: mod.py: line 1: '(' was never closed"
+        )
         assert found.after == b"x = 9\n"
         assert found.payloads(ToolCalled)[0].decided_by == "escalation"
         assert found.result.decided_by["escalation"] == 1

@@ -182,3 +182,22 @@ def test_no_more_requests_at_a_time_than_allowed(misbehaving: Any, canned: Any) 
         return time.monotonic() - start
 
     assert asyncio.run(four()) >= 0.3
+
+
+def test_another_model_than_before_is_an_error(misbehaving: Any, canned: Any) -> None:
+    names = ("m-2026", "m-2026", "other")
+    misbehaving.routes[CHAT] = [canned(body={**says("x"), "model": name}) for name in names]
+
+    async def thrice() -> None:
+        facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
+        address = parse_address(misbehaving.address)
+        client = OpenAIClient(address, facts, UpperBound(), key=None, limits=QUICK)
+        try:
+            for _ in names:
+                await client.ask(REQUEST)
+        finally:
+            await client.aclose()
+
+    with pytest.raises(ModelError, match="model 'other', and answered with 'm-2026' before"):
+        asyncio.run(thrice())
+    assert len(misbehaving.seen) == 3

@@ -179,3 +179,31 @@ def test_the_projects_own_rules_are_kept(theatre: Theatre, docstring: Agent) -> 
     played = writing(theatre, docstring, files=rules)
     assert played.result.status == "submitted"
     assert b'"""Put it on top.' in (played.after or b"")
+
+
+def described(*texts: tuple[str, str]) -> list[str]:
+    return [f'{{"tool":"describe","args":{{"part":"{p}","text":"{text}"}}}}' for p, text in texts]
+
+
+def test_a_section_is_written_when_all_its_parts_are_described(
+    theatre: Theatre, docstring: Agent
+) -> None:
+    source = "def merge(first, second, third, fourth, fifth):\n    return first + second\n"
+    names = ("first", "second", "third", "fourth", "fifth")
+    answers = described(
+        ("summary", "Join two lists"),
+        *((f"parameters.{name}", f"The {name} list") for name in names),
+        ("outcome", "A new list"),
+    )
+    played = play(theatre, docstring, "merge", source=source, answers=answers)
+    text = (played.after or b"").decode()
+    assert [f"        {name}: The {name} list.\n" in text for name in names] == [True] * 5
+    assert "    Returns:\n        A new list.\n" in text
+    assert played.result.status == "submitted"
+
+
+def test_the_job_says_why_no_answer_was_taken(theatre: Theatre, docstring: Agent) -> None:
+    bad = described(("summary", "Frob the x"))
+    played = play(theatre, docstring, "Cart.frob", answers=bad)
+    assert (played.result.error or "").startswith("no answer passed the checks: ")
+    assert "the summary only repeats the names of the signature" in (played.result.error or "")

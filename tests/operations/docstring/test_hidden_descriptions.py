@@ -4,7 +4,8 @@ from textwrap import dedent
 
 import pytest
 
-from remora.operations.docstring.hidden_descriptions import RESTORER
+from remora.operations.docstring.hidden_descriptions import documented_parts
+from remora.operations.docstring.restorable_parts import RESTORER
 from remora.operations.restorer import Slot
 
 GOOGLE = '''\
@@ -59,7 +60,7 @@ def scale(value, factor=2):
 
 
 def slots(text: str) -> list[Slot]:
-    return list(RESTORER.find({"a.py": text}))
+    return documented_parts({"a.py": text})
 
 
 def hidden(text: str, *parts: str) -> str:
@@ -86,7 +87,7 @@ def test_summaries_and_descriptions_are_found() -> None:
 
 @pytest.mark.parametrize("path", ["tests/test_a.py", "pkg/_vendor/a.py"])
 def test_tests_and_copied_code_are_left_out(path: str) -> None:
-    assert RESTORER.find({path: GOOGLE}) == []
+    assert documented_parts({path: GOOGLE}) == []
 
 
 @pytest.mark.parametrize(

@@ -70,10 +70,8 @@ def decide_by_answers(
     Returns an error of kind `bad_call` if an answer is not a valid call, or of kind
     `context_truncated` if the server did not read the whole prompt.
     """
-    for one in exchanges:
-        truncated = _truncation(one, rung)
-        if truncated is not None:
-            return truncated
+    if (truncated := truncation_of(exchanges, rung)) is not None:
+        return truncated
     request, candidates = exchanges[-1].request, exchanges[-1].candidates
     try:
         chosen = _strategy_of(request).read(
@@ -107,6 +105,16 @@ def sampled_candidates(
     return tuple(made.values())
 
 
+def problem_of(samples: Sequence[Exchange], tools: Sequence[ToolSchema]) -> str:
+    """Return why the first invalid answer is not a valid call, or an empty string."""
+    for one in samples:
+        try:
+            _strategy_of(one.request).read([one.response], one.candidates, tools, 0.0)
+        except BadCall as bad:
+            return bad.message
+    return ""
+
+
 def asks_again(exchanges: Sequence[Exchange]) -> bool:
     """Return True if the decision needs another answer to the same question."""
     answers, candidates = [one.response for one in exchanges], exchanges[-1].candidates
@@ -120,15 +128,17 @@ def _strategy_of(request: ModelRequest) -> DecisionStrategy:
     return STRATEGIES[request.decoding["strategy"]]
 
 
-def _truncation(one: Exchange, rung: Rung) -> AgentError | None:
-    request, usage = one.request, one.response.usage
-    if not is_truncated(request.prompt_tokens, exact=rung.model.counter.exact, usage=usage):
-        return None
-    message = (
-        f"the server read {usage.prompt_tokens} of {request.prompt_tokens} prompt tokens: "
-        "its context is smaller than it reports"
-    )
-    return _error("context_truncated", message, request)
+def truncation_of(exchanges: Sequence[Exchange], rung: Rung) -> AgentError | None:
+    """Return an error if the server did not read the whole prompt of a request."""
+    for one in exchanges:
+        request, usage = one.request, one.response.usage
+        if is_truncated(request.prompt_tokens, exact=rung.model.counter.exact, usage=usage):
+            message = (
+                f"the server read {usage.prompt_tokens} of {request.prompt_tokens} prompt tokens: "
+                "its context is smaller than it reports"
+            )
+            return _error("context_truncated", message, request)
+    return None
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:

@@ -17,7 +17,9 @@ from remora.agents.decision.policy import (
     decide_by_answers,
     decide_by_rule,
     decide_without_model,
+    problem_of,
     sampled_candidates,
+    truncation_of,
 )
 from remora.agents.decision.query_settings import Rung
 from remora.agents.decision.steps import Escalated, Exchange, Tried
@@ -143,13 +145,16 @@ class Decider:
             samples = await self._samples(rung)
             if isinstance(samples, AgentError):
                 decision = samples
+            elif (truncated := truncation_of(samples, rung)) is not None:
+                decision = truncated
             elif self._tries:
-                kept = await self._try_all(
+                tried = await self._try_all(
                     sampled_candidates(samples, self._schemas), improves=True
                 )
-                if kept:
-                    return await self._best_of(kept, escalated=number > 0)
-                decision = self._no_answer()
+                if tried.kept:
+                    return await self._best_of(tried.kept, escalated=number > 0)
+                problem = tried.problem or problem_of(samples, self._schemas)
+                decision = self._no_answer(problem)
             else:
                 decision = decide_by_answers(samples, self._schemas, rung)
                 if isinstance(decision, ToolCalled):
@@ -191,10 +196,10 @@ class Decider:
         can_score = self._ranker is not None or settings.scores_texts
         return settings.ranks_samples and can_score
 
-    def _no_answer(self) -> AgentError:
+    def _no_answer(self, problem: str) -> AgentError:
         return AgentError(
             kind=NO_ANSWER,
-            message="no answer passed the checks",
+            message="no answer passed the checks" + (f": {problem}" if problem else ""),
             packet_sha256=canonical_sha256(self._packet),
             trim=0,
         )
@@ -217,26 +222,24 @@ class Decider:
         )
         return unasked or self._made(Exchange)
 
-    async def _try_all(
-        self, candidates: Sequence[Candidate], *, improves: bool
-    ) -> tuple[Candidate, ...]:
-        """Try candidates, and keep those that pass all checks and lead to different changes.
+    async def _try_all(self, candidates: Sequence[Candidate], *, improves: bool) -> Tried:
+        """Try candidates, and keep those that pass all checks and lead to different outcomes.
 
-        With `improves`, they must also change more than rules do. Otherwise, the first candidate is
-        kept if none passes.
+        With `improves`, they must also change or note more than rules do. Otherwise, the first
+        candidate is kept if none passes.
         """
         recorded = self._recorded(Tried)
         if recorded is not None:
-            return recorded.kept
+            return recorded
         rules = await self._try(None) if improves else None
-        others = set() if rules is None else {rules.changes_sha256}
+        others = set() if rules is None else {rules.outcome}
         kept: list[Candidate] = []
         tried = []
         for one in candidates:
             trial = await self._try(one)
-            passes = trial.verified or (trial.status == "no_change" and not improves)
-            is_kept = passes and trial.changes_sha256 not in others
-            others |= {trial.changes_sha256} if passes else set()
+            passes = trial.passes(improves=improves)
+            is_kept = passes and trial.outcome not in others
+            others |= {trial.outcome} if passes else set()
             kept += [one] if is_kept else []
             tried.append(
                 {
@@ -244,6 +247,7 @@ class Decider:
                     "args": one.args,
                     "status": trial.status,
                     "change_set_sha256": trial.changes_sha256,
+                    "outcome": trial.outcome,
                     "detail": trial.detail,
                     "kept": is_kept,
                 }
@@ -251,9 +255,9 @@ class Decider:
         if not kept and not improves:
             kept = list(candidates[:1])
         delta = PacketDelta(candidate_actions=tuple(kept)) if kept else None
-        value = {"rules": None if rules is None else rules.changes_sha256, "candidates": tried}
+        value = {"rules": None if rules is None else rules.outcome, "candidates": tried}
         self._emit(ContextUpdate(source="trials", value=value), self._packet.turn, delta)
-        return self._made(Tried).kept
+        return self._made(Tried)
 
     async def _escalate(self, reason: str) -> None:
         if self._recorded(Escalated) is None:

@@ -253,7 +253,7 @@ class AgentRunner:
         if call.tool != SUBMIT:
             return self._state.ending
         submitted = self._state.turn.submitted or await self._submit(call, turn)
-        return submission_ending(submitted, self.context.packet, changed=bool(self._changes))
+        return submission_ending(submitted, self._state.failure, changed=bool(self._changes))
 
     async def _execute_tool(self, call: ToolCall) -> ToolExecution:
         """Execute a call and return its redacted result.

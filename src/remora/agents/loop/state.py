@@ -77,7 +77,8 @@ class AgentState:
 
     `ending` is set when an event ends the agent. `changes` contains all recorded file changes.
     `outputs` contains the raw outputs so far, for `recall`. `unanswered` contains the arguments of
-    the candidates that no model could complete.
+    the candidates that no model could complete. `failure` is the error of the last turn before a
+    submission, or None if it succeeded.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -89,6 +90,7 @@ class AgentState:
         self.changes: list[Change] = []
         self.outputs = RawOutputs(blobs)
         self.unanswered: list[dict[str, Any]] = []
+        self.failure: str | None = None
         self.history: list[Event] = []
         self.messages: list[dict[str, Any]] = []
         self.tally = TurnCounts()
@@ -138,7 +140,7 @@ class AgentState:
             TurnCounts(),
         )
         self.changes = list(start.changes)
-        self.history, self.messages, self.unanswered = [], [], []
+        self.history, self.messages, self.unanswered, self.failure = [], [], [], None
 
     def _began(self, event: Event) -> None:
         start = self.start
@@ -165,7 +167,8 @@ class AgentState:
         elif source == "trials":
             changed = event.packet_delta is not None
             kept = self.context.packet.candidate_actions if changed else ()
-            self.turn.steps.append(Tried(kept))
+            trials = self._whole(event, ContextUpdate).value["candidates"]
+            self.turn.steps.append(Tried(kept, trials))
 
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
@@ -195,6 +198,7 @@ class AgentState:
         self.turn.has_result = True
         if result.tool != SUBMIT:
             self.turn.is_over = True
+            self.failure = self.context.packet.last_error
             changed = bool(result.changes)
             self.ending = self._stop_rules.after(self._before, self.context.packet, changed=changed)
 
@@ -205,6 +209,7 @@ class AgentState:
         error = self._whole(event, AgentError)
         if error.kind == NO_ANSWER:
             self.unanswered += [one.args for one in self.turn.offered]
+            self.failure = self.context.packet.last_error
         self.turn.is_over = True
         self.ending = error_ending(error, self._stop_rules)
 

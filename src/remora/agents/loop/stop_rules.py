@@ -126,13 +126,14 @@ def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
     return None
 
 
-def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: bool) -> Ending:
+def submission_ending(submitted: SubmitResult, failure: str | None, *, changed: bool) -> Ending:
     """Return the agent's ending after a submission.
 
-    `changed` is true if the agent has changed a file.
+    `changed` is true if the agent has changed a file. If not, `failure` may be the reason: it is
+    the error of the turn before.
     """
     if not changed:
-        return "no_change", "no_change", now.last_error  # a failed tool may be why nothing changed
+        return "no_change", "no_change", failure
     failed = next((check for check in submitted.checks if not check.get("ok")), None)
     if failed is not None:
         return "failed", "verification", f"{failed.get('name')}: {failed.get('detail')}"
@@ -141,7 +142,7 @@ def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: 
 
 def _known(packet: DecisionPacket) -> bytes:
     facts = {key: fact.value for key, fact in packet.knowledge.items()}
-    return canonical([list(packet.diagnostics), facts])
+    return canonical([list(packet.diagnostics), facts, packet.extensions])
 
 
 class _Decided(msgspec.Struct):

@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
 from remora.agents.inputs.hub_pull import NoHub
 from remora.agents.job import AgentResult
 from remora.agents.loop.state import AgentState
 from remora.memory.canonical import canonical_sha256
-from remora.memory.events import AgentStart, Change
+from remora.memory.events import AgentStart, Change, Event
 from remora.memory.packet import Candidate
 from remora.models.no_model import NoModel
 from remora.trace.stream.emitters import NullEventEmitter
@@ -25,15 +26,31 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a trial.
 
     `changes_sha256` is the hash of the change set, and `verified` is true if all checks passed.
+    `notes` are the packet's extensions that the tools set, without empty ones: they may change a
+    file later, together with other notes. `detail` is the reason of a failure.
     """
 
     status: str
     changes_sha256: str
+    notes: dict[str, Any] = {}
     detail: str = ""
 
     @property
     def verified(self) -> bool:
         return self.status == "submitted"
+
+    @property
+    def outcome(self) -> str:
+        """A hash that is equal for trials that lead to the same files and notes."""
+        return canonical_sha256([self.changes_sha256, self.notes])
+
+    def passes(self, *, improves: bool) -> bool:
+        """Return True if all checks passed, or if nothing failed and nothing had to be checked.
+
+        With `improves`, a trial that changes no file passes only if it leaves notes.
+        """
+        is_neutral = self.status == "no_change" and not self.detail and bool(self.notes)
+        return self.verified or is_neutral or (self.status == "no_change" and not improves)
 
 
 Play = Callable[["Job", "AgentDependencies"], Awaitable[AgentResult]]
@@ -52,6 +69,12 @@ async def try_candidate(
     The turn's call is `candidate`, or what rules choose if `candidate` is None. The caller must
     restore the workspace.
     """
+    notes: dict[str, Any] = {}
+
+    def take_notes(event: Event) -> None:
+        if event.packet_delta is not None and event.packet_delta.extensions is not UNSET:
+            notes.update(event.packet_delta.extensions)
+
     emitter = NullEventEmitter(_identity(job), dependencies.clock)
     start = emitter.emit(_start(candidate, state), turn=0)
     result = await play(
@@ -66,7 +89,7 @@ async def try_candidate(
             ),
             emitter=emitter,
             facts=NoHub(),
-            on_event=lambda _event: None,
+            on_event=take_notes,
             recorded=(start,),
             ancestors=(),
         ),
@@ -74,6 +97,7 @@ async def try_candidate(
     return Trial(
         status=result.status,
         changes_sha256=canonical_sha256(result.change_set),
+        notes={name: value for name, value in notes.items() if value},
         detail=result.error or "",
     )
 

@@ -27,9 +27,9 @@ def summarize_event(event: Event) -> str:
     return clip(summarize({k: v for k, v in asdict(fields).items() if v is not UNSET}), _WIDTH)
 
 
-_RAW = ("changes", "packet", "plan")
+_RAW = ("changes", "packet", "plan", "value")
 _FIELDS = (
-    "agent_id args bytes choice decided_by error feedback kind message model node_id outcome parent "
+    "agent_id args bytes call choice decided_by error feedback kind message model node_id outcome parent "
     "packet_sha256 prompt_tokens quarantine renderer scores source status stop_reason text tool "
     "verdict verified"
 )
@@ -40,6 +40,14 @@ _SummaryFields = msgspec.defstruct(
 )
 """Fields used in summaries; the rest, which may be long, is not decoded."""
 _DECODER = msgspec.json.Decoder(_SummaryFields)
+
+
+class _Trial(msgspec.Struct):
+    kept: bool = False
+
+
+class _Trials(msgspec.Struct):
+    candidates: list[_Trial] = []
 
 
 def call_text(data: dict[str, Any]) -> str:
@@ -72,6 +80,20 @@ def _agent_start(data: dict[str, Any]) -> str:
 def _model_request(data: dict[str, Any]) -> str:
     packet = str(data.get("packet_sha256"))[:12]
     return f"{data.get('prompt_tokens')} tokens, {data.get('renderer')}, packet {packet}"
+
+
+def _model_response(data: dict[str, Any]) -> str:
+    """Return the answer's text, or its call if the server parsed one."""
+    call = data.get("call")
+    return call_text(call) if isinstance(call, dict) else json_text(data.get("text"))
+
+
+def _context_update(data: dict[str, Any]) -> str:
+    found = _decoded(data.get("value"), _Trials) if data.get("source") == "trials" else None
+    if found is None:
+        return f"{data.get('source')}{_after(data, 'error')}"
+    tried = found.candidates
+    return f"trials: {len(tried)} tried, {sum(one.kept for one in tried)} kept"
 
 
 def _tool_result(data: dict[str, Any]) -> str:
@@ -118,9 +140,9 @@ def _decoded(raw: msgspec.Raw | None, kind: type[_Kind]) -> _Kind | None:
 
 _SUMMARIZERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "agent_start": _agent_start,
-    "context_update": lambda data: f"{data.get('source')}{_after(data, 'error')}",
+    "context_update": _context_update,
     "model_request": _model_request,
-    "model_response": lambda data: json_text(data.get("text")),
+    "model_response": _model_response,
     "tool_call": lambda data: f"{call_text(data)} by {decision_text(data)}",
     "tool_result": _tool_result,
     "submit_result": lambda data: "verified" if data.get("verified") else "not verified",

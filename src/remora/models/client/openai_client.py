@@ -21,7 +21,7 @@ from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
 from remora.models.model_settings import RequestLimits
-from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
+from remora.models.protocol import Answer, Capabilities, Request, Strategy, TokenCounter
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +63,7 @@ class OpenAIClient:
             model=facts.name,
             llama=facts.llama,
         )
+        self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._http = httpx2.AsyncClient(
             headers=authorization(key),
@@ -85,14 +86,16 @@ class OpenAIClient:
         """Send a request and return the answer, decoded according to the request's strategy.
 
         Raises ContextTooLarge if the request does not fit the model's context, and ModelError if
-        the request fails.
+        the request fails or another model answers than before.
         """
         await self._check_size(request)
         async with self._turns:
             try:
-                return await self._ask(request)
+                answer = await self._ask(request)
             except wire_format.UnusableAnswer as error:
                 raise unusable_answer(self._address.shown, str(error)) from error
+        self._check_model(request.decoding.strategy, answer.model)
+        return answer
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -137,6 +140,19 @@ class OpenAIClient:
     @property
     def _root(self) -> str:
         return self._address.root or self._address.api
+
+    def _check_model(self, strategy: Strategy, model: str) -> None:
+        """Raise ModelError if the server names another model than in its first answer.
+
+        The name may differ from the requested one, and between endpoints.
+        """
+        first = self._answered_by.setdefault(strategy, model)
+        if model and first and model != first:
+            raise ModelError(
+                f"the model server at {self._address.shown} answers with the model {model!r}, "
+                f"and answered with {first!r} before",
+                hint="set model.name to one model, and repeat the jobs with `remora retry`",
+            )
 
     async def _check_size(self, request: Request) -> None:
         if self.context is None:

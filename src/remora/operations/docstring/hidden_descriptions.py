@@ -21,9 +21,9 @@ from remora.operations.docstring.literal_source import DocstringLiteral, read_li
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Item, ParsedDocstring, Section
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
-from remora.operations.restorer import Restored, Restorer, Slot, Texts
+from remora.operations.restorer import Restored, Slot, Texts
 
-_SUMMARY, _RETURNS = "summary", "returns"
+SUMMARY, _RETURNS = "summary", "returns"
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _QUOTES = str.maketrans("", "", "`'\"*")
 
@@ -62,7 +62,7 @@ def _slots(path: str, text: str) -> Iterator[Slot]:
             continue
         parts = _parts(docstring_text(found.node.body) or "")
         if not lacks_docstring(module, replace(node, docstring=None)):
-            parts.pop(_SUMMARY, None)
+            parts.pop(SUMMARY, None)
         for part, words in parts.items():
             yield Slot(
                 path=path, number=found.number, qualname=found.qualname, part=part, text=words
@@ -91,7 +91,7 @@ def _is_alone(source: ParsedText, statement: ast.stmt) -> bool:
 def _parts(text: str) -> dict[str, str]:
     """Return the described parts of a docstring with their words."""
     parsed = parse_docstring(text)
-    found = {_SUMMARY: _summary(parsed)}
+    found = {SUMMARY: _summary(parsed)}
     for section, item in _items(parsed):
         if item.text and (part := _part(section, item)):
             found.setdefault(part, item.text)
@@ -144,9 +144,9 @@ def _without_parts(path: str, text: str, hidden: dict[int, set[str]]) -> str:
 def _edit(source: ParsedText, found: _Docstring, hidden: set[str]) -> Edit:
     statement = found.node.body[0]
     start, end = source.start(statement), source.end(statement)
-    if _SUMMARY not in hidden:
+    if SUMMARY not in hidden:
         literal = found.literal
-        inner = "\n".join(_left(parse_docstring(literal.inner), hidden))
+        inner = text_without(literal.inner, hidden)
         return Edit(start, end, f"{literal.prefix}{literal.quotes}{inner}{literal.quotes}")
     if len(found.node.body) == 1:
         return Edit(start, end, "pass")
@@ -154,8 +154,9 @@ def _edit(source: ParsedText, found: _Docstring, hidden: set[str]) -> Edit:
     return Edit(source.start_of_line(statement.lineno), source.start_of_line(last + 1), "")
 
 
-def _left(parsed: ParsedDocstring, hidden: set[str]) -> list[str]:
-    """Return the lines without the hidden parts, and without sections that would be empty."""
+def text_without(text: str, hidden: set[str]) -> str:
+    """Return a docstring without some parts, and without sections that would be empty."""
+    parsed = parse_docstring(text)
     cut: set[int] = set()
     for section in parsed.sections:
         gone = [item for item in section.items if _part(section, item) in hidden]
@@ -163,7 +164,7 @@ def _left(parsed: ParsedDocstring, hidden: set[str]) -> list[str]:
             cut |= _with_blank_lines(parsed, section.first, section.last)
         for item in gone:
             cut |= set(range(item.first, item.last + 1))
-    return [line for number, line in enumerate(parsed.lines) if number not in cut]
+    return "\n".join(line for number, line in enumerate(parsed.lines) if number not in cut)
 
 
 def _with_blank_lines(parsed: ParsedDocstring, first: int, last: int) -> set[int]:
@@ -204,12 +205,3 @@ def _compared(people: str, written: str) -> Restored:
 def _plain(text: str) -> str:
     words = " ".join(text.translate(_QUOTES).split()).rstrip(".").casefold()
     return _ARTICLE.sub("", words)
-
-
-RESTORER = Restorer(
-    find=documented_parts,
-    hide=hide_parts,
-    compare=compare_parts,
-    alone=True,
-    kind=lambda part: part.partition(".")[0],
-)

@@ -38,7 +38,7 @@ from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 
 TEXT_LIMIT = 240
-_MAX_SIBLINGS = 40
+MAX_SIBLINGS = 40
 _MAX_FILES = 2000
 _QUOTES = len('""""""')
 _INLINE_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -253,7 +253,7 @@ _FileSummary = tuple[FileTexts, StyleCounts]
 def _sibling_files(place: ToolTree, path: str) -> list[_FileSummary]:
     folder = path.rpartition("/")[0]
     pattern = f"{folder}/*.py" if folder else "*.py"
-    others = [each for each in place.files.glob(pattern) if each != path][:_MAX_SIBLINGS]
+    others = [each for each in place.files.glob(pattern) if each != path][:MAX_SIBLINGS]
     return [seen for each in others if (seen := _texts_of_file(place, each)) is not None]
 
 

@@ -29,8 +29,8 @@ def _load() -> Parts:
         keeps_text,
         says_more,
     )
-    from remora.operations.docstring.hidden_descriptions import RESTORER
     from remora.operations.docstring.host_docstring import docstring_plan, write_docstring
+    from remora.operations.docstring.restorable_parts import RESTORER
     from remora.tools.host_functions import HostFunction
 
     return Parts(

@@ -1,0 +1,113 @@
+"""A whole run whose model is served by a process that Remora did not start."""
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.models.embedded.weights import FILE
+from tests.cli.conftest import Remora, git, tree, write
+from tests.independent_server import independent_server
+
+pytestmark = pytest.mark.slow
+
+SHOP = '''\
+"""A small shop."""
+
+
+def total(prices, discount):
+    return sum(prices) * (1 - discount)
+
+
+def cheapest(prices):
+    return min(prices)
+
+
+def label(name, price):
+    return f"{name}: {price:.2f}"
+'''
+LIMIT_S = 240
+
+
+@pytest.fixture(scope="module")
+def address(models: Path) -> Iterator[str]:
+    with independent_server(models / FILE) as found:
+        yield found
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = write(tmp_path / "shop", {"shop.py": SHOP})
+    git(root, "init", "-q")
+    return root
+
+
+@pytest.fixture
+def user(poor: Remora) -> Remora:
+    return replace(poor, environ={"REMORA_MODEL__SAMPLES": "2"})
+
+
+def events(user: Remora, root: Path, agent: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = user("trace", "show", agent, "--json", cwd=root).document[
+        "events"
+    ]
+    return found
+
+
+def answers(root: Path) -> int:
+    """Return how many answers are recorded so far."""
+    streams = root.joinpath(".agentfs").rglob("*.jsonl")
+    return sum(each.read_bytes().count(b'"type":"model_response"') for each in streams)
+
+
+def check_records(user: Remora, root: Path, jobs: list[dict[str, Any]]) -> None:
+    """Every turn with answers has trials, and the streams verify and replay."""
+    for job in jobs:
+        seen = events(user, root, job["agent_id"])
+        asked = {each["turn"] for each in seen if each["type"] == "model_response"}
+        tried = Counter(
+            each["turn"]
+            for each in seen
+            if each["type"] == "context_update" and each["source"] == "trials"
+        )
+        assert asked, "the model was asked"
+        assert tried == dict.fromkeys(asked, 1)
+    verified = user("trace", "verify", "--all", cwd=root)
+    assert verified.code == 0, verified.out
+    replayed = user("trace", "replay", "--all", cwd=root)
+    assert replayed.code == 0, replayed.out
+
+
+def test_an_independent_server_serves_a_whole_run(user: Remora, shop: Path, address: str) -> None:
+    before = tree(shop)
+    done = user.afresh(
+        "analyze", "-o", "docstring", "--model", address, "--json", cwd=shop, limit_s=LIMIT_S
+    )
+    assert done.code in (0, 1), done.err
+    jobs = done.document["jobs"]
+    assert len(jobs) == 3
+    assert {job["status"] for job in jobs} <= {"submitted", "no_change"}
+    assert tree(shop) == before
+    check_records(user, shop, jobs)
+
+
+def test_a_killed_run_is_resumed(user: Remora, shop: Path, address: str) -> None:
+    process = user.start("analyze", "-o", "docstring", "--model", address, cwd=shop)
+    end = time.monotonic() + LIMIT_S
+    while answers(shop) < 2 and time.monotonic() < end:
+        assert process.poll() is None, "the run ended before it was killed"
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    recorded = answers(shop)
+    done = user.afresh("analyze", "--resume", "last", "--json", cwd=shop, limit_s=LIMIT_S)
+    assert done.code in (0, 1), done.err
+    assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change"}
+    assert answers(shop) >= recorded, "answers are kept"
+    check_records(user, shop, done.document["jobs"])

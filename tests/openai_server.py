@@ -1,0 +1,102 @@
+"""A small OpenAI-compatible HTTP server. Each test decides what it answers.
+
+It has no endpoints of llama.cpp, as most servers do.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Handler = BaseHTTPRequestHandler
+Chat = Callable[[Handler, dict[str, Any], int], None]
+"""Answers a chat request. It gets the handler, the request and its number, counted from 1."""
+
+
+class Server:
+    """A running server. `models` are the names that it lists, and `requests` what it was asked."""
+
+    def __init__(self, address: str, model: str) -> None:
+        self.address = address
+        self.models = [model]
+        self.requests: list[dict[str, Any]] = []
+
+
+def send_json(
+    handler: Handler, body: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> None:
+    """Send a whole response."""
+    raw = json.dumps(body).encode()
+    handler.send_response(status)
+    for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+        handler.send_header(name, value)
+    handler.send_header("Content-Length", str(len(raw)))
+    handler.end_headers()
+    handler.wfile.write(raw)
+
+
+def answer(*calls: tuple[str, Any], text: str | None = None, model: str = "m") -> dict[str, Any]:
+    """Return the body of a response with a text, and with calls of tools by name and arguments."""
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call-{number}",
+                "type": "function",
+                "function": {
+                    "name": name,
+                    "arguments": args if isinstance(args, str) else json.dumps(args),
+                },
+            }
+            for number, (name, args) in enumerate(calls)
+        ]
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {"object": "chat.completion", "model": model, "choices": [choice]}
+
+
+@contextmanager
+def openai_server(chat: Chat, *, model: str = "m") -> Iterator[Server]:
+    """Serve at a free port of this machine."""
+    http = _Quiet(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server = Server(f"http://127.0.0.1:{http.server_port}/v1", model)
+    http.RequestHandlerClass = _handler(server, chat)
+    thread = threading.Thread(target=http.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()
+
+
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: some tests end connections."""
+
+
+def _handler(server: Server, chat: Chat) -> type[Handler]:
+    class Requests(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/v1/models":
+                listed = [{"id": name, "object": "model"} for name in server.models]
+                send_json(self, {"object": "list", "data": listed})
+            else:
+                send_json(self, {}, 404)
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path == "/v1/chat/completions":
+                server.requests.append(request)
+                chat(self, request, len(server.requests))
+            else:
+                send_json(self, {}, 404)
+
+        def log_message(self, *_args: Any) -> None:
+            pass
+
+    return Requests
