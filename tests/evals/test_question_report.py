@@ -1,12 +1,12 @@
 """What questions to models were worth, read from recorded streams."""
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remora.evals.question_report import Question, QuestionReport, questions_of
 from remora.models.scripted import ScriptedModel
-from tests.agents.conftest import Played, Theatre, choose, insist, scripted
+from tests.agents.conftest import Answers, Played, Theatre, choose, insist, scripted
 from tests.agents.loop.test_decider import OPEN, choice, own, play, put
 
 
@@ -51,7 +51,7 @@ def test_a_larger_model_is_asked_a_question_of_its_own(theatre: Theatre) -> None
 
 @pytest.mark.parametrize(("model", "depends"), [(choose("B"), False), (insist("B"), True)])
 def test_what_rotation_does_to_a_ranked_choice(
-    theatre: Theatre, model: object, depends: bool
+    theatre: Theatre, model: Answers, depends: bool
 ) -> None:
     found = play(theatre, choice(theatre, "1", "2"), model=scripted(model), strategy="rank")
     (one,) = questions(found)
@@ -59,10 +59,13 @@ def test_what_rotation_does_to_a_ranked_choice(
     assert len(one.rotations) == 2
 
 
-def test_totals_count_what_was_tried(tmp_path: Path) -> None:
-    base = {"agent_id": "a", "node_id": "n", "turn": 1, "kind": "choice", "strategy": "rank"}
-    tried = Question(**base, model="m", outcomes=2, tokens=5, rotations=[0, 1])
-    untried = Question(**base, model="m", tokens=7)
-    totals = QuestionReport("r", (tried, untried)).as_json()["totals"]
+def question(**more: Any) -> Question:
+    settings = {"agent_id": "a", "node_id": "n", "turn": 1, "kind": "choice", "strategy": "rank"}
+    return Question(**{**settings, "model": "m", **more})
+
+
+def test_totals_count_what_was_tried() -> None:
+    tried = question(outcomes=2, tokens=5, rotations=[0, 1])
+    totals = QuestionReport("r", (tried, question(tokens=7))).as_json()["totals"]
     assert (totals["questions"], totals["tried"], totals["could_matter"]) == (2, 1, 1)
     assert (totals["ranked"], totals["depend_on_rotation"], totals["tokens"]) == (1, 1, 12)
