@@ -74,7 +74,7 @@ def check_records(user: Remora, root: Path, jobs: list[dict[str, Any]]) -> None:
         tried = Counter(
             each["turn"]
             for each in seen
-            if each["type"] == "context_update" and each["source"] == "trials"
+            if each["type"] == "context_update" and each["data"]["source"] == "trials"
         )
         assert asked, "the model was asked"
         assert tried == dict.fromkeys(asked, 1)
