@@ -15,7 +15,8 @@ from remora.models.embedded.weights import FILE
 from tests.cli.conftest import Remora, git, tree, write
 from tests.independent_server import independent_server
 
-pytestmark = pytest.mark.slow
+LIMIT_S = 240
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * LIMIT_S)]
 
 SHOP = '''\
 """A small shop."""
@@ -32,7 +33,6 @@ def cheapest(prices):
 def label(name, price):
     return f"{name}: {price:.2f}"
 '''
-LIMIT_S = 240
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def check_records(user: Remora, root: Path, jobs: list[dict[str, Any]]) -> None:
         tried = Counter(
             each["turn"]
             for each in seen
-            if each["type"] == "context_update" and each["source"] == "trials"
+            if each["type"] == "context_update" and each["data"]["source"] == "trials"
         )
         assert asked, "the model was asked"
         assert tried == dict.fromkeys(asked, 1)
@@ -106,7 +106,8 @@ def test_a_killed_run_is_resumed(user: Remora, shop: Path, address: str) -> None
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     recorded = answers(shop)
-    done = user.afresh("analyze", "--resume", "last", "--json", cwd=shop, limit_s=LIMIT_S)
+    words = ("analyze", "--resume", "last", "--model", address, "--json")
+    done = user.afresh(*words, cwd=shop, limit_s=LIMIT_S)
     assert done.code in (0, 1), done.err
     assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change"}
     assert answers(shop) >= recorded, "answers are kept"

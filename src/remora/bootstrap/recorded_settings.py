@@ -22,6 +22,9 @@ _OF_THE_RUN = (
     ("model", "decoding"),
     ("model", "margin"),
     ("model", "exact"),
+    ("model", "samples"),
+    ("model", "max_requests"),
+    ("model", "max_tokens"),
     ("operations",),
 )
 """Settings that affect what agents do; a resumed run keeps its recorded values."""
