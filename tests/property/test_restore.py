@@ -20,7 +20,7 @@ from remora.agents.job import Job
 from remora.ids import unescape_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, ToolCalled, payload
-from remora.memory.prompt.render import render
+from remora.memory.prompt.render import render, rotated
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
@@ -119,7 +119,8 @@ def check_packets(events: list[Event], sent: list[Any]) -> None:
         packet = packet_at(events, event.turn)
         assert canonical_sha256(packet) == data.packet_sha256
         if isinstance(data, ModelRequest):
-            again = render(data.renderer, packet, start.tools, data.decoding["strategy"])
+            shown = rotated(packet, data.decoding["rotation"])
+            again = render(data.renderer, shown, start.tools, data.decoding["strategy"])
             assert again.messages == sent.pop(0).messages
 
 
