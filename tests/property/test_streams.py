@@ -123,7 +123,13 @@ class Teller:
         self.turn = 0
         self.events: list[Event] = []
         self.outputs: dict[int, Any] = {}
-        start = AgentStart(packet=self.context.packet, tools=TOOLS, renderer="lines/1", limit=3000)
+        start = AgentStart(
+            packet=self.context.packet,
+            tools=TOOLS,
+            renderer="lines/1",
+            limit=3000,
+            trim=CURRENT_TRIM,
+        )
         self.emit(start)
 
     def emit(self, said: Any, delta: PacketDelta | None = None) -> None:
