@@ -50,7 +50,7 @@ REDACT = Redactor(key=bytes(32))
 SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
 SUBMIT = '{"tool":"submit_result","args":{}}'
 RANKER = QuerySettings(renderer="lines/1", strategy="rank", limit=600, scores_texts=True)
-LARGER = QuerySettings(renderer="long_track/1", strategy="grammar", limit=9000)
+LARGER = QuerySettings(renderer="long_track/1", strategy="grammar", limit=9000, samples=2)
 Answers = (
     Sequence[str | ToolCall | Mapping[str, float] | ModelError]
     | Callable[[Request], str | ToolCall | Mapping[str, float] | ModelError]

@@ -41,7 +41,7 @@ def test_the_samples_of_a_text_are_one_question(theatre: Theatre) -> None:
 
 def test_a_larger_model_is_asked_a_question_of_its_own(theatre: Theatre) -> None:
     found = play(
-        theatre, own(theatre, OPEN), put("("), larger=ScriptedModel([put("9")], name="large")
+        theatre, own(theatre, OPEN), put("("), larger=ScriptedModel([put("9")] * 2, name="large")
     )
     assert [(one.model, one.decided_by) for one in questions(found)] == [
         ("scripted", ""),

@@ -10,10 +10,12 @@ from remora.memory.events import (
     AgentError,
     AgentStart,
     Change,
+    ContextUpdate,
     Event,
     ModelRequest,
     ToolCalled,
     ToolResulted,
+    TurnStart,
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
@@ -21,6 +23,7 @@ from remora.trace.read.reader import decode_part, typed_payload
 from remora.trace.read.state_at import start_packet
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
+_PREPARING = frozenset({ContextUpdate.type, TurnStart.type})
 
 
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +72,8 @@ class _ForkPointFold:
         self._last: Event | None = None
         self._first: Event | None = None
         self._point: ForkPoint | None = None
+        self._is_prepared = True
+        """True if facts or candidates were recorded since the point was made."""
         self._seen = 0
 
     def add(self, event: Event) -> None:
@@ -108,9 +113,11 @@ class _ForkPointFold:
 
     def _take(self, event: Event) -> None:
         decision = event.type in _DECISIONS and decode_part(event, _Shown).packet_sha256
-        known = self._point is not None and self._point.packet is self._packet
-        if event.turn == self._turn and decision and not known:
+        if event.type in _PREPARING and decode_part(event, _Source).source != "trials":
+            self._is_prepared = True
+        if event.turn == self._turn and decision and self._is_prepared:
             self._point = self._made(decides=True, turn=self._turn)
+            self._is_prepared = False
         if event.type == ToolResulted.type:
             for change in decode_part(event, _Changes).changes:
                 first = self._changes.get(change.path, change)
@@ -145,6 +152,10 @@ class _ForkPointFold:
             turn=start.first_turn,
             decides=start.decides,
         )
+
+
+class _Source(msgspec.Struct):
+    source: str = ""
 
 
 class _Shown(msgspec.Struct):

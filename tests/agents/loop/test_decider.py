@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from remora.agents.definition.agent import Agent
+from remora.agents.fork_point import fork_point_at
 from remora.memory.events import (
     AgentError,
     ContextUpdate,
@@ -153,7 +152,7 @@ class TestSamples:
 
 class TestEscalation:
     def test_the_larger_model_is_asked_if_no_answer_passes(self, theatre: Theatre) -> None:
-        larger = scripted([put("9")])
+        larger = scripted([put("9")] * 2)
         found = play(theatre, own(theatre, OPEN), put("("), larger=larger)
         (step,) = found.payloads(Escalation)
         assert step.model["name"] == "scripted"
@@ -169,31 +168,51 @@ class TestEscalation:
             return dict.fromkeys(request.decoding.labels, 0.0)
 
         agent = choice(theatre, "1", "2")
-        found = play(theatre, agent, ranker=scripted(close), larger=scripted([put("2")]))
+        found = play(theatre, agent, ranker=scripted(close), larger=scripted([put("2")] * 2))
         assert found.payloads(ToolCalled)[0].decided_by == "escalation"
         assert found.after == b"x = 2\n"
 
 
-class TestResume:
-    @pytest.mark.parametrize("cut", range(3, 14))
-    def test_cut_after_every_event_nothing_is_asked_twice(self, theatre: Theatre, cut: int) -> None:
-        def answers(request: Request) -> str:
-            return put("(") if not request.decoding.temperature else put("5")
+def everything(agent: Agent) -> Play:
+    """Two samples fail, the larger model is asked, and two of its answers pass and are scored."""
 
-        def larger(_: Request) -> str:
-            return put("9")
+    def small(request: Request) -> str:
+        return put(")" if request.decoding.temperature else "(")
 
-        def settings() -> Play:
-            return Play(
-                agent=agent, answers=answers, strategy="grammar", source="x = 0\n", samples=2,
-                larger=scripted(larger),
-            )  # fmt: skip
+    def large(request: Request) -> str:
+        return put("9" if request.decoding.temperature else "8")
 
+    def scores(request: Request) -> dict[str, float]:
+        return {label: float(n * 4) for n, label in enumerate(request.decoding.labels)}
+
+    return Play(
+        agent=agent, answers=small, strategy="grammar", source="x = 0\n", samples=2,
+        larger=scripted(large), ranker=scripted(scores), ranks_samples=True,
+    )  # fmt: skip
+
+
+class TestAllSteps:
+    """A stream with samples, trials, an escalation and scored texts. Playing it verifies it."""
+
+    def test_the_scored_answer_of_the_larger_model_is_used(self, theatre: Theatre) -> None:
+        found = theatre.play(everything(own(theatre, OPEN)))
+        assert found.after == b"x = 9\n"
+        strategies = [one.decoding["strategy"] for one in found.payloads(ModelRequest)]
+        assert strategies == ["grammar"] * 4 + ["likelihood"]
+        assert len(found.payloads(Escalation)) == 1
+        assert found.payloads(ToolCalled)[0].decided_by == "escalation"
+
+    def test_it_can_be_forked_before_the_first_question(self, theatre: Theatre) -> None:
+        found = theatre.play(everything(own(theatre, OPEN)))
+        point = fork_point_at(found.events, 1)
+        assert point.decides
+        assert [one.args for one in point.packet.candidate_actions] == [{}]
+
+    def test_cut_after_any_event_nothing_is_asked_twice(self, theatre: Theatre) -> None:
         agent = own(theatre, OPEN)
-        whole = theatre.play(settings())
-        if cut >= len(whole.events):
-            pytest.skip("the stream is shorter")
-        again = theatre.go_on(settings(), whole, cut)
-        assert again.after == whole.after == b"x = 5\n"
-        assert again.result.change_set == whole.result.change_set
-        assert len(again.payloads(ModelResponse)) == len(whole.payloads(ModelResponse))
+        whole = theatre.play(everything(agent))
+        for cut in range(1, len(whole.events)):
+            again = theatre.go_on(everything(agent), whole, cut)
+            assert again.after == whole.after
+            assert again.result.change_set == whole.result.change_set
+            assert len(again.payloads(ModelResponse)) == len(whole.payloads(ModelResponse))

@@ -188,7 +188,7 @@ def test_another_model_than_before_is_an_error(misbehaving: Any, canned: Any) ->
     names = ("m-2026", "m-2026", "other")
     misbehaving.routes[CHAT] = [canned(body={**says("x"), "model": name}) for name in names]
 
-    async def thrice() -> None:
+    async def three_times() -> None:
         facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
         address = parse_address(misbehaving.address)
         client = OpenAIClient(address, facts, UpperBound(), key=None, limits=QUICK)
@@ -199,5 +199,5 @@ def test_another_model_than_before_is_an_error(misbehaving: Any, canned: Any) ->
             await client.aclose()
 
     with pytest.raises(ModelError, match="model 'other', and answered with 'm-2026' before"):
-        asyncio.run(thrice())
+        asyncio.run(three_times())
     assert len(misbehaving.seen) == 3

@@ -179,7 +179,10 @@ class Decider:
     async def _best_of(self, kept: Sequence[Candidate], *, escalated: bool) -> Decision:
         """Return the call that fits its place best, of those that passed."""
         if len(kept) > 1 and have_texts(kept) and self._scores_texts():
-            return await self._chosen_by(self._rungs[0], escalated=False)
+            best = await self._chosen_by(self._rungs[0], escalated=False)
+            if escalated and isinstance(best, ToolCalled):
+                return replace(best, decided_by="escalation")
+            return best
         packet = self._packet
         return ToolCalled(
             tool=kept[0].tool,
