@@ -5,7 +5,9 @@ a fault of the harness, and not of a model.
 """
 
 import json
+import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -51,3 +53,41 @@ def asked_for(request: dict[str, Any]) -> Question:
         return Question(packet["node_id"], action["args"]["part"])
     (node,), (part,) = _TARGET.findall(prompt), _ACTION.findall(prompt)
     return Question(node, part)
+
+
+@contextmanager
+def undecided_server(
+    slots: Sequence[Slot], others: Sequence[str], *, number: int
+) -> Iterator[Server]:
+    """Serve the summary of a function in turn with summaries of other functions.
+
+    Each function has `number` answers, in an order that its name decides. The other ones are those
+    of `others` that share the most words with its own. Other parts get an empty text.
+    """
+    texts = {node_key(escape_path(slot.path), slot.qualname): slot.text for slot in slots}
+    orders: dict[str, list[str]] = {
+        node: _mixed(node, text, others, number) for node, text in texts.items()
+    }
+    asked: Counter[Question] = Counter()
+
+    def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        question = asked_for(request)
+        text = ""
+        if question.part == "summary" and question.node in orders:
+            text = orders[question.node][asked[question] % number]
+            asked[question] += 1
+        send_json(handler, answer(("describe", {"part": question.part, "text": text})))
+
+    with openai_server(chat, model="undecided") as server:
+        yield server
+
+
+def _mixed(node: str, own: str, others: Sequence[str], number: int) -> list[str]:
+    words = set(own.casefold().split())
+    near = sorted(
+        {text for text in others if text != own},
+        key=lambda text: (-len(words & set(text.casefold().split())) / len(text.split()), text),
+    )
+    found = [own, *near[: number - 1]]
+    random.Random(node).shuffle(found)
+    return found

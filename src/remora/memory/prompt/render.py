@@ -21,9 +21,9 @@ from remora.memory.prompt.history import (
 )
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
-from remora.memory.prompt.text_place import render_likelihood
+from remora.memory.prompt.text_place import render_at_excerpt, render_at_place
 
-LIKELIHOOD = "likelihood/1"
+LIKELIHOOD = "likelihood/2"
 
 
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,8 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         "lines/1": Renderer(render=render_lines),
         "json/1": Renderer(render=render_json),
         "functiongemma/1": Renderer(render=render_functiongemma, strategy="completion"),
-        LIKELIHOOD: Renderer(render=render_likelihood, strategy="likelihood"),
+        "likelihood/1": Renderer(render=render_at_excerpt, strategy="likelihood"),
+        LIKELIHOOD: Renderer(render=render_at_place, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),
         LONG_TRACK: Renderer(render=render_long_track, reads_history=True),
     }

@@ -50,6 +50,7 @@ def query_settings_for(
         writer=writer_for(model, renderer, config.model.decoding),
         scores_texts=config.model.decoding in _SCORING and model.capabilities.likelihood,
         ranks_samples=config.model.decoding == "likelihood",
+        ranks_fitted=config.model.decoding in _SCORING,
         **_common_settings(config, request),
     )
 
