@@ -87,6 +87,7 @@ class Play:
     samples: int = 1
     ranks_samples: bool = False
     ranks_fitted: bool = False
+    chooses: bool = True
     ranker: Model | None = None
     larger: Model | None = None
     limit: int = 3000
@@ -193,6 +194,7 @@ class Theatre:
                     samples=play.samples,
                     ranks_samples=play.ranks_samples,
                     ranks_fitted=play.ranks_fitted,
+                    chooses=play.chooses,
                 ),
                 ranker=Rung(play.ranker, RANKER) if play.ranker else None,
                 larger=Rung(play.larger, LARGER) if play.larger else None,

@@ -12,7 +12,7 @@ from tests.cli.conftest import Ran, Remora
 def test_model_status(ran: Ran) -> None:
     document = ran("model", "status", "--json").document
     keys = {"provider", "base_url", "name", "reachable", "context", "capabilities", "weights"}
-    assert set(document) == keys
+    assert set(document) == {*keys, "measured"}
     assert set(document["weights"]) == {"path", "sha256", "ok"}
     assert document["provider"] == "embedded"
     assert document["reachable"] is True

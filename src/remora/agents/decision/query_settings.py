@@ -36,7 +36,8 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     `ranks_fitted` is true and the place of the texts has fitted weights, or if `ranks_samples` is
     true; otherwise, the first is used. `limit` is the maximum size of a request in tokens. `margin`
     is the minimum difference in nats between the scores of the two best candidates. If the
-    difference is smaller, the first candidate is used. `trim` is the version of the trim rules.
+    difference is smaller, the first candidate is used. If `chooses` is false, no model is asked to
+    choose between complete candidates of an agent, and the first is used. `trim` is the version of the trim rules.
     """
 
     renderer: str
@@ -50,6 +51,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     max_requests: int = 100
     max_tokens: int = 200_000
     margin: float = 1.0
+    chooses: bool = True
     seed: int | None = None
     exact: bool = False
     trim: str = CURRENT_TRIM

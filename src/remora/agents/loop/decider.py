@@ -76,7 +76,7 @@ class Decider:
             return replace(written, written=True) if is_call else written
         if len(offered) == 1 and not is_open:
             return self._ruled(self._packet)
-        if main.asks_no_model and self._ranker is None:
+        if not main.chooses or (main.asks_no_model and self._ranker is None):
             return decide_without_model(self._packet, self._schemas)
         if self._tries:
             await self._try_all(offered, improves=False)

@@ -14,6 +14,8 @@ from remora.config.schema import Config
 from remora.memory.prompt.history import LONG_TRACK
 from remora.models.protocol import Model, Strategy
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.runs.records.measured_models import ModelUse, measured_use, read_measured
 
 _SCORING = ("auto", "likelihood")
 """Values of `model.decoding` with which texts of candidates are scored."""
@@ -53,6 +55,25 @@ def query_settings_for(
         ranks_fitted=config.model.decoding in _SCORING,
         **_common_settings(config, request),
     )
+
+
+def may_choose(project: Project, agent: Agent, model: Model) -> bool:
+    """Return True if the model's choices between complete candidates count.
+
+    For a built-in agent, they count if the model is measured to be better than rules on this
+    project, or is being measured. Agents of users have nothing to compare with.
+    """
+    if not agent.builtin or project.measures_models:
+        return True
+    own = project.config.model
+    use = ModelUse(
+        operation=agent.definition.operation,
+        model=model.name,
+        decoding=own.decoding,
+        renderer=own.renderer,
+    )
+    known = measured_use(read_measured(project.state), use)
+    return known is not None and known.helps
 
 
 def ranker_settings(config: Config, request: RunRequest) -> QuerySettings:
