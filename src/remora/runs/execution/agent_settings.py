@@ -63,11 +63,12 @@ def may_choose(project: Project, agent: Agent, model: Model) -> bool:
     For a built-in agent, they count if the model is measured to be better than rules on this
     project, or is being measured. Agents of users have nothing to compare with.
     """
-    if not agent.builtin or project.measures_models:
+    operation, own = agent.definition.operation, project.config.model
+    can_be_measured = agent.builtin and operation in project.operations.restorers
+    if project.measures_models or not can_be_measured:
         return True
-    own = project.config.model
     use = ModelUse(
-        operation=agent.definition.operation,
+        operation=operation,
         model=model.name,
         decoding=own.decoding,
         renderer=own.renderer,
