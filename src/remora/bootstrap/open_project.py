@@ -186,7 +186,7 @@ def measured_uses(
     known = read_measured(invocation.folders.state / "roots" / root_name(root))
     found: dict[str, dict[str, Any] | None] = {}
     for each in invocation.operations.all if model is not None else ():
-        if each.asks_writers or not each.decides_by_rules:
+        if each.asks_writers or each.offers_choices:
             use = ModelUse(
                 operation=each.name,
                 model=str(model),
