@@ -7,10 +7,13 @@ from typing import Any
 import msgspec
 
 from remora.memory.prompt.history import LONG_TRACK
-from remora.memory.prompt.render import LIKELIHOOD, RENDERERS
+from remora.memory.prompt.render import RENDERERS
 
-_OTHER = (LIKELIHOOD, LONG_TRACK)
-RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS if name not in _OTHER}
+RENDERER_NAMES = {
+    name.partition("/")[0]: name
+    for name, found in RENDERERS.items()
+    if name != LONG_TRACK and found.strategy != "likelihood"
+}
 """The newest version of each renderer of an agent's packets, by name without version."""
 
 
