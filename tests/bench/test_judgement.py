@@ -54,6 +54,14 @@ def test_the_products_weights_are_the_fitted_ones() -> None:
     assert {"given": place["given"], "alone": place["alone"]} == pytest.approx(fitted)
 
 
+def test_the_readme_has_the_measured_figures() -> None:
+    report = json.loads((REPORTS / "judgement.json").read_text())["docstring-text"]
+    accuracy, best = (report["seeds"]["1"][key] for key in ("accuracy", "best_baseline"))
+    readme = " ".join((REPORTS.parents[1] / "README.md").read_text().split())
+    right, free = (f"{accuracy[arm] * 100:.0f} %" for arm in ("likelihood", best))
+    assert f"it is right in {right} of cases, the best free rule in {free}" in readme
+
+
 def sites(text: str) -> list[Site]:
     return list(sites_of("shop", "shop.py", text, ast.parse(text)))
 

@@ -18,6 +18,13 @@ def test_model_status(ran: Ran) -> None:
     assert document["reachable"] is True
 
 
+def test_model_status_says_what_the_embedded_model_is_for(ran: Ran) -> None:
+    shown = ran("model", "status").out
+    assert "the right one of four summaries in 89 % of cases, free rules in 84 %" in shown
+    assert "writes nothing" in shown
+    assert "docstring not measured; run `remora eval restore -o docstring" in shown
+
+
 def test_model_pull_is_quick_and_quiet_where_the_weights_are(ran: Ran) -> None:
     done = ran("model", "pull", "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")

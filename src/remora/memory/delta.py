@@ -147,6 +147,10 @@ def _capped_excerpt(value: Excerpt | None) -> Excerpt | None:
     )
 
 
+def _capped_place(value: TextPlace | None) -> TextPlace | None:
+    return value and TextPlace(**to_packet_value(asdict(value)))
+
+
 def _cut_value(value: Any, limit: int) -> Any:
     text = canonical(value).decode()
     if len(text) <= limit:
@@ -167,6 +171,7 @@ _CAPS: dict[str, Callable[[Any], Any]] = {
     "candidate_actions": lambda given: tuple(
         candidate(c.tool, c.args, c.reason, None if c.text is UNSET else c.text) for c in given
     ),
+    "text_place": _capped_place,
     "diagnostics": diagnostics,
     "add_action": lambda new: new_action(new.tool, new.args, new.summary, new.outcome),
     "update_knowledge": knowledge,

@@ -22,7 +22,7 @@ _NAMES = {
     "embedded": "the embedded model",
     "server": "the model server",
     "escalation": "the larger model",
-    "fallback": "the first candidate, because a model was not sure",
+    "fallback": "fallback, because a model was not sure",
 }
 
 
