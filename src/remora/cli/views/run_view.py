@@ -52,7 +52,7 @@ def run_lines(
     for phrase in phrases_of(sums):
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
-    yield from _decisions(document, width)
+    yield from decision_lines(document, width)
     older = read_older_runs(project.trace, (view.started, view.run_id))
     yield from _rejected_before(older, jobs, width)
     yield from unwritten_lines(document, project.operations, width)
@@ -97,7 +97,8 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
         yield from (click.style(each, fg="yellow") for each in wrap_text(line, width, "  "))
 
 
-def _decisions(document: Document, width: int | None) -> Iterator[str]:
+def decision_lines(document: Document, width: int | None) -> Iterator[str]:
+    """Yield how many decisions were not made by rules, and whether rules would have differed."""
     jobs, decisions = document["jobs"], document["totals"]["decisions"]
     asked = sum(job["asked"] for job in jobs)
     differed = sum(job["differed"] for job in jobs)
