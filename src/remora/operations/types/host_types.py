@@ -92,11 +92,15 @@ def annotate(
         for key, term in (work.by_rules | proposed).items()
         if key[1] in work.functions.slots
     }
-    after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
+
+    def write(terms: Terms) -> str:
+        return session.text(path, terms, proposed)
+
+    after = without_findings(place, path, text, write, chosen)
     wrapped = partly_annotated_and_longer(text, after)
     if wrapped:
         chosen = {key: term for key, term in chosen.items() if key[1].number not in wrapped}
-        after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
+        after = without_findings(place, path, text, write, chosen)
     if after != text:
         place.write(path, work.content._replace(body=after).bytes())
     missing = {(each.number, each.name) for each in _Functions(path, after, nodes).slots}

@@ -233,9 +233,14 @@ class Session:
             with suppress(HostError):
                 yield project.adding(imports.check, imports.question), False
 
-    def text(self, path: str, terms: Terms) -> str:
-        """Return the text of a file with those annotations that complete a signature."""
-        return self._inference.project.texts(self._inference.signatures.complete(terms))[path]
+    def text(self, path: str, terms: Terms, proposed: Collection[tuple[str, Slot]] = ()) -> str:
+        """Return the text of a file with those annotations that complete a signature.
+
+        `proposed` ones are written in any case.
+        """
+        written = self._inference.signatures.complete(terms)
+        written |= {key: term for key, term in terms.items() if key in proposed}
+        return self._inference.project.texts(written)[path]
 
     def new_diagnostics(
         self, texts: Mapping[str, str], left: Callable[[], float]

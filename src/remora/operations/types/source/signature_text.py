@@ -55,7 +55,8 @@ class _Qualified(ast.NodeTransformer):
         if not isinstance(node.value, str):
             return node
         with suppress(SyntaxError, ValueError):
-            return self.visit(ast.parse(node.value.strip(), mode="eval").body)
+            inner: ast.AST = self.visit(ast.parse(node.value.strip(), mode="eval").body)
+            return inner
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:

@@ -11,11 +11,20 @@ from remora.operations.types.source.slots import Slot, SourceText
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings, suspects
-from remora.tools.host.ruff.ruff_process import check_text, format_text, with_sorted_imports
+from remora.tools.host.ruff.ruff_process import (
+    check_text,
+    fix_text,
+    format_text,
+    with_sorted_imports,
+)
+from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
 from remora.tools.host.style_config import configured_width, habitual_width
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _TRIES = 4
+_FIXED = frozenset(("PIE790", "TC001", "TC002", "TC003", "UP006", "UP007", "UP037", "UP045"))
+"""Rules about imports for type checkers, and the `pass` in their place, and the notation of types."""
 _WORD = re.compile(r"\w+")
 
 
@@ -37,6 +46,9 @@ def without_findings(
         if known is None:
             return after
         added = _added(place, path, (before, after), known)
+        if any(each["code"] in _FIXED for each in added):
+            after = _fixed(place, path, (before, after), known, added)
+            added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
             after = with_sorted_imports(place, path, after.encode()).decode()
             added = _added(place, path, (before, after), known)
@@ -45,6 +57,33 @@ def without_findings(
         causes = set(_causes(SourceText(after), kept, added))
         kept = {key: term for key, term in kept.items() if key not in causes} if causes else {}
     return before
+
+
+def _fixed(
+    place: ToolTree,
+    path: str,
+    texts: tuple[str, str],
+    known: Iterable[Finding],
+    added: Iterable[Finding],
+) -> str:
+    """Return the new text with fixes of findings about how types are written and imported.
+
+    Only lines that are new are changed, unless the old text has no finding of a rule.
+    """
+    before, after = texts
+    wanted = [each for each in added if each["code"] in _FIXED]
+    fresh = {each["code"] for each in wanted} - {each["code"] for each in known}
+    if fresh:
+        after = fix_text(
+            place, path, after.encode(), fixable=sorted(fresh), unsafe=True
+        ).content.decode()
+    old, lines = set(split_lines(before)), split_lines(after)
+    edits: list[Edit] = []
+    for each in wanted:
+        if each["fix"] and each["code"] not in fresh and lines[each["line"] - 1] not in old:
+            own = edits_of(after, each["fix"])
+            edits += own if not overlap(own, edits) else ()
+    return apply_edits(after, edits)
 
 
 def _added(
