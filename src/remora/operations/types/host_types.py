@@ -97,7 +97,7 @@ def annotate(
         return session.text(path, terms, proposed)
 
     after = without_findings(place, path, text, write, chosen)
-    wrapped = partly_annotated_and_longer(text, after)
+    wrapped = partly_annotated_and_longer(text, after) - {slot.number for _, slot in proposed}
     if wrapped:
         chosen = {key: term for key, term in chosen.items() if key[1].number not in wrapped}
         after = without_findings(place, path, text, write, chosen)

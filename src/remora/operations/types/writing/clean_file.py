@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from difflib import SequenceMatcher
 
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
@@ -23,8 +24,10 @@ from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _TRIES = 4
-_FIXED = frozenset(("PIE790", "TC001", "TC002", "TC003", "UP006", "UP007", "UP037", "UP045"))
-"""Rules about imports for type checkers, and the `pass` in their place, and the notation of types."""
+_FIXED = frozenset(
+    ("F401", "PIE790", "TC001", "TC002", "TC003", "UP006", "UP007", "UP037", "UP045")
+)
+"""Rules about the notation of types and their imports, and about `pass` beside these."""
 _WORD = re.compile(r"\w+")
 
 
@@ -46,7 +49,9 @@ def without_findings(
         if known is None:
             return after
         added = _added(place, path, (before, after), known)
-        if any(each["code"] in _FIXED for each in added):
+        for _ in range(_TRIES):
+            if not any(each["code"] in _FIXED for each in added):
+                break
             after = _fixed(place, path, (before, after), known, added)
             added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
@@ -74,16 +79,22 @@ def _fixed(
     wanted = [each for each in added if each["code"] in _FIXED]
     fresh = {each["code"] for each in wanted} - {each["code"] for each in known}
     if fresh:
-        after = fix_text(
-            place, path, after.encode(), fixable=sorted(fresh), unsafe=True
-        ).content.decode()
-    old, lines = set(split_lines(before)), split_lines(after)
+        content = fix_text(place, path, after.encode(), fixable=sorted(fresh), unsafe=True).content
+        return content.decode()
+    new = _new_lines(before, after)
     edits: list[Edit] = []
     for each in wanted:
-        if each["fix"] and each["code"] not in fresh and lines[each["line"] - 1] not in old:
+        if each["fix"] and each["line"] in new:
             own = edits_of(after, each["fix"])
             edits += own if not overlap(own, edits) else ()
     return apply_edits(after, edits)
+
+
+def _new_lines(before: str, after: str) -> set[int]:
+    """Return the numbers of the lines of a text that an older text does not have there."""
+    matcher = SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
+    changed = (each for each in matcher.get_opcodes() if each[0] != "equal")
+    return {line + 1 for _, _, _, first, last in changed for line in range(first, last)}
 
 
 def _added(
