@@ -58,14 +58,17 @@ def judge_signature(
 
     `signatures` contains those that were accepted before. Returns the types that add no diagnostic
     anywhere in the project as a signature in `accepted`, or an empty string, and in `why` the
-    reason why others are refused. Raises HostError if the text is not a signature, or has no type
-    for what is missing.
+    reason why others are refused.
     """
     work = _Work(place, path, [])
     base = work.by_rules | work.proposed(signatures)
-    terms = {key: t for key, t in work.types_of(function, signature).items() if key not in base}
+    try:
+        types = work.types_of(function, signature)
+    except HostError as error:
+        return {"accepted": "", "why": error.message}
+    terms = {key: term for key, term in types.items() if key not in base}
     if not terms:
-        raise HostError(f"{function}: the signature has no type that is missing")
+        return {"accepted": "", "why": "the signature has no type for what is missing"}
     kept, why = work.session.judge(terms, base, place)
     accepted = as_signature({slot.name: term for (_, slot), term in kept.items()}) if kept else ""
     return {"accepted": accepted, "why": why}

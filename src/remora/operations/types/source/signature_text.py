@@ -28,7 +28,7 @@ def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         node = None
     if not isinstance(node, ast.FunctionDef):
-        raise HostError(f"not a signature: {signature[:200]}", hint="use `(x: int) -> str`")
+        raise HostError(f"not a signature: {signature[:200]}")
     given = node.args
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
     annotations = {each.arg: each.annotation for each in every if each is not None}
