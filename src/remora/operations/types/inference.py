@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.operations.types.checker.annotated_project import AnnotatedProject, Run
+from remora.operations.types.annotated_project import AnnotatedProject, Run
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.checker.type_checker import (
     TypeChecker,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
-from remora.operations.types.checker.annotated_project import AddedBy
+from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Terms, independent_groups
