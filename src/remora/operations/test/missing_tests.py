@@ -28,7 +28,7 @@ from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.insert_location import test_path
 from remora.operations.test.new_files import NewFiles, new_files
-from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
+from remora.operations.test.plan_trials import NEED_CALLS, PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.run_doctests import RunDoctests
@@ -86,7 +86,8 @@ def _ignore(_line: str) -> None:
 class TestNeed:
     """Computes which functions of a tree need a test. Files are read once.
 
-    With the option `strengthen`, functions with tests are included.
+    With the option `strengthen`, functions with tests are included. With the option `open`, a model
+    can write calls of functions for which there is none that rules find.
     """
 
     __test__ = False
@@ -96,6 +97,7 @@ class TestNeed:
         self._place = ToolTree(tree, observed=options.get("observed"))
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
+        self._can_write = bool(options.get("open"))
         self._names = TestedNames(self._place)
         self._installed = InstalledPackages(python, tree)
         self._files: dict[str, _File | None] = {}
@@ -133,6 +135,8 @@ class TestNeed:
         if not self._test_files and required_style(self._place, home).refused:
             return REFUSED
         reason = self._trials.reason(node, home)
+        if self._can_write and reason in NEED_CALLS:
+            reason = ""
         if not reason:
             self._homes[home] = node.path
         return reason
@@ -155,7 +159,8 @@ class TestNeed:
             function, file.functions, subject.module.partition(".")[0]
         ):
             return OPTIONAL
-        return effects or self._without_case(subject, file)
+        reason = effects or self._without_case(subject, file)
+        return "" if self._can_write and reason == WITHOUT_ARGUMENTS else reason
 
     def _without_case(self, subject: TargetFunction, file: "_File") -> str:
         """Return the reason no call has a result that a test can assert, or an empty string.
@@ -164,7 +169,7 @@ class TestNeed:
         """
         function = subject.function
         calls = self._calls(subject)
-        is_shown = any(each.source not in ("value", "fixture") for each in calls)
+        is_shown = self._can_write or any(each.source not in ("value", "fixture") for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
         if returns_functions(function, file.functions):

@@ -26,8 +26,8 @@ _LONG_HASH = 32
 EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _BUILT_IN = frozenset(dir(builtins))
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
-SHOWN = WRITTEN | {"test"}
-"""Sources in which a person wrote the call to show or to check something."""
+SHOWN = WRITTEN | {"test", "writer"}
+"""Sources in which a person or a model wrote the call to show or to check something."""
 _WORD = 5
 """Length of a text that a function has taken for a collection if it returns its letters."""
 _MOST_NONE = 0.4
