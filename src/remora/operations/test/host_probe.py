@@ -128,7 +128,7 @@ def _plan_from_calls(
     kept = [
         (case, dead)
         for case, dead in pairs
-        if is_assertable(subject, case) and not _has_idle_options(case, dead, faults)
+        if _is_assertable(subject, case) and not _has_idle_options(case, dead, faults)
     ]
     found = found._replace(cases=[case for case, _ in kept], killed=[dead for _, dead in kept])
     if not (found.cases or found.properties):
@@ -197,7 +197,7 @@ def _plan_from_survivors(
     kept = [
         (case, dead - known)
         for case, dead in pairs
-        if dead - known and is_assertable(subject, case)
+        if dead - known and _is_assertable(subject, case)
     ]
     chosen = further_cases([case for case, _ in kept], [dead for _, dead in kept])
     survive = len(alive.mutants) - len(known)
@@ -261,7 +261,7 @@ def _open(
     }
 
 
-def is_assertable(subject: TargetFunction, case: Case) -> bool:
+def _is_assertable(subject: TargetFunction, case: Case) -> bool:
     """Return False if the result contradicts what the function says, or says nothing itself.
 
     None needs a docstring or an annotation that mentions it.

@@ -8,16 +8,16 @@ import msgspec
 
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.best_cases import further_cases
 from remora.operations.test.function_context import target_at
-from remora.operations.test.host_probe import is_assertable, line_counts
+from remora.operations.test.host_probe import line_counts
 from remora.operations.test.host_write import write_test
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.model_calls.chosen_cases import chosen_cases, detected_by
 from remora.operations.test.model_calls.written_calls import written_calls
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
-from remora.operations.test.runner.trials import TrialResults, try_calls
+from remora.operations.test.runner.trials import try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.host.text_lines import decode, split_lines
 from remora.tools.tree import ToolTree
@@ -82,18 +82,13 @@ def write_calls(
     calls = written_calls(subject, code, examples)
     present = _present(place, subject, examples, indirect=strengthen)
     found = try_calls(place, subject, calls, faults=present.alive)
-    pairs = [
-        (case, dead)
-        for case, dead in zip(found.cases, found.killed, strict=True)
-        if dead and is_assertable(subject, case)
-    ]
-    chosen = further_cases([case for case, _ in pairs], [dead for _, dead in pairs])
-    if not chosen:
-        raise HostError(_why_none(found))
+    first = not present.tests
+    chosen, why = chosen_cases(subject, found, is_first=first)
+    if why:
+        raise HostError(why)
     cases = [msgspec.to_builtins(case) for case in chosen]
     written = write_test(place, path, node, cases)
-    killed = len(frozenset[int]().union(*(dead for case, dead in pairs if case in chosen)))
-    first = not present.tests
+    killed = len(detected_by(chosen, found))
     counts = {"mutants": len(present.faults), **line_counts(subject, chosen)} if first else {}
     return {
         "path": written["path"],
@@ -138,10 +133,3 @@ def _constructor(subject: TargetFunction) -> str:
             given = ast.unparse(one.args).partition(",")[2].strip()
             return f"{subject.name}({given})"
     return ""
-
-
-def _why_none(found: TrialResults) -> str:
-    """Return why no call is worth a test: the problem of the first call, or what all show."""
-    for call, problem in found.problems.items():
-        return f"{call}: {problem}"
-    return "the calls detect no planted fault that the tests miss"
