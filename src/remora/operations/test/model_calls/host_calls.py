@@ -74,9 +74,17 @@ def write_calls(
 
     The result contains the `path` and the `ids` of the new tests, their `calls`, whether they are
     the `first` of the function, how many mutants they `killed`, and how many are `left`, and the
-    counts of `mutants`, `lines` and `all_lines` of a function without other tests. Raises
-    HostError, with a reason and without writing anything, if no call detects a mutant.
+    counts of `mutants`, `lines` and `all_lines` of a function without other tests. If nothing is
+    written, it contains only the reason, in `problem`.
     """
+    try:
+        return _written(place, path, node, code, strengthen)
+    except HostError as error:
+        return {"problem": error.message}
+
+
+def _written(place: ToolTree, path: str, node: str, code: str, strengthen: bool) -> dict[str, Any]:
+    """Write a test like `write_calls`. Raises HostError if nothing is written."""
     subject = _subject(place, path, node)
     examples = ProjectExamples(place)
     calls = written_calls(subject, code, examples)
