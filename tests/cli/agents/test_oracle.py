@@ -1,6 +1,7 @@
 """With the answers of people, `eval restore` gets back nearly all that it hides."""
 
 import ast
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,9 +130,10 @@ def test_calls_that_people_chose_come_back_as_tests(
     user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
     with oracle_server(slots, structured_texts.FILES) as server:
         arms = ("--arm", "rules", "--arm", server.address)
-        done = user("eval", "restore", "-o", "test", *arms, "--json", cwd=root)
-    assert done.code == 0, done.err
-    (operation,) = done.document["operations"]
+        done = user.start("eval", "restore", "-o", "test", *arms, "--json", cwd=root)
+        out, err = done.communicate(timeout=800)
+    assert done.returncode == 0, err
+    (operation,) = json.loads(out)["operations"]
     rules, people = operation["arms"]
     assert (operation["slots"], rules["error"], people["error"]) == (13, None, None)
     assert people["equivalent"] / people["slots"] >= LEAST, operation["examples"]
