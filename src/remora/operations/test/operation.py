@@ -33,7 +33,7 @@ def _load() -> Parts:
     from remora.operations.test.host_probe import observe_calls, strengthen_plan, test_plan
     from remora.operations.test.host_write import coverage_of, run_tests, write_test
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
-    from remora.operations.test.model_calls.host_calls import call_question, write_calls
+    from remora.operations.test.model_calls.host_model_calls import call_question, write_calls
     from remora.operations.test.runner.collection_check import require_collection
     from remora.operations.test.runner.parent import require_pytest
     from remora.tools.host_functions import HostFunction
