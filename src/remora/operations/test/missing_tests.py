@@ -113,18 +113,28 @@ class TestNeed:
         if not needs_test(module, node):
             return 0
         if self._strengthen:
-            return self._obstacle(node) or 1
+            reason = self._obstacle(node)
+            return 1 if self._needs_calls(reason) else reason or 1
         file = self._file(node.path)
         if file is None or self._tested.holds(node.key):
             return 0
         if self._names.holds(node, file.source.tree):
             return 0
-        return self._obstacle(node) or self._conflict(node) or 1
+        reason = self._obstacle(node)
+        if reason and not self._needs_calls(reason):
+            return reason
+        return self._conflict(node, reason) or 1
 
-    def _conflict(self, node: Node) -> str:
+    def _needs_calls(self, reason: str) -> bool:
+        """Return True if a model can write the calls for which there is no test."""
+        return self._can_write and (reason == WITHOUT_ARGUMENTS or reason in NEED_CALLS)
+
+    def _conflict(self, node: Node, reason: str) -> str:
         """Return why the new tests cannot be put into their file, or what a trial shows.
 
-        Two change sets for one test file could not both be merged.
+        Two change sets for one test file could not both be merged. A test file that is not named
+        after a module is left to the first one for which rules find calls. `reason` is the reason
+        that rules find none, if it is known.
         """
         subject = self._subjects[node.path]
         home = test_path(subject, self._test_files, self._place.files.exists, self._new)
@@ -134,9 +144,10 @@ class TestNeed:
             return SHARED_FILE
         if not self._test_files and required_style(self._place, home).refused:
             return REFUSED
-        reason = self._trials.reason(node, home)
-        if self._can_write and reason in NEED_CALLS:
-            reason = ""
+        reason = reason or self._trials.reason(node, home)
+        if self._needs_calls(reason):
+            is_own = subject.module.rpartition(".")[2] in home.rpartition("/")[2]
+            reason = "" if is_own or home in self._homes else SHARED_FILE
         if not reason:
             self._homes[home] = node.path
         return reason
@@ -159,8 +170,7 @@ class TestNeed:
             function, file.functions, subject.module.partition(".")[0]
         ):
             return OPTIONAL
-        reason = effects or self._without_case(subject, file)
-        return "" if self._can_write and reason == WITHOUT_ARGUMENTS else reason
+        return effects or self._without_case(subject, file)
 
     def _without_case(self, subject: TargetFunction, file: "_File") -> str:
         """Return the reason no call has a result that a test can assert, or an empty string.
