@@ -63,7 +63,7 @@ def asked_for(request: dict[str, Any]) -> Question:
 
 
 def _descriptions(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]:
-    texts = {
+    texts: dict[tuple[str, str], str] = {
         (node_key(escape_path(slot.path), slot.qualname), slot.part): slot.text for slot in slots
     }
 
@@ -106,11 +106,12 @@ def written_calls(slot: Slot, texts: Texts) -> str:
 
 
 def _test_named(tree: ast.Module, names: Sequence[str]) -> ast.FunctionDef:
-    found: ast.Module | ast.ClassDef | ast.FunctionDef = tree
-    for name in names:
-        (found,) = (one for one in found.body if getattr(one, "name", "") == name)
-    assert isinstance(found, ast.FunctionDef)
-    return found
+    *classes, name = names
+    body = tree.body
+    for each in classes:
+        (body,) = (one.body for one in body if isinstance(one, ast.ClassDef) and one.name == each)
+    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == name]
+    return found[-1]
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
