@@ -28,7 +28,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     `changes_sha256` is the hash of the change set, and `verified` is true if all checks passed.
     `notes` are the packet's extensions that the tools set, without empty ones: they may change a
-    file later, together with other notes. `detail` is the reason of a failure, or the first error.
+    file later, together with other notes. `detail` is the reason of a failure, also of a tool that
+    failed before the files passed.
     """
 
     status: str
@@ -77,7 +78,7 @@ async def try_candidate(
         delta = event.packet_delta or PacketDelta()
         if delta.extensions is not UNSET:
             notes.update(delta.extensions)
-        if delta.set_error is not UNSET and delta.set_error:
+        if isinstance(delta.set_error, str):
             errors.append(delta.set_error)
 
     emitter = NullEventEmitter(_identity(job), dependencies.clock)
