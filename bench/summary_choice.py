@@ -23,7 +23,7 @@ from types_packages import package_texts
 
 from remora.operations.docstring.hidden_descriptions import documented_parts, hide_parts
 from remora.operations.restorer import Slot
-from tests.oracle_server import undecided_server
+from tests.undecided_server import undecided_server
 
 _SUMMARY = "summary"
 

@@ -53,20 +53,20 @@ def test_a_stream_with_decisions_of_all_kinds() -> None:
     found = counted(
         "openai",
         call("rule"), ToolResulted(tool="t", parsed_output={"findings": []}),
-        call("rule"), annotated("rule", "rule", "ranker", "checker", "ranker", "rule"),
+        call("rule"), annotated("rule", "rule", "ranker", "checker", "ranker", "rule", "model"),
         ModelRequest(), call("model"),
         ModelRequest(), LIKELIEST, call("model"),
         ModelRequest(), call("fallback"),
         ModelRequest(), ModelRequest(model="large"), call("escalation"),
     )  # fmt: skip
     assert found == {
-        "rule": 4, "ranker": 2, "checker": 1, "embedded": 1, "server": 1, "escalation": 1,
+        "rule": 4, "ranker": 2, "checker": 1, "embedded": 1, "server": 2, "escalation": 1,
         "fallback": 1,
     }  # fmt: skip
     assert set(found) == set(SOURCES)
     assert sources_text(found) == (
-        "11 decisions: 4 by rules, 2 by the ranker of types, 1 by the type checker, 1 by the "
-        "embedded model, 1 by the model server, 1 by the larger model, 1 by fallback, because a "
+        "12 decisions: 4 by rules, 2 by the ranker of types, 1 by the type checker, 1 by the "
+        "embedded model, 2 by the model server, 1 by the larger model, 1 by fallback, because a "
         "model was not sure"
     )
 

@@ -60,7 +60,7 @@ class DecisionSources:
         if chosen:
             self._count(self._last, -1)
         for each in chosen:
-            self._count(each.source, 1)
+            self._count(self._own if each.source == "model" else each.source, 1)
 
     def _count(self, source: str, number: int) -> None:
         self.counts[source] = self.counts.get(source, 0) + number
