@@ -1,6 +1,7 @@
 """What the smaller commands print with `--json`, and what their schemas say of real records."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,10 +20,13 @@ def test_model_status(ran: Ran) -> None:
 
 
 def test_model_status_says_what_the_embedded_model_is_for(ran: Ran) -> None:
-    shown = ran("model", "status").out
+    configured = {**ran.remora.environ, "REMORA_MODEL__PROVIDER": "embedded"}
+    shown = replace(ran.remora, environ=configured)("model", "status", cwd=ran.root).out
     assert "the right one of four summaries in 89 % of cases, free rules in 84 %" in shown
     assert "writes nothing" in shown
-    assert "docstring not measured; run `remora eval restore -o docstring" in shown
+    assert "lint      not measured; run `remora eval restore -o lint" in shown
+    assert "docstring not measured" not in shown, "it writes nothing"
+    assert "not measured" not in ran("model", "status").out, "it is not started for choices"
 
 
 def test_model_pull_is_quick_and_quiet_where_the_weights_are(ran: Ran) -> None:

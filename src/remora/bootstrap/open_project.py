@@ -173,20 +173,25 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
 
 
 def measured_uses(
-    invocation: Invocation, root: Path, config: "Config", model: str | None
+    invocation: Invocation, root: Path, config: "Config", status: "ModelStatus"
 ) -> dict[str, dict[str, Any] | None]:
-    """Return what the model was worth on a project, for each operation that asks models.
+    """Return what the configured model was worth on a project, for each operation that asks it.
 
-    The figures of an operation are None if it was not measured. Without a model, there are none.
+    The figures of an operation are None if it was not measured. The embedded model writes nothing,
+    and unless it is configured, it is not started for choices.
     """
     import msgspec
 
+    from remora.models.provider import model_is_optional
     from remora.runs.records.measured_models import ModelUse, measured_use, read_measured
 
     known = read_measured(invocation.folders.state / "roots" / root_name(root))
     found: dict[str, dict[str, Any] | None] = {}
-    for each in invocation.operations.all if model is not None else ():
-        if each.asks_writers or each.offers_choices:
+    model = status.document["name"]
+    writes = status.document["provider"] == "openai"
+    is_asked = not (status.is_optional or model_is_optional(config.model)) and model is not None
+    for each in invocation.operations.all if is_asked else ():
+        if each.offers_choices or (writes and each.asks_writers):
             use = ModelUse(
                 operation=each.name,
                 model=str(model),

@@ -33,8 +33,8 @@ def status(options: Options) -> int:
     root = invocation.find_root()
     config = open_config(invocation, root)
     found = model_status(invocation, config)
-    name = None if found.is_optional else found.document["name"]
-    document = {**found.document, "measured": measured_uses(invocation, root, config, name)}
+    measured = measured_uses(invocation, root, config, found)
+    document = {**found.document, "measured": measured}
     emit(options, document, _status_lines(found, document, withheld_key(invocation, config)))
     return 3 if found.problem and not found.is_optional else 0
 
