@@ -2,13 +2,14 @@
 
 It shows how much of what people wrote the rest of Remora can carry into the files, so every miss is
 a fault of the harness, and not of a model. It answers by the tool that a question is about: parts
-of docstrings, and calls that people wrote in tests.
+of docstrings, types of signatures, and calls that people wrote in tests.
 """
 
 import ast
 import copy
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from remora.operations.restorer import Slot, Texts
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
 _TARGET = re.compile(r"^Target: \w+ \w+ (\S+)$", re.MULTILINE)
-_ACTION = re.compile(r"^- (describe|try_calls)\((\w+)=(\"[^\n]*?\")\)", re.MULTILINE)
+_ACTION = re.compile(r"^- (describe|propose_types|try_calls)\((\w+)=(\"[^\n]*?\")\)", re.MULTILINE)
 _PART_OF = {"outcome": "returns"}
 _NO_TEXTS: Texts = {}
 
@@ -39,6 +40,7 @@ def oracle_server(slots: Sequence[Slot], texts: Texts = _NO_TEXTS) -> Iterator[S
     """
     answers = {
         "describe": _descriptions(slots),
+        "propose_types": _signatures(slots),
         "try_calls": _calls([slot for slot in slots if slot.part == "tests"], texts),
     }
 
@@ -70,6 +72,23 @@ def _descriptions(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]
     def answered(question: Question) -> dict[str, str]:
         part = _PART_OF.get(question.about, question.about)
         return {"part": question.about, "text": texts.get((question.node, part), "")}
+
+    return answered
+
+
+def _signatures(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]:
+    types: Mapping[str, dict[str, str]] = defaultdict(dict)
+    for slot in slots:
+        types[node_key(escape_path(slot.path), slot.qualname)][
+            slot.part.removeprefix("parameter ")
+        ] = slot.text
+
+    def answered(question: Question) -> dict[str, str]:
+        known = dict(types[node_key(split_node_key(question.node)[0], question.about)])
+        result = known.pop("return", "")
+        parameters = ", ".join(f"{name}: {text}" for name, text in known.items())
+        arrow = f" -> {result}" if result else ""
+        return {"function": question.about, "signature": f"({parameters}){arrow}"}
 
     return answered
 

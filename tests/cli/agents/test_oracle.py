@@ -15,6 +15,7 @@ from remora.operations.test.hidden_tests import tested_functions
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.target_function import TargetFunction
+from remora.operations.types.hidden_annotations import written_slots
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.cli.agents import structured_texts
@@ -92,6 +93,71 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     assert (operation["slots"], found["error"]) == (36, None)
     assert set(operation["hidden"]) == {"summary", "parameters"}
     assert (found["exact"] + found["equivalent"]) / found["slots"] >= LEAST, operation["examples"]
+    assert tree(root) == before
+
+
+ORDERS = """\
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+
+
+class Order:
+    def __init__(self, number: int, lines: dict[str, Decimal]) -> None:
+        self.number = number
+        self.lines = lines
+
+    def convert(self, rates: Mapping[str, Decimal], currency: str | None) -> "Order":
+        return Order(self.number, {k: v * rates[currency or k] for k, v in self.lines.items()})
+
+    def visit(self, visitor: Callable[[str, Decimal], bool]) -> Iterator[str]:
+        return (name for name, price in self.lines.items() if visitor(name, price))
+
+
+def merge(orders: Iterable[Order], key: Callable[[Order], str]) -> dict[str, list[Order]]:
+    found: dict[str, list[Order]] = {}
+    for order in orders:
+        found.setdefault(key(order), []).append(order)
+    return found
+
+
+def cheapest(orders: list[Order], prices: dict[int, Decimal]) -> Order | None:
+    return min(orders, key=lambda order: prices[order.number], default=None)
+
+
+def find(orders: Mapping[int, Order], wanted: tuple[int, ...]) -> list[Order | None]:
+    return [orders.get(number) for number in wanted]
+
+
+def chunks(rows: list[tuple[str, Decimal]], size: int) -> Iterator[list[tuple[str, Decimal]]]:
+    while rows:
+        yield rows[:size]
+        rows = rows[size:]
+
+
+def parse(lines: Iterable[str], pick: Callable[[str], tuple[str, str]]) -> dict[str, Decimal]:
+    return {name: Decimal(price) for name, price in map(pick, lines)}
+"""
+
+
+@pytest.mark.slow
+def test_types_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None:
+    settings = '[project]\nname = "orders"\nrequires-python = ">=3.11"\n[tool.ty]\n'
+    files = {"orders.py": ORDERS}
+    root = write(tmp_path / "typed", {**files, "pyproject.toml": settings})
+    git(root, "init", "-q")
+    before = tree(root)
+    slots = written_slots(files)
+    with oracle_server(slots) as server:
+        arms = ("--arm", "rules", "--arm", server.address)
+        done = poor("eval", "restore", "-o", "types", *arms, "--json", cwd=root)
+    assert done.code == 0, done.err
+    (operation,) = done.document["operations"]
+    rules, oracle = operation["arms"]
+    assert (oracle["slots"], oracle["error"]) == (len(slots), None)
+    assert (oracle["exact"] + oracle["equivalent"]) / oracle["slots"] >= LEAST, operation[
+        "examples"
+    ]
+    assert rules["left"] > len(slots) / 3, "rules alone leave much"
     assert tree(root) == before
 
 
