@@ -16,12 +16,17 @@ Chat = Callable[[Handler, dict[str, Any], int], None]
 
 
 class Server:
-    """A running server. `models` are the names that it lists, and `requests` what it was asked."""
+    """A running server.
+
+    `models` are the names that it lists, `requests` what it was asked, and `keys` the header
+    `Authorization` of everything that was sent to it.
+    """
 
     def __init__(self, address: str, model: str) -> None:
         self.address = address
         self.models = [model]
         self.requests: list[dict[str, Any]] = []
+        self.keys: set[str | None] = set()
 
 
 def send_json(
@@ -82,6 +87,7 @@ class _Quiet(ThreadingHTTPServer):
 def _handler(server: Server, chat: Chat) -> type[Handler]:
     class Requests(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            server.keys.add(self.headers["Authorization"])
             if self.path == "/v1/models":
                 listed = [{"id": name, "object": "model"} for name in server.models]
                 send_json(self, {"object": "list", "data": listed})
@@ -89,6 +95,7 @@ def _handler(server: Server, chat: Chat) -> type[Handler]:
                 send_json(self, {}, 404)
 
         def do_POST(self) -> None:
+            server.keys.add(self.headers["Authorization"])
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/v1/chat/completions":
                 server.requests.append(request)

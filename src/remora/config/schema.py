@@ -297,7 +297,8 @@ class Config(Section):
     or OPENAI_API_KEY, and is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
     """A larger model, which is asked if no answer of `model` passes the checks, or if its scores are
-    too close. Its API key comes from REMORA_ESCALATION_API_KEY."""
+    too close. Its API key comes from REMORA_ESCALATION_API_KEY, and is never sent to an address that
+    a project sets."""
     hub: HubConfig = HubConfig()
     """The Node State Hub, which provides facts about the code around a function, and the daemon
     that updates them.

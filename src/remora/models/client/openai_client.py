@@ -93,7 +93,7 @@ class OpenAIClient:
             try:
                 answer = await self._ask(request)
             except wire_format.UnusableAnswer as error:
-                raise unusable_answer(self._address.shown, str(error)) from error
+                raise unusable_answer(self._address, str(error)) from error
         self._check_model(request.decoding.strategy, answer.model)
         return answer
 
@@ -151,7 +151,7 @@ class OpenAIClient:
             raise ModelError(
                 f"the model server at {self._address.shown} answers with the model {model!r}, "
                 f"and answered with {first!r} before",
-                hint="set model.name to one model, and repeat the jobs with `remora retry`",
+                hint=f"set {self._address.section}.name to one model, and repeat the jobs with `remora retry`",
             )
 
     async def _check_size(self, request: Request) -> None:
@@ -206,8 +206,8 @@ class OpenAIClient:
             raise wire_format.UnusableAnswer("a body that cannot be decompressed") from error
 
     def _failed(self, failure: Failure) -> ModelError:
-        shown, limit = self._address.shown, self._limits.timeout_s
-        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
+        limit = self._limits.timeout_s
+        return server_failure(failure, self._address, key=self._key, timeout_s=limit)
 
 
 def count_tokens(counter: TokenCounter, request: Request) -> int:

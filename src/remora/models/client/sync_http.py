@@ -83,9 +83,7 @@ class ServerConnection:
             with self._http.stream(method, url, content=content, headers=headers) as answer:
                 body = self._body(answer)
         except httpx2.DecodingError as error:
-            raise unusable_answer(
-                self.address.shown, "a body that cannot be decompressed"
-            ) from error
+            raise unusable_answer(self.address, "a body that cannot be decompressed") from error
         return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
 
     def _body(self, answer: httpx2.Response) -> bytes:
@@ -95,7 +93,7 @@ class ServerConnection:
         for part in answer.iter_bytes():
             body += part
             if len(body) > LARGEST_BODY:
-                raise unusable_answer(self.address.shown, f"more than {LARGEST_BODY} bytes")
+                raise unusable_answer(self.address, f"more than {LARGEST_BODY} bytes")
             if time.monotonic() > end:
                 raise httpx2.ReadTimeout("timed out")
         return bytes(body)
@@ -104,11 +102,11 @@ class ServerConnection:
         try:
             return decode_body(body)
         except UnusableAnswer as error:
-            raise unusable_answer(self.address.shown, str(error)) from error
+            raise unusable_answer(self.address, str(error)) from error
 
     def _failed(self, failure: Failure) -> ModelError:
-        shown, limit = self.address.shown, self._limits.timeout_s
-        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
+        limit = self._limits.timeout_s
+        return server_failure(failure, self.address, key=self._key, timeout_s=limit)
 
 
 def authorization(key: str | None) -> dict[str, str]:
