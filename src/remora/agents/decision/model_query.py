@@ -156,6 +156,7 @@ def _decoding(
     base = Decoding(
         strategy=question.strategy,
         rotation=question.rotation,
+        sample=question.sample,
         texts=rendered.texts,
         empty=rendered.empty,
         max_tokens=ANSWER_TOKENS,

@@ -13,10 +13,11 @@ from remora.memory.decode_values import decode_value
 from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt.base import LABELS
-from remora.models.decoding.call_validation import BadCall, find_tool, validate_call
+from remora.models.decoding.call_validation import BadCall
 from remora.models.decoding.functiongemma_calls import parse_functiongemma
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.decoding.json_calls import parse_json_call
+from remora.models.decoding.native_calls import read_native_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]
@@ -173,10 +174,10 @@ def _read_written(
 
 
 def _native_call(response: ModelResponse, tools: Tools) -> ToolCall:
-    if response.call is None:
-        raise BadCall("the answer has no tool call")
-    call = replace(response.call, args=decode_value(response.call.args))
-    return validate_call(call, find_tool(call.tool, tools))
+    call = response.call
+    if call is not None:
+        call = replace(call, args=decode_value(call.args))
+    return read_native_call(call, response.raw, tools)
 
 
 WITHOUT_MODEL: Strategy = "rules"
