@@ -86,7 +86,14 @@ class ConfiguredModel:
         self.counter: TokenCounter = token_counter_for(facts, connection.post)
         self._connection = connection
         self._exact = exact
-        self._client = OpenAIClient(connection.address, facts, self.counter, key=key, limits=limits)
+        self._client = OpenAIClient(
+            connection.address,
+            facts,
+            self.counter,
+            key=key,
+            limits=limits,
+            breaker=connection.breaker,
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the data that identifies the model in a stream."""

@@ -54,6 +54,14 @@ def next_pause(
     return min(fixed + half * random(), LONGEST_PAUSE_S)
 
 
+def is_failure(result: Failure) -> bool:
+    """Return True if the server was busy, failed, or did not respond.
+
+    A request that the server refused is not a failure of the server.
+    """
+    return not isinstance(result, Reply) or result.status in RETRIED
+
+
 def _is_temporary(failure: Failure) -> bool:
     if isinstance(failure, Reply):
         return failure.status in RETRIED

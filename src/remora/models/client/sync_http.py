@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 
 from remora.errors import ModelError
+from remora.models.client.circuit_breaker import CircuitBreaker
 from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
@@ -20,10 +21,14 @@ _REFUSED = (401, 403)
 
 
 class ServerConnection:
-    """A thread-safe connection to one server. It never exposes the API key."""
+    """A thread-safe connection to one server. It never exposes the API key.
+
+    `breaker` counts the failures of the server, and can be shared with an async client.
+    """
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
+        self.breaker = CircuitBreaker()
         self._key = key
         self._limits = limits
         self._http = httpx2.Client(
@@ -38,6 +43,7 @@ class ServerConnection:
 
         Raises ModelError if the request fails or the response is not a JSON object.
         """
+        self.breaker.check(self.address)
         content = json.dumps(body)
         for attempt in count():
             failure: Failure
@@ -45,10 +51,11 @@ class ServerConnection:
                 failure = self._send("POST", f"{self.address.root}{path}", content)
             except httpx2.TransportError as error:
                 failure = error
-            if isinstance(failure, Reply) and failure.status < 300:
-                return self._decoded(failure.body)
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
+                self.breaker.record(failure)
+                if isinstance(failure, Reply) and failure.status < 300:
+                    return self._decoded(failure.body)
                 raise self._failed(failure)
             time.sleep(pause)
         raise AssertionError("unreachable")
