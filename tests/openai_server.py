@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible HTTP server. Each test decides what it answers.
+"""A small OpenAI-compatible HTTP server. Each test decides what it answers to chats and completions.
 
 It has no endpoints of llama.cpp, as most servers do.
 """
@@ -62,11 +62,13 @@ def answer(*calls: tuple[str, Any], text: str | None = None, model: str = "m") -
 
 
 @contextmanager
-def openai_server(chat: Chat, *, model: str = "m") -> Iterator[Server]:
-    """Serve at a free port of this machine."""
+def openai_server(
+    chat: Chat, *, model: str = "m", complete: Chat | None = None
+) -> Iterator[Server]:
+    """Serve at a free port of this machine. `complete` answers requests for plain completions."""
     http = _Quiet(("127.0.0.1", 0), BaseHTTPRequestHandler)
     server = Server(f"http://127.0.0.1:{http.server_port}/v1", model)
-    http.RequestHandlerClass = _handler(server, chat)
+    http.RequestHandlerClass = _handler(server, chat, complete)
     thread = threading.Thread(target=http.serve_forever, args=(0.02,))
     thread.start()
     try:
@@ -84,7 +86,7 @@ class _Quiet(ThreadingHTTPServer):
         """Print nothing: some tests end connections."""
 
 
-def _handler(server: Server, chat: Chat) -> type[Handler]:
+def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]:
     class Requests(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             server.keys.add(self.headers["Authorization"])
@@ -100,6 +102,9 @@ def _handler(server: Server, chat: Chat) -> type[Handler]:
             if self.path == "/v1/chat/completions":
                 server.requests.append(request)
                 chat(self, request, len(server.requests))
+            elif self.path == "/v1/completions" and complete is not None:
+                server.requests.append(request)
+                complete(self, request, len(server.requests))
             else:
                 send_json(self, {}, 404)
 

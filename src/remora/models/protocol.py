@@ -6,7 +6,9 @@ import msgspec
 
 from remora.chat import Message, ToolCall, ToolSchema, Usage
 
-Strategy = Literal["likelihood", "rank", "grammar", "tool_call", "completion", "rules"]
+Strategy = Literal[
+    "likelihood", "rank", "grammar", "tool_call", "string_tool_call", "completion", "rules"
+]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +19,7 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     answers to the same question. `likelihood` needs `labels` and
     `texts`: each text is scored after the prompt and after `empty`, which is the prompt without
     what the texts are judged by. `grammar` needs a `grammar` in GBNF, and `tool_call` needs
-    `tools`. `completion` produces free text, which may contain FunctionGemma's special tokens and
+    `tools`. `string_tool_call` needs `tools` whose arguments are all strings. `completion` produces free text, which may contain FunctionGemma's special tokens and
     stops before any of the strings in `stop`.
     """
 

@@ -57,7 +57,8 @@ def test_a_request_to_another_model() -> None:
     [(1, "say(x=1)"), (2, "first of 2 calls: say(x=1)"), (0, "say(x=1)")],
 )
 def test_only_the_first_call_of_an_answer_counts(calls: int, expected: str) -> None:
-    raw = {"choices": [{"message": {"tool_calls": [{"function": {}}] * calls}}]}
+    listed: list[dict[str, Any]] = [{"function": {}}] * calls
+    raw = {"choices": [{"message": {"tool_calls": listed}}]}
     assert line(ModelResponse(call=ToolCall(tool="say", args={"x": 1}), raw=raw)) == expected
 
 
