@@ -1,5 +1,6 @@
 """A larger model on a server of its own is asked for what a smaller one cannot answer."""
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -69,6 +70,12 @@ def check_records(user: Remora, root: Path) -> None:
         assert done.code == 0, done.out
 
 
+def exported(user: Remora, root: Path) -> list[dict[str, Any]]:
+    done = user("trace", "export", "--run", "last", "--format", "sft", "-o", "-", cwd=root)
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
 @pytest.mark.parametrize("fault", ["prose", pytest.param("half a call", marks=pytest.mark.slow)])
 def test_the_larger_models_text_is_used(poor: Remora, cart: Path, fault: str) -> None:
     before = tree(cart)
@@ -84,6 +91,10 @@ def test_the_larger_models_text_is_used(poor: Remora, cart: Path, fault: str) ->
     shown = poor("trace", "show", "cart.py:Cart.add", cwd=cart).out
     assert "escalation      to large: no answer passed the checks" in shown
     check_records(poor, cart)
+    rows = exported(poor, cart)
+    assert {row["model"] for row in rows} == {"small", "large"}
+    assert {row["model"] for row in rows if row["outcome"] == "success"} == {"large"}
+    assert {row["model"] for row in rows if row["kept"]} == {"large"}
 
 
 def test_the_larger_model_reads_what_happened_before(poor: Remora, cart: Path) -> None:

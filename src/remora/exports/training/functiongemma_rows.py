@@ -50,10 +50,10 @@ def _recorded_texts(one: ModelDecision) -> tuple[str, str] | None:
 
 
 def _rendered_texts(one: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
-    if one.call is None:
+    if one.taken is None:
         return None
     made = render(RENDERER, one.shown(), survey.tools, "completion")
-    return made.prompt or "", written_call(one.call.tool, one.call.args)
+    return made.prompt or "", written_call(one.taken.tool, one.taken.args)
 
 
 def _value(value: Any) -> str:
