@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from remora.chat import ToolCall
 from remora.memory.events import ModelRequest
 from remora.models.protocol import Request
 from tests.agents.conftest import Play, Played, Theatre, choose, loop, scripted, theatre
@@ -82,3 +83,18 @@ def test_functiongemma_rows_say_which_answers_were_kept(theatre: Theatre) -> Non
     assert made[-1]["completion"] == (
         "<start_function_call>call:put{value:<escape>9<escape>}<end_function_call>"
     )
+
+
+def test_native_calls_of_functiongemma_are_conversations(theatre: Theatre) -> None:
+    play = Play(
+        agent=own(theatre, OPEN),
+        answers=[ToolCall(tool="put", args={"value": "7"})],
+        strategy="string_tool_call",
+        renderer="functiongemma_tools/1",
+        source="x = 0\n",
+    )
+    (row,) = sft(theatre.play(play))
+    assert [message["role"] for message in row["prompt"]] == ["system", "user"]
+    (call,) = row["completion"][0]["tool_calls"]
+    assert call["function"] == {"name": "put", "arguments": '{"value":"7"}'}
+    assert columns(row, "kept", "outcome", "strategy") == (True, "success", "string_tool_call")

@@ -22,9 +22,9 @@ def functiongemma_rows(
     """Yield one row, with the strings `prompt` and `completion`, for each answered request.
 
     For a FunctionGemma request, these are the exact strings that were sent and received. For other
-    renderers, `prompt` is rendered again from the packet, `completion` is the executed call,
-    `rendered` is True, and answers that did not lead to a call are left out. `<bos>` is not
-    included, because tokenizers and servers add it.
+    renderers, `prompt` is rendered again from the packet, `completion` is the call of the answer,
+    `rendered` is True, and answers that are not a call are left out. `<bos>` is not included,
+    because tokenizers and servers add it.
     """
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)
