@@ -66,6 +66,19 @@ def test_rotations_of_a_list_are_one_row(theatre: Theatre) -> None:
     assert columns(row, "candidate", "kept", "outcome") == ("B", None, "success")
 
 
+def test_the_choice_stays_with_the_small_model_if_the_larger_one_fails(theatre: Theatre) -> None:
+    play = Play(
+        agent=choice(theatre, "1", "2"),
+        answers=choose("B", gap=0.1),
+        strategy="rank",
+        larger=scripted(["prose"]),
+        source="x = 0\n",
+    )
+    ranked, prose = sft(theatre.play(play))
+    assert columns(ranked, "candidate", "decided_by", "outcome") == ("A", "fallback", "success")
+    assert columns(prose, "tool", "decided_by", "outcome") == (None, None, None)
+
+
 def test_scored_texts_are_not_rows(theatre: Theatre) -> None:
     def scores(request: Request) -> dict[str, float]:
         return {label: float(n * 4) for n, label in enumerate(request.decoding.labels)}

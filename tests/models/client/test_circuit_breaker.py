@@ -18,7 +18,7 @@ from remora.models.token_counters import UpperBound
 from tests.models.client.test_openai_client import CHAT, REQUEST, says
 
 ADDRESS = parse_address("http://127.0.0.1:1/v1")
-BUSY, REFUSED, OK = (Reply(status, None, b"{}") for status in (503, 401, 200))
+BUSY, REFUSED, LIMITED, OK = (Reply(status, None, b"{}") for status in (503, 401, 429, 200))
 ONCE = RequestLimits(timeout_s=5, retries=0)
 
 
@@ -48,7 +48,7 @@ def test_requests_stop_after_failures_in_a_row(result: Failure) -> None:
     assert "remora retry" in caught.value.hint
 
 
-@pytest.mark.parametrize("answer", [OK, REFUSED])
+@pytest.mark.parametrize("answer", [OK, REFUSED, LIMITED])
 def test_any_answer_between_them_starts_the_count_again(answer: Reply) -> None:
     breaker = CircuitBreaker(Clock())
     for result in (BUSY, BUSY, answer, BUSY, BUSY):

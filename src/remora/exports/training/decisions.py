@@ -168,14 +168,20 @@ class _Turn:
                 ]
 
     def _called(self, call: ToolCalled) -> None:
-        """Give the call to the answers that were read as it, or else to the only one it can be of."""
+        """Give the call to the answers that were read as it.
+
+        The answer to a ranked list is a letter, so the call belongs to it if to no other.
+        """
         made = canonical([call.tool, call.args])
         same = [
             one.written is not None and canonical([one.written.tool, one.written.args]) == made
             for one in self._decisions
         ]
-        if self._decisions and not any(same) and self._decisions[-1].trial is None:
-            same[-1] = True
+        if not any(same):
+            ranked = [number for number, one in enumerate(self._decisions) if one.form.ranks]
+            untried = [number for number, one in enumerate(self._decisions) if one.trial is None]
+            for number in (ranked or untried)[-1:]:
+                same[number] = True
         self._decisions = [
             replace(one, call=call) if is_same else one
             for one, is_same in zip(self._decisions, same, strict=True)
