@@ -71,7 +71,7 @@ def score(
             if (path, slot.number, slot.name) in removed
         ]
         inference.run(slots)
-        after = inference.texts(inference.annotations)
+        after = inference.project.texts(inference.annotations)
         wrapped = {
             (path, n)
             for path, text in after.items()
@@ -82,8 +82,8 @@ def score(
             for (path, slot), term in inference.annotations.items()
             if (path, slot.number) not in wrapped
         }
-        after = inference.texts(inference.annotations)
-        added = inference.added_by_texts({p: t for p, t in after.items() if t != bare[p]})
+        after = inference.project.texts(inference.annotations)
+        added = inference.project.added_by_texts({p: t for p, t in after.items() if t != bare[p]})
     right = 0
     for (path, slot), term in inference.annotations.items():
         true = truth[path, slot.number, slot.name]

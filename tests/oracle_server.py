@@ -1,42 +1,52 @@
 """An OpenAI-compatible server that answers with what people wrote.
 
 It shows how much of what people wrote the rest of Remora can carry into the files, so every miss is
-a fault of the harness, and not of a model.
+a fault of the harness, and not of a model. It answers by the tool that a question is about: parts
+of docstrings, types of signatures, and calls that people wrote in tests.
 """
 
+import ast
+import copy
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from remora.ids import escape_path, node_key
-from remora.operations.restorer import Slot
+from remora.ids import escape_path, node_key, split_node_key, unescape_path
+from remora.operations.restorer import Slot, Texts
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
-_TARGET = re.compile(r"^Target: docstring \w+ (\S+)$", re.MULTILINE)
-_ACTION = re.compile(r'^- describe\(part="([^"]+)"\)', re.MULTILINE)
+_TARGET = re.compile(r"^Target: \w+ \w+ (\S+)$", re.MULTILINE)
+_ACTION = re.compile(r"^- (describe|propose_types|try_calls)\((\w+)=(\"[^\n]*?\")\)", re.MULTILINE)
 _PART_OF = {"outcome": "returns"}
+_NO_TEXTS: Texts = {}
 
 
 class Question(NamedTuple):
-    """The function and the part of its docstring that a request asks for."""
+    """The node that a request is about, and the tool that it asks for, with the known argument."""
 
     node: str
-    part: str
+    tool: str
+    about: str
 
 
 @contextmanager
-def oracle_server(slots: Sequence[Slot]) -> Iterator[Server]:
-    """Serve the texts of `slots`. Where people wrote nothing, the text of an answer is empty."""
-    texts: dict[tuple[str, str], str] = {
-        (node_key(escape_path(slot.path), slot.qualname), slot.part): slot.text for slot in slots
+def oracle_server(slots: Sequence[Slot], texts: Texts = _NO_TEXTS) -> Iterator[Server]:
+    """Serve what people wrote in `slots`, whose tests are in `texts`.
+
+    Where people wrote nothing, the text of an answer is empty.
+    """
+    answers = {
+        "describe": _descriptions(slots),
+        "propose_types": _signatures(slots),
+        "try_calls": _calls([slot for slot in slots if slot.part == "tests"], texts),
     }
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
-        node, part = asked_for(request)
-        text = texts.get((node, _PART_OF.get(part, part)), "")
-        send_json(handler, answer(("describe", {"part": part, "text": text})))
+        question = asked_for(request)
+        send_json(handler, answer((question.tool, answers[question.tool](question))))
 
     with openai_server(chat, model="oracle") as server:
         yield server
@@ -48,6 +58,144 @@ def asked_for(request: dict[str, Any]) -> Question:
     if prompt.startswith("{"):
         packet = json.loads(prompt)
         (action,) = packet["candidate_actions"]
-        return Question(packet["node_id"], action["args"]["part"])
-    (node,), (part,) = _TARGET.findall(prompt), _ACTION.findall(prompt)
-    return Question(node, part)
+        (about,) = action["args"].values()
+        return Question(packet["node_id"], action["tool"], about)
+    (node,), ((tool, _, about),) = _TARGET.findall(prompt), _ACTION.findall(prompt)
+    return Question(node, tool, json.loads(about))
+
+
+def _descriptions(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]:
+    texts: dict[tuple[str, str], str] = {
+        (node_key(escape_path(slot.path), slot.qualname), slot.part): slot.text for slot in slots
+    }
+
+    def answered(question: Question) -> dict[str, str]:
+        part = _PART_OF.get(question.about, question.about)
+        return {"part": question.about, "text": texts.get((question.node, part), "")}
+
+    return answered
+
+
+def _signatures(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]:
+    types: Mapping[str, dict[str, str]] = defaultdict(dict)
+    for slot in slots:
+        types[node_key(escape_path(slot.path), slot.qualname)][
+            slot.part.removeprefix("parameter ")
+        ] = slot.text
+
+    def answered(question: Question) -> dict[str, str]:
+        known = dict(types[node_key(split_node_key(question.node)[0], question.about)])
+        result = known.pop("return", "")
+        parameters = ", ".join(f"{name}: {text}" for name, text in known.items())
+        arrow = f" -> {result}" if result else ""
+        return {"function": question.about, "signature": f"({parameters}){arrow}"}
+
+    return answered
+
+
+def _calls(slots: Sequence[Slot], texts: Texts) -> Callable[[Question], dict[str, str]]:
+    codes = {(slot.path, slot.qualname): written_calls(slot, texts) for slot in slots}
+
+    def answered(question: Question) -> dict[str, str]:
+        path, _ = split_node_key(question.node)
+        code = codes.get((unescape_path(path), question.about), "")
+        return {"function": question.about, "code": code}
+
+    return answered
+
+
+def written_calls(slot: Slot, texts: Texts) -> str:
+    """Return the calls of a function in its hidden tests, after the assignments before them.
+
+    Constants of the test file and the rows of tables take the place of their names.
+    """
+    name = slot.qualname.rpartition(".")[2]
+    lines: dict[str, None] = {}
+    for test in slot.text.split(" "):
+        path, *names = test.split("::")
+        tree = ast.parse(texts[path])
+        function = _test_named(tree, names)
+        constants = _constants(tree)
+        for row in _rows(function):
+            body = [
+                _Inline({**constants, **row}).visit(copy.deepcopy(one)) for one in function.body
+            ]
+            lines |= dict.fromkeys(_lines(body, name))
+    return "\n".join(lines)
+
+
+def _test_named(tree: ast.Module, names: Sequence[str]) -> ast.FunctionDef:
+    *classes, name = names
+    body = tree.body
+    for each in classes:
+        (body,) = (one.body for one in body if isinstance(one, ast.ClassDef) and one.name == each)
+    found = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == name]
+    return found[-1]
+
+
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    return {
+        target.id: one.value
+        for one in tree.body
+        if isinstance(one, ast.Assign) and _is_literal(one.value)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _rows(function: ast.FunctionDef) -> list[dict[str, ast.expr]]:
+    """Return the values of each row of the test's table, or one empty row."""
+    for decorator in function.decorator_list:
+        match decorator:
+            case ast.Call(
+                func=ast.Attribute(attr="parametrize"),
+                args=[names, ast.List(elts=rows) | ast.Tuple(elts=rows), *_],
+            ):
+                given = ast.literal_eval(names)
+                columns = re.findall(r"\w+", given) if isinstance(given, str) else given
+                return [dict(zip(columns, _cells(row, len(columns)), strict=False)) for row in rows]
+    return [{}]
+
+
+def _cells(row: ast.expr, columns: int) -> list[ast.expr]:
+    match row:
+        case ast.Call(func=ast.Attribute(attr="param"), args=cells):
+            return cells
+        case ast.Tuple(elts=cells) | ast.List(elts=cells) if columns > 1:
+            return cells
+    return [row]
+
+
+def _lines(body: Sequence[ast.stmt], name: str) -> Iterator[str]:
+    """Yield the assignments and the calls of a function in the order of the code."""
+    for one in body:
+        calls = [each for each in ast.walk(one) if _is_call_of(each, name)]
+        if isinstance(one, ast.With):
+            yield from _lines(one.body, name)
+        elif isinstance(one, ast.Assign) and not calls:
+            yield ast.unparse(one)
+        yield from map(ast.unparse, calls if not isinstance(one, ast.With) else ())
+
+
+def _is_call_of(node: ast.AST, name: str) -> bool:
+    called = node.func if isinstance(node, ast.Call) else None
+    return name in (getattr(called, "id", ""), getattr(called, "attr", ""))
+
+
+def _is_literal(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+class _Inline(ast.NodeTransformer):
+    """Replaces names with the values that they stand for."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        is_read = isinstance(node.ctx, ast.Load)
+        return self._values.get(node.id, node) if is_read else node

@@ -1,12 +1,26 @@
 """With the answers of people, `eval restore` gets back nearly all that it hides."""
 
+import ast
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from remora.operations.docstring.hidden_descriptions import documented_parts
+from remora.operations.restorer import Slot
+from remora.operations.test.function_context import target_at
+from remora.operations.test.hidden_tests import tested_functions
+from remora.operations.test.mutants import mutants
+from remora.operations.test.runner.surviving_mutants import surviving_mutants
+from remora.operations.test.target_function import TargetFunction
+from remora.operations.types.hidden_annotations import written_slots
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.tree import ToolTree
+from tests.cli.agents import structured_texts
 from tests.cli.conftest import Remora, git, tree, write
-from tests.oracle_server import oracle_server
+from tests.oracle_server import oracle_server, written_calls
 
 LEAST = 0.95
 FUNCTIONS = {
@@ -79,4 +93,115 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     assert (operation["slots"], found["error"]) == (36, None)
     assert set(operation["hidden"]) == {"summary", "parameters"}
     assert (found["exact"] + found["equivalent"]) / found["slots"] >= LEAST, operation["examples"]
+    assert tree(root) == before
+
+
+ORDERS = """\
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+
+
+class Order:
+    def __init__(self, number: int, lines: dict[str, Decimal]) -> None:
+        self.number = number
+        self.lines = lines
+
+    def convert(self, rates: Mapping[str, Decimal], currency: str | None) -> "Order":
+        return Order(self.number, {k: v * rates[currency or k] for k, v in self.lines.items()})
+
+    def visit(self, visitor: Callable[[str, Decimal], bool]) -> Iterator[str]:
+        return (name for name, price in self.lines.items() if visitor(name, price))
+
+
+def merge(orders: Iterable[Order], key: Callable[[Order], str]) -> dict[str, list[Order]]:
+    found: dict[str, list[Order]] = {}
+    for order in orders:
+        found.setdefault(key(order), []).append(order)
+    return found
+
+
+def cheapest(orders: list[Order], prices: dict[int, Decimal]) -> Order | None:
+    return min(orders, key=lambda order: prices[order.number], default=None)
+
+
+def find(orders: Mapping[int, Order], wanted: tuple[int, ...]) -> list[Order | None]:
+    return [orders.get(number) for number in wanted]
+
+
+def chunks(rows: list[tuple[str, Decimal]], size: int) -> Iterator[list[tuple[str, Decimal]]]:
+    while rows:
+        yield rows[:size]
+        rows = rows[size:]
+
+
+def parse(lines: Iterable[str], pick: Callable[[str], tuple[str, str]]) -> dict[str, Decimal]:
+    return {name: Decimal(price) for name, price in map(pick, lines)}
+"""
+
+
+@pytest.mark.slow
+def test_types_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None:
+    settings = '[project]\nname = "orders"\nrequires-python = ">=3.11"\n[tool.ty]\n'
+    files = {"orders.py": ORDERS}
+    root = write(tmp_path / "typed", {**files, "pyproject.toml": settings})
+    git(root, "init", "-q")
+    before = tree(root)
+    slots = written_slots(files)
+    with oracle_server(slots) as server:
+        arms = ("--arm", "rules", "--arm", server.address)
+        done = poor("eval", "restore", "-o", "types", *arms, "--json", cwd=root)
+    assert done.code == 0, done.err
+    (operation,) = done.document["operations"]
+    rules, oracle = operation["arms"]
+    assert (oracle["slots"], oracle["error"]) == (len(slots), None)
+    assert (oracle["exact"] + oracle["equivalent"]) / oracle["slots"] >= LEAST, operation[
+        "examples"
+    ]
+    assert rules["left"] > len(slots) / 3, "rules alone leave much"
+    assert tree(root) == before
+
+
+def is_acceptable(place: ToolTree, slot: Slot) -> bool:
+    """Return True if people call the function with literals, and their tests detect a fault.
+
+    Their tests are run to find out; what comes back plays no part.
+    """
+    calls = ast.parse(written_calls(slot, structured_texts.FILES)).body
+    values = [one.value for one in calls if isinstance(one, ast.Expr)]
+    literal = [one for one in values if isinstance(one, ast.Call) and are_literals(one.args)]
+    subject = target_at(place, slot.path, slot.qualname)
+    assert isinstance(subject, TargetFunction)
+    faults = mutants(place.read(slot.path), slot.qualname)
+    found = surviving_mutants(place, subject, slot.text.split(" "), faults)
+    return bool(literal and found.tests) and len(found.mutants) < found.tried
+
+
+def are_literals(values: list[ast.expr]) -> bool:
+    return all(isinstance(one, ast.Constant) for one in values)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_calls_that_people_chose_come_back_as_tests(
+    poor: Remora, tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    root = write(tmp_path / "texts", structured_texts.FILES)
+    git(root, "init", "-q")
+    before = tree(root)
+    slots = tested_functions(structured_texts.FILES)
+    place = ToolTree(root, msgspec.structs.replace(plain_python, root=tmp_path / "other"))
+    assert [slot.qualname for slot in slots if is_acceptable(place, slot)] == [
+        slot.qualname for slot in slots
+    ]
+    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
+    with oracle_server(slots, structured_texts.FILES) as server:
+        arms = ("--arm", "rules", "--arm", server.address)
+        done = user.start("eval", "restore", "-o", "test", *arms, "--json", cwd=root)
+        out, err = done.communicate(timeout=800)
+    assert done.returncode == 0, err
+    (operation,) = json.loads(out)["operations"]
+    rules, people = operation["arms"]
+    assert (operation["slots"], rules["error"], people["error"]) == (13, None, None)
+    assert people["equivalent"] / people["slots"] >= LEAST, operation["examples"]
+    assert rules["equivalent"] <= people["equivalent"] / 2
     assert tree(root) == before

@@ -8,7 +8,7 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.test import plan_trials
-from remora.operations.test.missing_tests import TestNeed
+from remora.operations.test.missing_tests import SHARED_FILE, WITHOUT_ARGUMENTS, TestNeed
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import write
 
@@ -30,8 +30,12 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def planned(root: Path, plain_python: ProjectPython) -> Planned:
-    def plan(path: str, notes: list[str], *, may_run: bool = True) -> dict[str, int | str]:
-        options = {"python": plain_python, "may_run": may_run, "notify": notes.append}
+    def plan(
+        path: str, notes: list[str], *, may_run: bool = True, can_write: bool = False
+    ) -> dict[str, int | str]:
+        options = {
+            "python": plain_python, "may_run": may_run, "notify": notes.append, "open": can_write,
+        }  # fmt: skip
         amounts = TestNeed(root, options)
         module = parse_module(path, (root / path).read_bytes())
         assert isinstance(module, Module)
@@ -49,6 +53,25 @@ def test_modules_without_a_usable_call_have_no_job(planned: Planned) -> None:
     assert len(notes) == 1
     assert planned("doubles.py", notes) == {"double": 1, "load": 1}, "one trial is enough"
     assert planned("lost.py", notes)["load"] == plan_trials.NOT_IMPORTED
+
+
+def test_a_model_that_can_write_has_jobs_where_rules_find_no_call(
+    root: Path, planned: Planned
+) -> None:
+    write(root, {"apart.py": "def split(rows):\n    return [row.parts() for row in rows]\n"})
+    assert planned("apart.py", []) == {"split": WITHOUT_ARGUMENTS}
+    assert planned("apart.py", [], can_write=True) == {"split": 1}
+    assert planned("loads.py", [], can_write=True) == {"load": 1}
+    assert planned("lost.py", [], can_write=True)["load"] == plan_trials.NOT_IMPORTED
+
+
+def test_a_shared_test_file_is_left_to_a_module_for_which_rules_find_calls(
+    root: Path, planned: Planned
+) -> None:
+    test = "import doubles\nimport loads\n\n\ndef test_it():\n    assert doubles and loads\n"
+    write(root, {"tests/test_all.py": test})
+    assert planned("loads.py", [], can_write=True) == {"load": SHARED_FILE}
+    assert planned("doubles.py", [], can_write=True) == {"double": 1, "load": 1}
 
 
 def test_a_test_file_that_pytest_cannot_collect(root: Path, planned: Planned) -> None:

@@ -11,17 +11,27 @@ from remora.tools.tree import ToolTree
 
 BEFORE = "def f(a, b):\n    return a\n\n\ndef g():\n    return 1\n"
 
+BANNED = """\
+[lint.flake8-tidy-imports.banned-api]
+"typing.Optional".msg = "use unions"
+"""
+
 
 @pytest.mark.parametrize(
     ("rules", "left"),
     [
-        (["UP"], "def f(a, b):"),
+        (["UP"], "def f(a: str | None, b):"),
+        (["TID251"], "def f(a, b):"),
         (["F"], "def f(a: Optional[str], b):"),
         (["I"], "def f(a: Optional[str], b):"),
     ],
 )
-def test_annotation_with_a_finding_is_left_out(tmp_path: Path, rules: list[str], left: str) -> None:
-    (tmp_path / "ruff.toml").write_text(f"target-version = 'py310'\n[lint]\nselect = {rules}\n")
+def test_annotation_with_a_finding_is_mended_or_left_out(
+    tmp_path: Path, rules: list[str], left: str
+) -> None:
+    (tmp_path / "ruff.toml").write_text(
+        f"target-version = 'py310'\n[lint]\nselect = {rules}\n{BANNED}"
+    )
     (tmp_path / "m.py").write_text(BEFORE)
     slots = {each.function + each.name: ("m.py", each) for each in SourceText(BEFORE).slots}
 
@@ -36,3 +46,18 @@ def test_annotation_with_a_finding_is_left_out(tmp_path: Path, rules: list[str],
     after = without_findings(ToolTree(tmp_path), "m.py", BEFORE, write, chosen)
     assert left in after
     assert "def g() -> int:" in after
+
+
+def test_imports_for_type_checkers_only_get_a_block_of_their_own(tmp_path: Path) -> None:
+    before = "from __future__ import annotations\n\n\ndef f(a):\n    return a\n"
+    (tmp_path / "ruff.toml").write_text("[lint]\nselect = ['F', 'I', 'PIE', 'TC']\n")
+    (tmp_path / "m.py").write_text(before)
+    (slot, _) = SourceText(before).slots
+
+    def write(_terms: Terms) -> str:
+        text = before.replace("annotations\n", "annotations\n\nfrom decimal import Decimal\n")
+        return text.replace("f(a)", "f(a: Decimal)")
+
+    after = without_findings(ToolTree(tmp_path), "m.py", before, write, {("m.py", slot): "Decimal"})
+    assert "if TYPE_CHECKING:\n    from decimal import Decimal\n" in after
+    assert "def f(a: Decimal):" in after

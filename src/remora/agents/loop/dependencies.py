@@ -38,6 +38,8 @@ class AgentDependencies:
     - `python` runs the project's code. Without it, no project code is run.
     - `observed` contains the run-time types and values of the project's functions, by node key.
     - `shared` is what the jobs of the run with the same operation share.
+    - `check_results` contains what checks keep in `Submission.results`, by the hash of the change
+      set. Trials share it with the agent, so the same change set is not run twice.
     """
 
     agent: Agent
@@ -58,6 +60,7 @@ class AgentDependencies:
     python: ProjectPython | None = None
     observed: Mapping[str, Any] = field(default_factory=dict)
     shared: SharedWork = NOT_SHARED
+    check_results: dict[str, dict[Any, Any]] = field(default_factory=dict)
     ranker: Rung | None = None
     larger: Rung | None = None
     max_turns: int = 12

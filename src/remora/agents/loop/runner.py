@@ -300,6 +300,9 @@ class AgentRunner:
             findings_after=cache(self.dependencies.findings_after),  # no check changes a file
             target=self._script_inputs().target,
             in_tree=self._in_workspace,
+            results=self.dependencies.check_results.setdefault(
+                canonical_sha256(self._changes.change_set()), {}
+            ),
         )
 
     def _checks(self, submission: Submission) -> list[CheckResult]:

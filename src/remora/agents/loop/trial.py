@@ -11,6 +11,7 @@ from remora.agents.inputs.hub_pull import NoHub
 from remora.agents.job import AgentResult
 from remora.agents.loop.state import AgentState
 from remora.memory.canonical import canonical_sha256
+from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentStart, Change, Event
 from remora.memory.packet import Candidate
 from remora.models.no_model import NoModel
@@ -27,7 +28,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     `changes_sha256` is the hash of the change set, and `verified` is true if all checks passed.
     `notes` are the packet's extensions that the tools set, without empty ones: they may change a
-    file later, together with other notes. `detail` is the reason of a failure.
+    file later, together with other notes. `detail` is the reason of a failure, also of a tool that
+    failed before the files passed.
     """
 
     status: str
@@ -70,10 +72,14 @@ async def try_candidate(
     restore the workspace.
     """
     notes: dict[str, Any] = {}
+    errors: list[str] = []
 
     def take_notes(event: Event) -> None:
-        if event.packet_delta is not None and event.packet_delta.extensions is not UNSET:
-            notes.update(event.packet_delta.extensions)
+        delta = event.packet_delta or PacketDelta()
+        if delta.extensions is not UNSET:
+            notes.update(delta.extensions)
+        if isinstance(delta.set_error, str):
+            errors.append(delta.set_error)
 
     emitter = NullEventEmitter(_identity(job), dependencies.clock)
     start = emitter.emit(_start(candidate, state), turn=0)
@@ -98,7 +104,7 @@ async def try_candidate(
         status=result.status,
         changes_sha256=canonical_sha256(result.change_set),
         notes={name: value for name, value in notes.items() if value},
-        detail=result.error or "",
+        detail=result.error or next(iter(errors), ""),
     )
 
 

@@ -10,6 +10,7 @@ from remora.errors import HostError
 from remora.operations.test.function_context import target_at
 from remora.operations.test.host_probe import (
     ProjectTexts,
+    may_need_writer,
     plan_further,
     plan_missing,
     project_texts,
@@ -43,8 +44,9 @@ def write_tests(
     25 get tests. The tests then run together, and tests that fail or detect no mutant are removed.
 
     The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
-    and those of each function in `tests`; the reason that a function has none in `reasons`; and the
-    sums of `killed`, `mutants`, `lines` and `all_lines` in `worth`.
+    and those of each function in `tests`; the reason that a function has none in `reasons`; the
+    functions for which a writer may know better calls in `open`, at most 25; and the sums of
+    `killed`, `mutants`, `lines` and `all_lines` in `worth`.
     """
     plans, reasons = _plans(place, path, nodes, plan_further if strengthen else plan_missing)
     written: dict[str, dict[str, Any]] = {}
@@ -70,6 +72,12 @@ def write_tests(
         "tests": {name: each["ids"] for name, each in written.items()},
         "ids": [one for each in written.values() for one in each["ids"]],
         "reasons": {name: reasons[name] for name in nodes if name in reasons},
+        "open": [
+            name
+            for name in nodes
+            if may_need_writer(reasons.get(name, ""))
+            or (name in plans and not strengthen and plans[name]["killed"] < plans[name]["mutants"])
+        ][:_MOST_PLANNED],
         "worth": dict(worth),
     }
 

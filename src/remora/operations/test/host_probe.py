@@ -35,6 +35,11 @@ from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, SHARED, why_trivial
 from remora.tools.tree import ToolTree
 
+NO_RESULT = "no call has a result that a test can assert"
+NO_EFFECT = "no planted fault changes the results, or the results are trivial"
+NEEDS_WRITER = "it needs a writer: "
+_NEEDS_ROW = f"{NEEDS_WRITER}a row for "
+"""Reasons that a function has no test, or beginnings of such reasons."""
 _MOST_CALLS = 40
 _MOST_TESTS = 40
 _MOST_TRIED = 70
@@ -101,7 +106,7 @@ def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
         return _unfit(trivial)
     groups = properties_of(subject) if names_hypothesis(place, texts.tests) else []
     if not calls and not groups:
-        return _unfit("it needs a writer: no example shows arguments for it")
+        return _unfit(f"{NEEDS_WRITER}no example shows arguments for it")
     return _plan_from_calls(place, subject, calls, groups, texts)
 
 
@@ -127,7 +132,7 @@ def _plan_from_calls(
     ]
     found = found._replace(cases=[case for case, _ in kept], killed=[dead for _, dead in kept])
     if not (found.cases or found.properties):
-        return _unfit("no call has a result that a test can assert", calls=len(calls))
+        return _unfit(NO_RESULT, calls=len(calls))
     weighed = _rank(place, subject, found, faults)
     if weighed.why:
         return _unfit(weighed.why, calls=len(calls))
@@ -200,10 +205,10 @@ def _plan_from_survivors(
         return _unfit(f"its tests detect all {alive.tried} planted faults")
     if not chosen:
         few = f"{survive} of {alive.tried} planted faults survive its tests"
-        return _unfit(f"it needs a writer: {few}, and no known call detects them", calls=len(calls))
+        return _unfit(f"{NEEDS_WRITER}{few}, and no known call detects them", calls=len(calls))
     if table and not chosen[0].setup:
         row = f"{chosen[0].call} in the table of {table}"
-        return _unfit(f"it needs a writer: a row for {row} would detect faults", calls=len(calls))
+        return _unfit(f"{_NEEDS_ROW}{row} would detect faults", calls=len(calls))
     dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
     ranking = _Ranking(chosen, None, len(dead), "")
     return _open(place, subject, ranking, texts, calls=len(calls), mutants=survive)
@@ -252,7 +257,7 @@ def _open(
         "calls": calls,
         "killed": ranking.killed,
         "mutants": mutants,
-        **_line_counts(subject, ranking.chosen),
+        **line_counts(subject, ranking.chosen),
     }
 
 
@@ -305,16 +310,16 @@ def _rank(
         return _Ranking([], best[0], len(best[1]), "")
     why = ""
     if not chosen or not dead:
-        why = "no planted fault changes the results, or the results are trivial"
+        why = NO_EFFECT
     elif not _runs_most(subject, chosen):
-        why = "it needs a writer: known arguments reach only a small part of it"
+        why = f"{NEEDS_WRITER}known arguments reach only a small part of it"
     elif hides_outcomes(chosen):
-        why = "it needs a writer: known arguments show one outcome of a condition"
+        why = f"{NEEDS_WRITER}known arguments show one outcome of a condition"
     elif _misses_behaviour(chosen, dead, faults):
-        why = "it needs a writer: known arguments do not show what a condition or a call is for"
+        why = f"{NEEDS_WRITER}known arguments do not show what a condition or a call is for"
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
-        why = f"it needs a writer: no example shows arguments for it, and {few}"
+        why = f"{NEEDS_WRITER}no example shows arguments for it, and {few}"
     return _Ranking(chosen, None, len(dead), why)
 
 
@@ -331,6 +336,12 @@ def _misses_behaviour(chosen: list[Case], dead: frozenset[int], faults: list[Mut
 
 def _is_invented(cases: list[Case]) -> bool:
     return all(case.source in INVENTED for case in cases)
+
+
+def may_need_writer(reason: str) -> bool:
+    """Return True if a function has no test for a reason that other calls of it may change."""
+    writes = reason.startswith(NEEDS_WRITER) and not reason.startswith(_NEEDS_ROW)
+    return writes or reason in (NO_RESULT, NO_EFFECT)
 
 
 def _unfit(reason: str, **more: int) -> dict[str, Any]:
@@ -360,7 +371,7 @@ def _body_lines(subject: TargetFunction) -> set[int]:
     return body
 
 
-def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
+def line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
     body = _body_lines(subject)
     run = {line for case in chosen for line in case.lines}
     return {"lines": len(body & run), "all_lines": len(body)}

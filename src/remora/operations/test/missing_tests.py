@@ -28,7 +28,7 @@ from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.insert_location import test_path
 from remora.operations.test.new_files import NewFiles, new_files
-from remora.operations.test.plan_trials import PlanTrials, UnwrittenTree
+from remora.operations.test.plan_trials import NEED_CALLS, PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.run_doctests import RunDoctests
@@ -86,7 +86,8 @@ def _ignore(_line: str) -> None:
 class TestNeed:
     """Computes which functions of a tree need a test. Files are read once.
 
-    With the option `strengthen`, functions with tests are included.
+    With the option `strengthen`, functions with tests are included. With the option `open`, a model
+    can write calls of functions for which there is none that rules find.
     """
 
     __test__ = False
@@ -96,6 +97,7 @@ class TestNeed:
         self._place = ToolTree(tree, observed=options.get("observed"))
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
+        self._can_write = bool(options.get("open"))
         self._names = TestedNames(self._place)
         self._installed = InstalledPackages(python, tree)
         self._files: dict[str, _File | None] = {}
@@ -111,18 +113,28 @@ class TestNeed:
         if not needs_test(module, node):
             return 0
         if self._strengthen:
-            return self._obstacle(node) or 1
+            reason = self._obstacle(node)
+            return 1 if self._needs_calls(reason) else reason or 1
         file = self._file(node.path)
         if file is None or self._tested.holds(node.key):
             return 0
         if self._names.holds(node, file.source.tree):
             return 0
-        return self._obstacle(node) or self._conflict(node) or 1
+        reason = self._obstacle(node)
+        if reason and not self._needs_calls(reason):
+            return reason
+        return self._conflict(node, reason) or 1
 
-    def _conflict(self, node: Node) -> str:
+    def _needs_calls(self, reason: str) -> bool:
+        """Return True if a model can write the calls for which there is no test."""
+        return self._can_write and (reason == WITHOUT_ARGUMENTS or reason in NEED_CALLS)
+
+    def _conflict(self, node: Node, reason: str) -> str:
         """Return why the new tests cannot be put into their file, or what a trial shows.
 
-        Two change sets for one test file could not both be merged.
+        Two change sets for one test file could not both be merged. A test file that is not named
+        after a module is left to the first one for which rules find calls. `reason` is the reason
+        that rules find none, if it is known.
         """
         subject = self._subjects[node.path]
         home = test_path(subject, self._test_files, self._place.files.exists, self._new)
@@ -132,7 +144,10 @@ class TestNeed:
             return SHARED_FILE
         if not self._test_files and required_style(self._place, home).refused:
             return REFUSED
-        reason = self._trials.reason(node, home)
+        reason = reason or self._trials.reason(node, home)
+        if self._needs_calls(reason):
+            is_own = subject.module.rpartition(".")[2] in home.rpartition("/")[2]
+            reason = "" if is_own or home in self._homes else SHARED_FILE
         if not reason:
             self._homes[home] = node.path
         return reason
@@ -164,7 +179,7 @@ class TestNeed:
         """
         function = subject.function
         calls = self._calls(subject)
-        is_shown = any(each.source not in ("value", "fixture") for each in calls)
+        is_shown = self._can_write or any(each.source not in ("value", "fixture") for each in calls)
         if not _has_result(function) and (subject.owner is None or not is_shown):
             return WITHOUT_RESULT
         if returns_functions(function, file.functions):

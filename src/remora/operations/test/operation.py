@@ -33,6 +33,7 @@ def _load() -> Parts:
     from remora.operations.test.host_probe import observe_calls, strengthen_plan, test_plan
     from remora.operations.test.host_write import coverage_of, run_tests, write_test
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
+    from remora.operations.test.model_calls.host_model_calls import call_question, write_calls
     from remora.operations.test.runner.collection_check import require_collection
     from remora.operations.test.runner.parent import require_pytest
     from remora.tools.host_functions import HostFunction
@@ -52,9 +53,11 @@ def _load() -> Parts:
             HostFunction(
                 function=strengthen_plan, seconds=240.0, runs_project_code=True, reads_observed=True
             ),
+            HostFunction(function=write_calls, seconds=200.0, runs_project_code=True),
             HostFunction(
                 function=test_plan, seconds=200.0, runs_project_code=True, reads_observed=True
             ),
+            HostFunction(function=call_question, seconds=90.0, runs_project_code=True),
             HostFunction(function=write_test, seconds=90.0),
             HostFunction(
                 function=write_tests, seconds=600.0, runs_project_code=True, reads_observed=True
@@ -123,6 +126,7 @@ TEST = Operation(
     folder=Path(__file__).parent,
     job_seconds=5.0,
     unit_seconds=3.0,
+    asks_writers=True,
     decides_by_rules=True,
     load=_load,
     totals=Totals(

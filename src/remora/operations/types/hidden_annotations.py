@@ -42,10 +42,16 @@ def written_slots(texts: Texts) -> list[Slot]:
 
 def _slots(path: str, source: SourceText) -> Iterator[Slot]:
     for (number, name), annotation in written_annotations(source).items():
-        qualname, node, _ = source.functions[number]
+        _, node, _ = source.functions[number]
         if not is_left_alone(source, node) and canonical(ast.unparse(annotation)):
             text = source.text[source.start(annotation) : source.end(annotation)]
-            yield Slot(path=path, number=number, qualname=qualname, part=_part(name), text=text)
+            yield Slot(
+                path=path,
+                number=number,
+                qualname=source.qualnames[number],
+                part=_part(name),
+                text=text,
+            )
 
 
 def hide_annotations(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:

@@ -1,21 +1,26 @@
-"""Host functions that count and write the missing annotations of a file."""
+"""Host functions that count, propose and write the missing annotations of a file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
+from remora.operations.types.checker.judge import Terms
 from remora.operations.types.ranking.linear_model import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
-from remora.operations.types.source.slots import Slot, SourceText, find_slots, functions_of
+from remora.operations.types.source.signature_text import as_signature, types_in
+from remora.operations.types.source.slots import Slot, SourceText, find_slots
 from remora.operations.types.writing.clean_file import without_findings
 from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
+_LIKELIEST = 3
+Signatures = dict[str, str]
+"""Signatures that a model proposed and the type checker accepted, by qualname."""
 
 
 def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -24,63 +29,155 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
     `nodes` contains qualnames. If it is empty, all functions of the file count. The result has the
     keys `counts`, which is empty if nothing is missing, and `summary`.
     """
-    return _described(len(_wanted(path, decode(path, place.read(path)).body, nodes)))
+    return _described(len(_Functions(path, decode(path, place.read(path)).body, nodes).slots))
 
 
-def annotate(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
+def open_signatures(
+    place: ToolTree, path: str, nodes: list[str], signatures: Signatures
+) -> list[dict[str, Any]]:
+    """Return the functions with annotations that neither rules nor `signatures` provide.
+
+    Each has its qualname in `function`, its `first` and `last` line, its missing `names`, where
+    `return` is the result, and in `likely` the likeliest types of each. Star parameters, and what
+    the project mostly leaves out, are not missing.
+    """
+    work = _Work(place, path, nodes)
+    terms = work.by_rules | work.proposed(signatures)
+    found: dict[int, list[Slot]] = {}
+    for slot in work.functions.slots:
+        if slot.kind in ("parameter", "return") and not work.session.omits(path, slot):
+            found.setdefault(slot.number, [])
+            found[slot.number] += [slot] if (path, slot) not in terms else []
+    return [work.described(slots) for slots in found.values() if slots]
+
+
+def judge_signature(
+    place: ToolTree, path: str, function: str, signature: str, signatures: Signatures
+) -> dict[str, Any]:
+    """Let the type checkers judge the types of a function's signature.
+
+    `signatures` contains those that were accepted before. Returns the types that add no diagnostic
+    anywhere in the project as a signature in `accepted`, or an empty string, and in `why` the
+    reason why others are refused.
+    """
+    work = _Work(place, path, [])
+    base = work.by_rules | work.proposed(signatures)
+    try:
+        types = work.types_of(function, signature)
+    except HostError as error:
+        return {"accepted": "", "why": error.message}
+    terms = {key: term for key, term in types.items() if key not in base}
+    if not terms:
+        return {"accepted": "", "why": "the signature has no type for what is missing"}
+    kept, why = work.session.judge(terms, base, place)
+    accepted = as_signature({slot.name: term for (_, slot), term in kept.items()}) if kept else ""
+    return {"accepted": accepted, "why": why}
+
+
+def annotate(
+    place: ToolTree, path: str, nodes: list[str], signatures: Signatures
+) -> dict[str, Any]:
     """Write the annotations of a file that the project's code makes likely enough.
 
-    Annotations that add a diagnostic of the type checker anywhere in the project, or a finding of
-    ruff in the file, are left out.
+    Types that a model proposed in `signatures` are written, too. Annotations that add a diagnostic
+    of the type checker anywhere in the project, or a finding of ruff in the file, are left out.
     Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
     each one's place, source and probability in `chosen`, and the result of `missing_annotations`
     for the new content in `left`.
     """
-    content = decode(path, place.read(path))
-    text = content.body
-    wanted = set(_wanted(path, text, nodes))
-    session = session_for(place, project_texts(place))
-    found = session.annotations(path, place, place.shared.planned)
-    chosen = {key: term for key, term in found.items() if (key[1].number, key[1].name) in wanted}
-    after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
-    wrapped = partly_annotated_and_longer(text, after)
+    work = _Work(place, path, nodes)
+    session, text = work.session, work.content.body
+    proposed = work.proposed(signatures)
+    if proposed:
+        proposed, _ = session.judge(proposed, work.by_rules, place)
+    chosen = {
+        key: term
+        for key, term in (work.by_rules | proposed).items()
+        if key[1] in work.functions.slots
+    }
+
+    def write(terms: Terms) -> str:
+        return session.text(path, terms, proposed)
+
+    after = without_findings(place, path, text, write, chosen)
+    wrapped = partly_annotated_and_longer(text, after) - {slot.number for _, slot in proposed}
     if wrapped:
         chosen = {key: term for key, term in chosen.items() if key[1].number not in wrapped}
-        after = without_findings(place, path, text, lambda terms: session.text(path, terms), chosen)
+        after = without_findings(place, path, text, write, chosen)
     if after != text:
-        place.write(path, content._replace(body=after).bytes())
-    missing = set(_wanted(path, after, nodes))
-    left = len(missing)
+        place.write(path, work.content._replace(body=after).bytes())
+    missing = {(each.number, each.name) for each in _Functions(path, after, nodes).slots}
     return {
-        "written": len(wanted) - left,
+        "written": len(work.functions.slots) - len(missing),
         "judges": session.judges,
         "chosen": [
-            _chosen(slot, session.candidate(path, slot))
+            _chosen(slot, None if (path, slot) in proposed else session.candidate(path, slot))
             for path, slot in chosen
             if (slot.number, slot.name) not in missing
         ],
-        "left": _described(left),
+        "left": _described(len(missing)),
     }
 
 
-def _chosen(slot: Slot, candidate: Ranked) -> dict[str, Any]:
-    probability = round(candidate.probability, 4)
+class _Functions:
+    """The functions of a file, and the missing annotations on the lines of `nodes`."""
+
+    def __init__(self, path: str, text: str, nodes: Sequence[str]) -> None:
+        module = parse_module(path, text.encode())
+        if not isinstance(module, Module):
+            raise HostError(f"{path}: {module.detail}")
+        self.source = SourceText(text)
+        lines = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
+        starts = [node.lineno for _, node, _ in self.source.functions]
+        self.slots = [each for each in find_slots(self.source) if starts[each.number] in lines]
+
+
+class _Work:
+    """The annotations of a file that rules find, and the slots of those that models propose."""
+
+    def __init__(self, place: ToolTree, path: str, nodes: Sequence[str]) -> None:
+        self._path = path
+        self.content = decode(path, place.read(path))
+        self.functions = _Functions(path, self.content.body, nodes)
+        self.session = session_for(place, project_texts(place))
+        self.by_rules = self.session.annotations(path, place, place.shared.planned)
+
+    def proposed(self, signatures: Mapping[str, str]) -> Terms:
+        """Return the types of signatures for slots that rules leave."""
+        found: Terms = {}
+        for function, signature in signatures.items():
+            found |= self.types_of(function, signature)
+        return {key: term for key, term in found.items() if key not in self.by_rules}
+
+    def types_of(self, function: str, signature: str) -> Terms:
+        terms = types_in(signature, self.session.owners(self._path))
+        return {
+            (self._path, slot): terms[slot.name]
+            for slot in self.functions.slots
+            if slot.name in terms and self.functions.source.qualnames[slot.number] == function
+        }
+
+    def described(self, slots: Sequence[Slot]) -> dict[str, Any]:
+        """Return a function with missing annotations, for `open_signatures`."""
+        _, node, _ = self.functions.source.functions[slots[0].number]
+        likely = {slot.name: self.session.likely(self._path, slot, _LIKELIEST) for slot in slots}
+        return {
+            "function": self.functions.source.qualnames[slots[0].number],
+            "first": min([node.lineno, *(each.lineno for each in node.decorator_list)]),
+            "last": node.end_lineno or node.lineno,
+            "names": [slot.name for slot in slots],
+            "likely": {name: terms for name, terms in likely.items() if terms},
+        }
+
+
+def _chosen(slot: Slot, candidate: Ranked | None) -> dict[str, Any]:
     place = {"number": slot.number, "name": slot.name}
-    return {**place, "source": candidate.source, "probability": probability}
+    if candidate is None:
+        return {**place, "source": "model", "probability": None}
+    return {**place, "source": candidate.source, "probability": round(candidate.probability, 4)}
 
 
 def _described(count: int) -> dict[str, Any]:
     words = {0: "no annotation is missing", 1: "1 annotation is missing"}
     summary = words.get(count, f"{count} annotations are missing")
     return {"counts": {CODE: count} if count else {}, "summary": summary}
-
-
-def _wanted(path: str, text: str, nodes: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the number of the function and the name of each slot on the lines of `nodes`."""
-    module = parse_module(path, text.encode())
-    if not isinstance(module, Module):
-        raise HostError(f"{path}: {module.detail}")
-    lines = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
-    source = SourceText(text)
-    starts = [node.lineno for _, node, _ in functions_of(source.tree)]
-    return [(each.number, each.name) for each in find_slots(source) if starts[each.number] in lines]

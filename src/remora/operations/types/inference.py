@@ -1,24 +1,19 @@
 """Inference of missing annotations for a project, judged by a type checker."""
 
 import ast
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.operations.types.checker.judge import Terms, settle
+from remora.operations.types.annotated_project import AnnotatedProject, Run
+from remora.operations.types.checker.judge import Terms
 from remora.operations.types.checker.type_checker import (
-    Diagnostic,
     TypeChecker,
-    line_map,
-    new_diagnostics,
 )
 from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
-from remora.operations.types.ranking.linear_model import Ranked, Weights, rank
+from remora.operations.types.ranking.linear_model import Ranked, Weights, rank, with_self
 from remora.operations.types.ranking.overrides import hook_result, overrides_agree
 from remora.operations.types.ranking.siblings import Siblings
 from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
@@ -28,8 +23,6 @@ from remora.operations.types.source.habits import Habits
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.source.terms import members_of, same, without_none
-from remora.operations.types.writing.annotated_file import AnnotatedFile
-from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.sandbox.cancellation import raise_if_cancelled
 
 SPECIAL = 0.95
@@ -78,9 +71,7 @@ class Inference:
         self._model = model
         self._settings = settings
         self.original = ProjectIndex(texts)
-        self._names = ProjectNames(self.original, settings.minor)
-        self._file_names: dict[str, FileNames] = {}
-        self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
+        self.project = AnnotatedProject(self.original, checker, settings.minor)
         self._known: tuple[Terms, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
         self._first: dict[tuple[str, Slot], set[str]] = {}
@@ -198,7 +189,7 @@ class Inference:
             limit = self._settings.threshold
         if limit is None:
             limit = self._model.threshold(self._density)
-        wanted = [key for key in slots if not self._habits.omits(self._function(*key), key[1].name)]
+        wanted = [key for key in slots if not self.omits(*key)]
         best = {key: ranked[0] for key in wanted if (ranked := self.ranked(*key))}
         self.best |= best
         return {key: each.term for key, each in best.items() if each.probability >= limit}
@@ -209,37 +200,28 @@ class Inference:
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
         self._known = None
-        self.__dict__.pop("_diagnostics", None)
+        self.project.forget()
 
     def settle(self, terms: Terms) -> Terms:
         """Return those of some annotations that add no diagnostic without any others."""
         kept = self.signatures.complete(self._judged(terms, {}))
         return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
-    def settle_with(
-        self,
-        run: Callable[[Path, float], list[Diagnostic]],
-        question: str = "",
-        *,
-        by_function: bool = False,
-    ) -> None:
+    def settle_with(self, run: Run, question: str = "", *, by_function: bool = False) -> None:
         """Remove annotations that add diagnostics of another checker.
 
         Its answers are kept if `question` says what it is asked. With `by_function`, an error in a
         function that had no annotation removes all of those found for it.
         """
-        before = self._checker.check_with(run, {}, question)
-
-        def added_by(annotations: Terms) -> list[Diagnostic]:
-            files = self.annotated(annotations)
-            texts = {path: each.text for path, each in files.items()}
-            return new_diagnostics(
-                before, _moved(files, self._checker.check_with(run, texts, question))
-            )
-
-        kept = settle(self.annotations, {}, self.original, added_by, by_function=by_function)
+        kept = self.project.accepted(
+            self.annotations, {}, self.project.adding(run, question), by_function=by_function
+        )
         self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
         self.annotations = kept
+
+    def omits(self, path: str, slot: Slot) -> bool:
+        """Return True if the project mostly leaves out annotations like this one."""
+        return self._habits.omits(self._function(path, slot), slot.name)
 
     def ranked(self, path: str, slot: Slot) -> list[Ranked]:
         """Return the candidates of a slot that were not refused, the most likely first.
@@ -300,66 +282,16 @@ class Inference:
     def _facts(self) -> "_Facts":
         """Return the facts that follow from the annotations found so far."""
         if self._known is None or self._known[0] != self.annotations:
-            index = ProjectIndex(self.texts(self.annotations), self.original)
+            index = ProjectIndex(self.project.texts(self.annotations), self.original)
             evidence = collect(index, self._checker, self._settings.observed)
             self._known = dict(self.annotations), _Facts(index, evidence, Siblings(index))
         return self._known[1]
 
-    def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
-        """Return the texts of all files, with annotations."""
-        changed = {path: each.text for path, each in self.annotated(annotations).items()}
-        every = {path: file.source.text for path, file in self.original.files.items()}
-        return every | changed
-
-    def annotated(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, AnnotatedFile]:
-        """Return the files that have annotations."""
-        by_path: dict[str, dict[Slot, str]] = defaultdict(dict)
-        for (path, slot), term in annotations.items():
-            by_path[path][slot] = term
-        return {path: self._annotated_file(path, terms) for path, terms in by_path.items()}
-
-    def _annotated_file(self, path: str, terms: dict[Slot, str]) -> AnnotatedFile:
-        last = self._last_written.get(path)
-        if last is not None and last[0] == terms:
-            return last[1]
-        if path not in self._file_names:
-            self._file_names[path] = FileNames(self.original.files[path], self._names)
-        made = AnnotatedFile(self.original.files[path], self._file_names[path], terms)
-        self._last_written[path] = dict(terms), made
-        return made
-
     def _judged(self, chosen: Terms, base: Terms) -> Terms:
         """Return the annotations that add no diagnostic anywhere in the project with `base`."""
-        written = {
-            (path, slot) for path, each in self.annotated(chosen).items() for slot in each.written
-        }
-        tried = {key: term for key, term in chosen.items() if key in written}
-        accepted = settle(tried, base, self.original, self._added_by)
+        accepted = self.project.accepted(chosen, base, self.project.added_by)
         self._refused |= {(*key, term) for key, term in chosen.items() if key not in accepted}
         return accepted
-
-    def _added_by(self, annotations: Terms) -> list[Diagnostic]:
-        files = self.annotated(annotations)
-        after = self._checker.check({path: each.text for path, each in files.items()}).diagnostics
-        return new_diagnostics(self._diagnostics, _moved(files, after))
-
-    def added_by_texts(self, texts: Mapping[str, str]) -> list[Diagnostic]:
-        """Return the diagnostics that other texts of some files add."""
-        after = self._checker.check(texts).diagnostics
-        lines = {
-            path: line_map(self.original.files[path].source.text, text)
-            for path, text in texts.items()
-            if path in self.original.files
-        }
-        moved = [
-            each._replace(line=lines[each.path].get(each.line, 0)) if each.path in lines else each
-            for each in after
-        ]
-        return new_diagnostics(self._diagnostics, moved)
-
-    @cached_property
-    def _diagnostics(self) -> list[Diagnostic]:
-        return self._checker.check({}).diagnostics
 
 
 def _is_0_or_1(default: ast.expr | None) -> bool:
@@ -369,29 +301,3 @@ def _is_0_or_1(default: ast.expr | None) -> bool:
         case ast.Constant(value=0 | 1):
             return True
     return False
-
-
-def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return diagnostics of annotated files with the lines of the original files."""
-    return [
-        each._replace(line=files[each.path].original_line(each.line))
-        if each.path in files
-        else each
-        for each in found
-    ]
-
-
-def with_self(
-    ranked: Sequence[Ranked], evidence: Iterable[Evidence], function: Function
-) -> list[Ranked]:
-    """Give the probabilities of `Self` and of the class to the likelier one.
-
-    Where `self` is returned, both are right.
-    """
-    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
-    both = [each for each in ranked if each.term in ("Self", owner)]
-    if not both or all(each.source != "self" for each in evidence):
-        return list(ranked)
-    first = both[0]._replace(probability=min(1.0, sum(each.probability for each in both)))
-    others = [each for each in ranked if each not in both]
-    return sorted([first, *others], key=lambda each: -each.probability)

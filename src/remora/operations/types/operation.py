@@ -16,7 +16,12 @@ def _load() -> Parts:
         no_new_diagnostics,
     )
     from remora.operations.types.hidden_annotations import RESTORER
-    from remora.operations.types.host_types import annotate, missing_annotations
+    from remora.operations.types.host_types import (
+        annotate,
+        judge_signature,
+        missing_annotations,
+        open_signatures,
+    )
     from remora.operations.types.types_need import unannotated
     from remora.tools.host_functions import HostFunction
 
@@ -28,8 +33,9 @@ def _load() -> Parts:
             "no_new_diagnostics": no_new_diagnostics,
         },
         host_functions=(
-            HostFunction(
-                function=annotate, seconds=600.0, reads_packages=True, reads_observed=True
+            *(
+                HostFunction(function=each, seconds=600.0, reads_packages=True, reads_observed=True)
+                for each in (annotate, judge_signature, open_signatures)
             ),
             HostFunction(function=missing_annotations),
         ),
@@ -58,6 +64,7 @@ TYPES = Operation(
     unit_seconds=0.1,
     shared_seconds=8.0,
     unit="annotation",
+    asks_writers=True,
     decides_by_rules=True,
     checks_read_packages=frozenset({"no_new_diagnostics"}),
     load=_load,

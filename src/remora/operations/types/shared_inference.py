@@ -10,12 +10,13 @@ from pathlib import Path
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
+from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Terms, independent_groups
 from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
 from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
-from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
+from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import Ranked, weights
 from remora.operations.types.source.slots import Slot
@@ -186,9 +187,60 @@ class Session:
         """Return the candidate that was chosen for an annotation."""
         return self._inference.best[path, slot]
 
-    def text(self, path: str, terms: Terms) -> str:
-        """Return the text of a file with those annotations that complete a signature."""
-        return self._inference.texts(self._inference.signatures.complete(terms))[path]
+    def likely(self, path: str, slot: Slot, most: int) -> list[str]:
+        """Return the likeliest types of an annotation that was not found."""
+        with self._lock:
+            return [each.term for each in self._inference.ranked(path, slot)[:most]]
+
+    def omits(self, path: str, slot: Slot) -> bool:
+        """Return True if the project mostly leaves out annotations like this one."""
+        return self._inference.omits(path, slot)
+
+    def owners(self, path: str) -> Collection[str]:
+        """Return the names of modules and classes whose attributes a file can refer to."""
+        return self._inference.original.files[path].owners
+
+    def judge(self, terms: Terms, base: Terms, place: ToolTree) -> tuple[Terms, str]:
+        """Return the annotations that add no diagnostic together with `base`, and why others do.
+
+        The type checkers and the imports judge them, but not the project's tests.
+        """
+        project = self._inference.project
+        with self._locked(place.left):
+            self.checker.left = place.left
+            kept = project.writable(terms)
+            unknown = [term for key, term in terms.items() if key not in kept]
+            why = f"{unknown[0]} is not known in the file" if unknown else ""
+            for judge, by_function in self._judges(sorted({path for path, _ in kept})):
+                added_by = _beyond(base, judge)
+                tried, kept = kept, project.accepted(kept, base, added_by, by_function=by_function)
+                if len(kept) < len(tried):
+                    why = why or added_by(base | tried)[0].message
+                if not kept:
+                    break
+            return kept, why
+
+    def _judges(self, changed: Sequence[str]) -> Iterator[tuple[AddedBy, bool]]:
+        """Yield judges, and if they judge functions as a whole. Those that fail are left out."""
+        project = self._inference.project
+        yield project.added_by, False
+        checker = self._other_checker(self._python)
+        if checker is not None:
+            with suppress(HostError):
+                yield project.adding(checker.check, checker.question), True
+        imports = find_import_check(changed, self._python)
+        if imports is not None:
+            with suppress(HostError):
+                yield project.adding(imports.check, imports.question), False
+
+    def text(self, path: str, terms: Terms, proposed: Collection[tuple[str, Slot]] = ()) -> str:
+        """Return the text of a file with those annotations that complete a signature.
+
+        `proposed` ones are written in any case.
+        """
+        written = self._inference.signatures.complete(terms)
+        written |= {key: term for key, term in terms.items() if key in proposed}
+        return self._inference.project.texts(written)[path]
 
     def new_diagnostics(
         self, texts: Mapping[str, str], left: Callable[[], float]
@@ -198,7 +250,13 @@ class Session:
             if len(texts) == 1 and self._accepted.issuperset(texts.items()):
                 return []
             self.checker.left = left
-            return self._inference.added_by_texts(texts)
+            return self._inference.project.added_by_texts(texts)
+
+
+def _beyond(base: Terms, added_by: AddedBy) -> AddedBy:
+    """Return a function that leaves out the diagnostics that `base` adds alone."""
+    known = added_by(base)
+    return lambda terms: new_diagnostics(known, added_by(terms))
 
 
 def _ty() -> str:

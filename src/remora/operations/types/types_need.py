@@ -30,6 +30,7 @@ _IN_STUBS = "whose types are in a stub file"
 def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
+    If the option `open` is True, a model can write others, and all missing ones count.
     The type checker may still refuse them. Tests, examples, documentation and copied code are left
     out with a reason, unless only such files are selected. So are files with a stub file, and
     projects that support Python 2, which has no annotations. Raises ConfigError if the type checker
@@ -40,14 +41,7 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     place = ToolTree(tree, observed=options.get("observed"))
     texts = project_texts(place)
     paths = [module.path for module in modules]
-    if supports_python_2(place) or (
-        oldest_minor(place) is None
-        and any(
-            _OF_PYTHON_2.search(text)
-            for path, text in texts.items()
-            if not why_left_out(path, texts)
-        )
-    ):
+    if _is_for_python_2(place, texts):
         return _in_python_2
     with_types = {path for path in paths if place.files.exists(f"{path}i")}
     beside = {path: why_left_out(path, texts) for path in paths}
@@ -58,9 +52,8 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
         found = session.select(own) if own else []
     except HostError as error:
         raise ConfigError(error.message) from error
-    likely: dict[str, Counter[int]] = {path: Counter() for path in own}
-    for path, slot in found:
-        likely[path][slot.number] += 1
+    can_write = bool(options.get("open"))
+    likely = {path: Counter(slot.number for each, slot in found if each == path) for path in own}
     lines: dict[str, Counter[int]] = {}
     missing: dict[str, Counter[int]] = {}
 
@@ -68,14 +61,23 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
         if node.node_type != "function" or module.path not in texts:
             return 0
         if module.path not in lines:
-            lines[module.path] = _by_line(texts[module.path], likely.get(module.path))
+            shown = None if can_write else likely.get(module.path)
+            lines[module.path] = _by_line(texts[module.path], shown)
             missing[module.path] = _by_line(texts[module.path], None)
         count = _within(lines[module.path], node)
         if count and module.path not in likely:
             return beside[module.path] or _IN_STUBS
         return count or (_UNLIKELY if _within(missing[module.path], node) else 0)
 
-    return JudgedAmount(amount=amount, judges=session.judges_with(python)) if found else amount
+    is_judged = found or can_write
+    return JudgedAmount(amount=amount, judges=session.judges_with(python)) if is_judged else amount
+
+
+def _is_for_python_2(place: ToolTree, texts: Mapping[str, str]) -> bool:
+    if oldest_minor(place) is not None:
+        return supports_python_2(place)
+    own = (text for path, text in texts.items() if not why_left_out(path, texts))
+    return supports_python_2(place) or any(_OF_PYTHON_2.search(text) for text in own)
 
 
 def _within(lines: Mapping[int, int], node: Node) -> int:

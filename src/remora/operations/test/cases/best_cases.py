@@ -27,7 +27,9 @@ _MOST_CONTRASTING = 2
 _ORDERED = re.compile(r"OrderedDict\((.*)\)", re.DOTALL)
 _WEAK_ANSWERS = frozenset({"False", "0", "0.0", "-1"})
 """Results that invented arguments give where the function refuses or does not find them."""
-_GROUPS = {"docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "sibling": 1}
+_GROUPS = {
+    "docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "writer": 1, "sibling": 1,
+}  # fmt: skip
 _INVENTED = 2
 _LONG = 120
 _LONG_CALL = 80

@@ -26,8 +26,8 @@ _LONG_HASH = 32
 EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _BUILT_IN = frozenset(dir(builtins))
 _GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
-SHOWN = WRITTEN | {"test"}
-"""Sources in which a person wrote the call to show or to check something."""
+SHOWN = WRITTEN | {"test", "writer"}
+"""Sources in which a person or a model wrote the call to show or to check something."""
 _WORD = 5
 """Length of a text that a function has taken for a collection if it returns its letters."""
 _MOST_NONE = 0.4
@@ -130,7 +130,7 @@ def is_hollow(case: Case) -> bool:
         return case.raises in ("Exception", "BaseException")
     given = arguments_of(case)
     is_same = len(given) > 1 and len({*given}) == 1
-    if (is_same and case.value in ("0", "0.0")) or any(map(_has_odd_floats, case.values)):
+    if (is_same and case.value in ("0", "0.0")) or any(map(has_odd_floats, case.values)):
         return True
     if is_hollow_call(case) or _is_unreadable(case):
         return True
@@ -144,7 +144,7 @@ def is_hollow(case: Case) -> bool:
     return len(plain) > _MOST_NUMBERS
 
 
-def _has_odd_floats(text: str) -> bool:
+def has_odd_floats(text: str) -> bool:
     """Return True for negative zeros, and for long floats within nested collections."""
     if _NEGATIVE_ZERO.search(text):
         return True

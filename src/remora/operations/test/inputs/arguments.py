@@ -39,12 +39,16 @@ def candidate_calls(subject: TargetFunction, examples: ProjectExamples) -> list[
     found = examples.calls_of(subject)
     found += sibling_calls(subject, examples) if len(found) < _ENOUGH else []
     found += invented_calls(subject, examples)
-    found = [each for each in found if not contradicts(subject, each.call)]
-    return [each for each in found if not _depends_on_surroundings(each)][:MAX_CALLS]
+    return [each for each in found if not why_unfit(subject, each)][:MAX_CALLS]
 
 
-def _depends_on_surroundings(given: CallInput) -> bool:
-    return any(_SURROUNDINGS.search(text) for text in (given.call, *given.setup))
+def why_unfit(subject: TargetFunction, given: CallInput) -> str:
+    """Return why a test should not make a call, or an empty string."""
+    if contradicts(subject, given.call):
+        return "an argument contradicts its annotation"
+    if any(_SURROUNDINGS.search(text) for text in (given.call, *given.setup)):
+        return "it depends on where it runs"
+    return ""
 
 
 def invented_calls(subject: TargetFunction, examples: ProjectExamples) -> list[CallInput]:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ _MOST_CALLS = 24
 _MOST_OBJECTS = 4
 _MOST_NAMED = 8
 _MOST_PER_SNIPPET = 8
+_MOST_WRITTEN = 16
 _MOST_FILES = 40
 _MOST_RUN = 200
 _MOST_REEXPORTS = 5
@@ -133,6 +134,15 @@ class ProjectExamples:
             ):
                 return name
         return ""
+
+    def calls_written(self, subject: TargetFunction, code: Sequence[ast.stmt]) -> list[CallInput]:
+        """Return the calls of the function in code that a model wrote.
+
+        The code may use the names of the function's module and of its package.
+        """
+        wanted = Wanted(subject.function.name, "." not in subject.qualname)
+        snippet = Snippet(code, self._public_names(subject), "writer")
+        return [*calls_in(snippet, wanted, _MOST_WRITTEN)]
 
     def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
         """Return calls of a class in the project, which make objects for the function's calls."""

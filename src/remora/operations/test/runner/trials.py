@@ -15,6 +15,7 @@ from remora.operations.test.cases.drafts import property_source
 from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.inputs.call_input import CallInput, bound_names
 from remora.operations.test.mutants import Mutant
+from remora.operations.test.runner.call_problems import call_problem
 from remora.operations.test.runner.inline_conditions import with_outcomes
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
 from remora.operations.test.state_changes import has_changes
@@ -38,12 +39,13 @@ class TrialResults(NamedTuple):
     """The cases that can be used in a test, and the properties that hold.
 
     `killed` contains the indexes of the mutants that each case kills. It is empty if no mutants
-    were tried.
+    were tried. `problems` contains the reason that a call has no case, by call.
     """
 
     cases: list[Case]
     properties: list[Property]
     killed: list[frozenset[int]]
+    problems: dict[str, str]
 
 
 def try_calls(
@@ -79,7 +81,13 @@ def try_calls(
         msgspec.structs.replace(case, outcomes=tuple(runs[0].outcomes(0, number)))
         for number, case in cases
     ]
-    return TrialResults(found, _held_properties(runs[0], groups), killed)
+    used = {number for number, _ in cases}
+    problems = {
+        call.call: call_problem(results)
+        for number, (call, results) in enumerate(zip(calls, seen, strict=True))
+        if number not in used
+    }
+    return TrialResults(found, _held_properties(runs[0], groups), killed, problems)
 
 
 def _killed(

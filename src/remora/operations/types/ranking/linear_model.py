@@ -2,14 +2,16 @@
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from remora.operations.restorer import Source
+from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.type_candidates import Candidate
+from remora.operations.types.source.project_index import Function
 
 WEIGHTS = Path(__file__).with_name("weights.json")
 
@@ -63,3 +65,19 @@ def rank(candidates: Iterable[Candidate], model: Weights) -> list[Ranked]:
         for each in candidates
     ]
     return sorted(ranked, key=lambda each: (-each.probability, each.term))
+
+
+def with_self(
+    ranked: Sequence[Ranked], evidence: Iterable[Evidence], function: Function
+) -> list[Ranked]:
+    """Give the probabilities of `Self` and of the class to the likelier one.
+
+    Where `self` is returned, both are right.
+    """
+    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+    both = [each for each in ranked if each.term in ("Self", owner)]
+    if not both or all(each.source != "self" for each in evidence):
+        return list(ranked)
+    first = both[0]._replace(probability=min(1.0, sum(each.probability for each in both)))
+    others = [each for each in ranked if each not in both]
+    return sorted([first, *others], key=lambda each: -each.probability)

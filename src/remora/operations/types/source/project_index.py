@@ -22,6 +22,7 @@ from remora.operations.types.source.terms import canonical, head_of, members_of,
 
 _WORD = re.compile(r"\w+")
 _BUILTIN_MODULES = ("builtins", "__builtin__")
+_KNOWN_MODULES = ("builtins", "collections", "typing", "typing_extensions")
 _OLD_NAMES = {
     "unicode": "str",
     "basestring": "str",
@@ -104,6 +105,19 @@ class File:
     lazy_imports: frozenset[str]
     lazy_modules: frozenset[str]
     bindings: frozenset[str]
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """Names of modules and classes whose attributes may be types that other names hide.
+
+        Types of `typing` and `collections` are known by their own names.
+        """
+        imported = {
+            local
+            for local, (module, _) in self.imports.items()
+            if module.partition(".")[0] not in _KNOWN_MODULES
+        }
+        return frozenset((*imported, *self.classes))
 
 
 class ProjectIndex:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from remora.code.syntax.definitions import find_definitions
 from remora.operations.parsed_text import Edit, ParsedText
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -41,6 +42,12 @@ class SourceText(ParsedText):
     def functions(self) -> list[tuple[str, FunctionNode, ast.ClassDef | None]]:
         """The result of `functions_of`."""
         return list(functions_of(self.tree))
+
+    @cached_property
+    def qualnames(self) -> list[str]:
+        """The qualname of each function. Repeated names get `#2`, `#3` and so on."""
+        names = {each.node: each.qualname for each in find_definitions(self.tree, "")}
+        return [names[node] for _, node, _ in self.functions]
 
     @cached_property
     def slots(self) -> "list[Slot]":

@@ -100,9 +100,13 @@ class FileNames:
         return self._joins
 
     def local_name(self, name: str, function: Function) -> "_Local | None":
-        """Return how the file refers to a type by its name."""
+        """Return how the file refers to a type by its name. Names with dots stay as they are."""
         if self._is_hidden(name, function):
             return None
+        owner, dot, _ = name.partition(".")
+        if dot:
+            is_class = owner in self._file.classes
+            return _Local(name, None, is_class or owner in self._file.lazy_imports)
         found = self._bound(name, function)
         if found is not None:
             return found

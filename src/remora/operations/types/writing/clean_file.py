@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from difflib import SequenceMatcher
 
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
@@ -11,11 +12,22 @@ from remora.operations.types.source.slots import Slot, SourceText
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings, suspects
-from remora.tools.host.ruff.ruff_process import check_text, format_text, with_sorted_imports
+from remora.tools.host.ruff.ruff_process import (
+    check_text,
+    fix_text,
+    format_text,
+    with_sorted_imports,
+)
+from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
 from remora.tools.host.style_config import configured_width, habitual_width
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _TRIES = 4
+_FIXED = frozenset(
+    ("F401", "PIE790", "TC001", "TC002", "TC003", "UP006", "UP007", "UP037", "UP045")
+)
+"""Rules about the notation of types and their imports, and about `pass` beside these."""
 _WORD = re.compile(r"\w+")
 
 
@@ -37,6 +49,11 @@ def without_findings(
         if known is None:
             return after
         added = _added(place, path, (before, after), known)
+        for _ in range(_TRIES):
+            if not any(each["code"] in _FIXED for each in added):
+                break
+            after = _fixed(place, path, (before, after), known, added)
+            added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
             after = with_sorted_imports(place, path, after.encode()).decode()
             added = _added(place, path, (before, after), known)
@@ -45,6 +62,39 @@ def without_findings(
         causes = set(_causes(SourceText(after), kept, added))
         kept = {key: term for key, term in kept.items() if key not in causes} if causes else {}
     return before
+
+
+def _fixed(
+    place: ToolTree,
+    path: str,
+    texts: tuple[str, str],
+    known: Iterable[Finding],
+    added: Iterable[Finding],
+) -> str:
+    """Return the new text with fixes of findings about how types are written and imported.
+
+    Only lines that are new are changed, unless the old text has no finding of a rule.
+    """
+    before, after = texts
+    wanted = [each for each in added if each["code"] in _FIXED]
+    fresh = {each["code"] for each in wanted} - {each["code"] for each in known}
+    if fresh:
+        content = fix_text(place, path, after.encode(), fixable=sorted(fresh), unsafe=True).content
+        return content.decode()
+    new = _new_lines(before, after)
+    edits: list[Edit] = []
+    for each in wanted:
+        if each["fix"] and each["line"] in new:
+            own = edits_of(after, each["fix"])
+            edits += own if not overlap(own, edits) else ()
+    return apply_edits(after, edits)
+
+
+def _new_lines(before: str, after: str) -> set[int]:
+    """Return the numbers of the lines of a text that an older text does not have there."""
+    matcher = SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
+    changed = (each for each in matcher.get_opcodes() if each[0] != "equal")
+    return {line + 1 for _, _, _, first, last in changed for line in range(first, last)}
 
 
 def _added(

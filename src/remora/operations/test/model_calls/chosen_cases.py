@@ -1,0 +1,61 @@
+"""Selection of the calls of a model that become a test."""
+
+from collections.abc import Sequence
+
+from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.case_lengths import is_too_long
+from remora.operations.test.cases.hollow_cases import EMPTY_VALUES, has_odd_floats
+from remora.operations.test.inputs.type_check import contradicts_return
+from remora.operations.test.runner.trials import TrialResults
+from remora.operations.test.target_function import TargetFunction
+
+_MOST_CASES = 8
+_TRIVIAL = EMPTY_VALUES | {"False"}
+NOT_DETECTED = "the calls detect no planted fault that the tests miss"
+NOTHING_SHOWN = "no call has a result that says something: only empty ones, False or exceptions"
+
+
+def case_problem(subject: TargetFunction, case: Case) -> str:
+    """Return why the result of a call should not be asserted, or an empty string.
+
+    Long floats in collections are compared exactly, which may fail on another machine.
+    """
+    if any(map(has_odd_floats, case.values)):
+        return "its result has floats that cannot be compared exactly"
+    if case.value and not case.listed and contradicts_return(subject, case.value):
+        return "its result contradicts the annotation or the name of the function"
+    return "its call or result is too long to read" if is_too_long(case) else ""
+
+
+def chosen_cases(
+    subject: TargetFunction, found: TrialResults, *, is_first: bool
+) -> tuple[list[Case], str]:
+    """Return the cases that together detect most mutants, at most eight, or why there are none.
+
+    With `is_first`, the function has no other test, so one result must not be trivial.
+    """
+    problems = {case.call: case_problem(subject, case) for case in found.cases}
+    pairs = zip(found.cases, found.killed, strict=True)
+    left = [(case, killed) for case, killed in pairs if not problems[case.call]]
+    chosen: list[Case] = []
+    known: frozenset[int] = frozenset()
+    while len(chosen) < _MOST_CASES and any(killed - known for _, killed in left):
+        case, killed = max(left, key=lambda pair: (len(pair[1] - known), -_length(pair[0])))
+        chosen.append(case)
+        known |= killed
+    if not chosen:
+        reasons = {**found.problems, **problems}
+        return [], next((f"{c}: {why}" for c, why in reasons.items() if why), NOT_DETECTED)
+    if is_first and all(case.raises or {*case.values} <= _TRIVIAL for case in chosen):
+        return [], NOTHING_SHOWN
+    return sorted(chosen, key=lambda case: bool(case.raises)), ""
+
+
+def detected_by(chosen: Sequence[Case], found: TrialResults) -> frozenset[int]:
+    """Return the mutants that some of the tried cases detect."""
+    pairs = zip(found.cases, found.killed, strict=True)
+    return frozenset[int]().union(*(killed for case, killed in pairs if case in chosen))
+
+
+def _length(case: Case) -> int:
+    return sum(map(len, (*case.setup, case.call, *case.values)))

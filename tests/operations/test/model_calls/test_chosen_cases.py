@@ -1,0 +1,71 @@
+"""Which of a model's calls become a test."""
+
+import ast
+from typing import Any
+
+from remora.operations.test.cases.case import Case
+from remora.operations.test.model_calls.chosen_cases import (
+    NOT_DETECTED,
+    NOTHING_SHOWN,
+    chosen_cases,
+)
+from remora.operations.test.runner.trials import TrialResults
+from remora.operations.test.target_function import TargetFunction, find_target
+
+SOURCE = b"def is_open(text) -> bool:\n    return bool(text)\n"
+
+
+def chosen(
+    *cases: tuple[Case, set[int]], is_first: bool = True, problems: Any = None
+) -> tuple[list[str], str]:
+    subject = find_target("mod.py", SOURCE, "is_open", lambda _path: False)
+    assert isinstance(subject, TargetFunction)
+    assert isinstance(subject.function, ast.FunctionDef)
+    killed = [frozenset(dead) for _, dead in cases]
+    found = TrialResults([case for case, _ in cases], [], killed, problems or {})
+    some, why = chosen_cases(subject, found, is_first=is_first)
+    return [case.call for case in some], why
+
+
+def case(call: str, value: str = "True", **more: Any) -> Case:
+    return Case(call=call, value=value, source="writer", **more)
+
+
+def raising(call: str) -> Case:
+    return Case(call=call, raises="ValueError", source="writer")
+
+
+def test_the_fewest_calls_that_detect_most_faults_are_taken() -> None:
+    found = chosen((case("f(1)"), {1}), (case("f(2)"), {1, 2}), (case("f(3)"), {3}))
+    assert found == (["f(2)", "f(3)"], "")
+
+
+def test_of_equal_calls_the_shorter_one_is_taken_and_exceptions_come_last() -> None:
+    found = chosen((raising("f('')"), {2}), (case("f('a long text')"), {1}), (case("f(1)"), {1}))
+    assert found == (["f(1)", "f('')"], "")
+
+
+def test_a_call_that_detects_nothing_is_no_test() -> None:
+    assert chosen((case("f(1)"), set())) == ([], NOT_DETECTED)
+    problems = {"f(2)": "it takes longer than a second"}
+    assert chosen((case("f(1)"), set()), problems=problems) == (
+        [],
+        "f(2): it takes longer than a second",
+    )
+
+
+def test_the_first_test_of_a_function_says_more_than_nothing() -> None:
+    trivial = [(case("f('')", "False"), {1}), (raising("f(0)"), {2})]
+    assert chosen(*trivial) == ([], NOTHING_SHOWN)
+    assert chosen(*trivial, is_first=False) == (["f('')", "f(0)"], "")
+
+
+def test_results_that_contradict_the_function_or_differ_between_machines_are_left_out() -> None:
+    assert chosen((case("f(1)", "3"), {1}))[1] == (
+        "f(1): its result contradicts the annotation or the name of the function"
+    )
+    assert chosen((case("f(1)", "[[0.1234567890123]]"), {1}))[1] == (
+        "f(1): its result has floats that cannot be compared exactly"
+    )
+    long = f"f({'x' * 80!r})"
+    assert chosen((case(long), {1}))[1] == f"{long}: its call or result is too long to read"

@@ -1,0 +1,127 @@
+"""Calls that a model wrote are measured, and become a test if they detect faults."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.bootstrap.operations import BUILT_IN
+from remora.operations.test.model_calls.chosen_cases import NOT_DETECTED
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host_functions import bind
+from remora.tools.tree import ToolTree
+from tests.isolation_levels import need
+
+DATES = """\
+def parse(text, strict=False):
+    parts = text.split("-")
+    if len(parts) != 3 or (strict and len(parts[0]) != 4):
+        raise ValueError(text)
+    year, month, day = parts
+    return int(year) * 10000 + int(month) * 100 + int(day)
+"""
+CART = """\
+class Cart:
+    def __init__(self, owner, limit=3):
+        self.owner = owner
+        self.limit = limit
+        self.names = []
+
+    def add(self, name, count=1):
+        self.names.extend([name] * count)
+        return len(self.names) < self.limit
+"""
+WEAK = (
+    "from dates import parse\n\n\ndef test_parse():\n    assert parse('2024-01-02') == 20240102\n"
+)
+RANDOM = "import random\nparse(f'{random.randint(1, 3000)}-1-1')"
+DAMAGE = "damage.txt"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    need(2)
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "dates.py").write_text(DATES)
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def run(tree: Path, plain_python: ProjectPython) -> Run:
+    host = bind(BUILT_IN.host_functions.values(), ToolTree(tree, plain_python))
+    return lambda name, *args: host[name](*args)
+
+
+def files(tree: Path) -> dict[str, str]:
+    return {p.relative_to(tree).as_posix(): p.read_text() for p in tree.rglob("*") if p.is_file()}
+
+
+def test_a_test_asserts_what_was_measured(tree: Path, run: Run) -> None:
+    code = "parse('2024-01-02', strict=True)\nparse('24-01-02', strict=True)"
+    done = run("write_calls", "dates.py", "parse", code)
+    assert done["ids"] == [
+        "tests/test_dates.py::test_parse",
+        "tests/test_dates.py::test_parse_raises_value_error",
+    ]
+    assert (done["first"], done["killed"] + done["left"]) == (True, done["mutants"])
+    assert done["killed"] > done["left"]
+    assert files(tree)[done["path"]] == (
+        "import pytest\n\nfrom dates import parse\n\n\n"
+        "def test_parse():\n"
+        '    assert parse("2024-01-02", strict=True) == 20240102\n\n\n'
+        "def test_parse_raises_value_error():\n"
+        "    with pytest.raises(ValueError):\n"
+        '        parse("24-01-02", strict=True)\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("parse(1 / 0)", "it does not enter the function"),
+        ("parse(str([0 for _ in iter(int, 1)]))", "it takes longer than a second"),
+        (f"parse(open({DAMAGE!r}, 'w').name)", "it has effects outside the process (open)"),
+        (f"parse(str(__import__('os').system('touch {DAMAGE}')))", "it has effects outside"),
+        ("parse('a-b-c')", "it raises ValueError, which no code of the project raises"),
+        (RANDOM, "its result is another one the second time"),
+        ("parse(exit())", "it ends the process"),
+        ("parse('a')", "only empty ones, False or exceptions"),
+    ],
+)
+def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
+    tree: Path, run: Run, code: str, reason: str
+) -> None:
+    (problem,) = run("write_calls", "dates.py", "parse", code).values()
+    assert reason in problem
+    assert files(tree) == {"dates.py": DATES}
+
+
+def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> None:
+    (tree / "test_dates.py").write_text(WEAK)
+    done = run("write_calls", "dates.py", "parse", "parse('1999-12-31')")
+    assert done == {"problem": NOT_DETECTED}
+    done = run("write_calls", "dates.py", "parse", "parse('24-01-02', strict=True)")
+    assert (done["first"], done["killed"] > 0) == (False, True)
+    assert done["ids"] == ["test_dates.py::test_parse_with_strict_raises_value_error"]
+    assert files(tree)["test_dates.py"].count("def test_") == 2
+
+
+def test_a_question_shows_the_function_its_calls_and_the_faults_that_no_test_detects(
+    tree: Path, run: Run
+) -> None:
+    (tree / "shop.py").write_text(CART)
+    found = run("call_question", "shop.py", "Cart.add")
+    assert (found["lines"], found["made_by"]) == ([7, 9], "Cart(owner, limit=3)")
+    assert found["text"].startswith("    def add(self, name, count=1):\n")
+    assert (found["calls"], found["tests"]) == ([], [])
+    assert "line 9: Lt became LtE" in found["faults"]
+    (tree / "test_dates.py").write_text(WEAK)
+    found = run("call_question", "dates.py", "parse")
+    assert (found["calls"], found["tests"]) == (
+        ["parse('2024-01-02')"],
+        ["test_dates.py::test_parse"],
+    )
+    assert "line 1: the argument strict was ignored" in found["faults"]
+    assert "line 6: it returns None" not in found["faults"]

@@ -1,0 +1,133 @@
+"""Types that a model proposes for signatures that rules leave open."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
+from remora.operations.types.hidden_annotations import choices_of
+from remora.operations.types.host_types import annotate, judge_signature, open_signatures
+from remora.operations.types.types_need import unannotated
+from remora.tools.tree import ToolTree
+
+SHOP = """\
+import decimal
+
+
+class Item:
+    def __init__(self, name: str, price: float) -> None:
+        self.name = name
+        self.price = price
+
+
+def first(data):
+    return data[0]
+
+
+def total(items, *extra, discount=None):
+    return sum(each.price for each in items) - (discount or 0)
+
+
+def exact(amount):
+    return amount.normalize()
+
+
+def label(item: Item) -> str:
+    return item.name
+"""
+USE = """\
+from shop import Item, first
+
+print(first([Item("tea", 2.5)]).price)
+"""
+SETTINGS = '[project]\nname = "shop"\nrequires-python = ">=3.11"\n[tool.ty]\n[tool.ruff.lint]\nselect = ["ANN", "TC", "UP"]\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> ToolTree:
+    for name, text in {"shop.py": SHOP, "use.py": USE, "pyproject.toml": SETTINGS}.items():
+        (tmp_path / name).write_text(text)
+    return ToolTree(tmp_path)
+
+
+def text_of(place: ToolTree) -> str:
+    return place.read("shop.py").decode()
+
+
+def test_functions_that_rules_leave_are_open(place: ToolTree) -> None:
+    found = {each["function"]: each for each in open_signatures(place, "shop.py", [], {})}
+    assert list(found) == ["first", "total", "exact"]
+    assert found["total"]["names"] == ["items", "discount", "return"]
+    assert (found["total"]["first"], found["total"]["last"]) == (14, 15)
+
+
+def test_proposed_types_are_no_longer_open(place: ToolTree) -> None:
+    signatures = {"first": "(data: list[Item]) -> Item"}
+    found = open_signatures(place, "shop.py", [], signatures)
+    assert [each["function"] for each in found] == ["total", "exact"]
+
+
+def test_accepted_types_are_written_with_their_imports(place: ToolTree) -> None:
+    proposals = {
+        "first": "(data: list[Item]) -> Item",
+        "total": "(items: Iterable[Item], discount: float | None) -> float",
+        "exact": "(amount: decimal.Decimal) -> decimal.Decimal",
+    }
+    signatures: dict[str, str] = {}
+    for function, text in proposals.items():
+        judged = judge_signature(place, "shop.py", function, text, signatures)
+        assert judged == {"accepted": text, "why": ""}
+        signatures[function] = judged["accepted"]
+    done = annotate(place, "shop.py", [], signatures)
+    text = text_of(place)
+    assert "def first(data: list[Item]) -> Item:" in text
+    assert (
+        "def total(items: Iterable[Item], *extra, discount: float | None = None) -> float:" in text
+    )
+    assert "def exact(amount: decimal.Decimal) -> decimal.Decimal:" in text
+    assert "from collections.abc import Iterable" in text
+    sources = {key[2]: each.source for key, each in choices_of("shop.py", [done]).items()}
+    assert sources["parameter items"] == "model"
+
+
+def test_type_that_a_caller_contradicts_is_refused_with_the_reason(place: ToolTree) -> None:
+    judged = judge_signature(place, "shop.py", "first", "(data: list[int]) -> int", {})
+    assert judged["accepted"] == ""
+    assert judged["why"] == "Object of type `int` has no attribute `price`"
+
+
+def test_type_that_the_code_contradicts_is_refused_and_others_are_kept(place: ToolTree) -> None:
+    judged = judge_signature(place, "shop.py", "total", "(items: int, discount: int | None)", {})
+    assert judged["accepted"] == "(discount: int | None)"
+    assert "int" in judged["why"]
+
+
+@pytest.mark.parametrize(
+    ("signature", "reason"),
+    [
+        ("I would write a list here.", "not a signature"),
+        ("(data: Any)", "no type for what is missing"),
+        ("(other: int)", "no type for what is missing"),
+    ],
+)
+def test_answer_without_a_type_is_refused(place: ToolTree, signature: str, reason: str) -> None:
+    judged = judge_signature(place, "shop.py", "first", signature, {})
+    assert judged["accepted"] == ""
+    assert reason in judged["why"]
+
+
+def test_name_that_nobody_knows_is_refused(place: ToolTree) -> None:
+    judged = judge_signature(place, "shop.py", "first", "(data: Basket)", {})
+    assert judged == {"accepted": "", "why": "Basket is not known in the file"}
+    assert text_of(place) == SHOP
+
+
+def test_all_missing_annotations_count_if_a_model_can_write(place: ToolTree) -> None:
+    module = parse_module("shop.py", SHOP.encode())
+    assert isinstance(module, Module)
+    (node,) = (each for each in module.nodes if each.qualname == "first")
+    by_rules = unannotated(place.tree, [module], {})
+    with_model = unannotated(place.tree, [module], {"open": True})
+    assert isinstance(by_rules(module, node), str)
+    assert with_model(module, node) == 2
