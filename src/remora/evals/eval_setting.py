@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from remora.memory.prompt.history import LONG_TRACK
-from remora.memory.prompt.render import LIKELIHOOD, RENDERERS
+from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LIKELIHOOD, RENDERERS
 
-_OTHER = (LIKELIHOOD, LONG_TRACK)
+_OTHER = (FUNCTIONGEMMA_TOOLS, LIKELIHOOD, LONG_TRACK)
 RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS if name not in _OTHER}
 """The newest version of each renderer of an agent's packets, by name without version."""
 

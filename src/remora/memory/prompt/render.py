@@ -12,7 +12,10 @@ from remora.chat import ANSWER_FORMS, AnswerForm, ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
-from remora.memory.prompt.functiongemma import render_functiongemma
+from remora.memory.prompt.functiongemma import (
+    render_functiongemma,
+    render_functiongemma_tools,
+)
 from remora.memory.prompt.history import (
     HISTORY,
     LONG_TRACK,
@@ -24,6 +27,7 @@ from remora.memory.prompt.lines import render_lines
 from remora.memory.prompt.text_place import render_likelihood
 
 LIKELIHOOD = "likelihood/1"
+FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
 
 
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +50,9 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         "lines/1": Renderer(render=render_lines),
         "json/1": Renderer(render=render_json),
         "functiongemma/1": Renderer(render=render_functiongemma, strategy="completion"),
+        FUNCTIONGEMMA_TOOLS: Renderer(
+            render=render_functiongemma_tools, strategy="string_tool_call"
+        ),
         LIKELIHOOD: Renderer(render=render_likelihood, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),
         LONG_TRACK: Renderer(render=render_long_track, reads_history=True),
