@@ -41,6 +41,16 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     evaluated: int | None = None
 
 
+class TextWeights(msgspec.Struct, frozen=True, kw_only=True):
+    """Weights of the two likelihoods of a text.
+
+    Its score is given * log p(text | place) + alone * log p(text | empty place).
+    """
+
+    given: float = 1.0
+    alone: float = -1.0
+
+
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 

@@ -86,6 +86,8 @@ class Play:
     scores_texts: bool = False
     samples: int = 1
     ranks_samples: bool = False
+    ranks_fitted: bool = False
+    chooses: bool = True
     ranker: Model | None = None
     larger: Model | None = None
     limit: int = 3000
@@ -191,6 +193,8 @@ class Theatre:
                     scores_texts=play.scores_texts,
                     samples=play.samples,
                     ranks_samples=play.ranks_samples,
+                    ranks_fitted=play.ranks_fitted,
+                    chooses=play.chooses,
                 ),
                 ranker=Rung(play.ranker, RANKER) if play.ranker else None,
                 larger=Rung(play.larger, LARGER) if play.larger else None,

@@ -1,9 +1,12 @@
 """The benchmark of judgement: which labels it reads, what it plants, and how sure it is."""
 
 import ast
+import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from judgement_docstrings import prose_of, renamed, word_question
+from judgement_docstrings import TEXT_FRAMING, prompts, prose_of, renamed, word_question
 from judgement_packages import Function
 from judgement_planting import opposite_sites
 from judgement_question import neutral_names, renamed_code
@@ -16,6 +19,10 @@ from judgement_statistics import (
     weighted,
 )
 
+from remora.operations.docstring.documented_node import find_documented
+from remora.operations.docstring.summary.summary_place import summary_place
+
+REPORTS = Path(__file__).parents[2] / "docs" / "evals"
 FIRST = Function(
     package="shop",
     name="first_item",
@@ -24,6 +31,35 @@ FIRST = Function(
     body="    return items[0]",
     docstring="Return the first item of the items.",
 )
+
+
+def test_the_product_scores_summaries_at_the_measured_place() -> None:
+    source = (
+        "class Shop:\n    @cached\n    def first(\n        self, items\n    ) -> str:\n\n"
+        "        # the newest\n        return items[0]\n\n    x = 1\n"
+    )
+    place = summary_place(find_documented("a.py", source.encode(), "Shop.first"))
+    head = "@cached\ndef first(\n    self, items\n) -> str:"
+    body = "    # the newest\n    return items[0]"
+    measured = replace(FIRST, head=head, body=body)
+    assert place is not None
+    assert (place["before"], place["empty"]) == prompts(measured, TEXT_FRAMING)
+
+
+def test_the_products_weights_are_the_fitted_ones() -> None:
+    report = json.loads((REPORTS / "judgement.json").read_text())
+    place = summary_place(find_documented("a.py", b"def f():\n    return 1\n", "f"))
+    assert place is not None
+    fitted = {name: weight / 10 for name, weight in report["docstring-text"]["weights"].items()}
+    assert {"given": place["given"], "alone": place["alone"]} == pytest.approx(fitted)
+
+
+def test_the_readme_has_the_measured_figures() -> None:
+    report = json.loads((REPORTS / "judgement.json").read_text())["docstring-text"]
+    accuracy, best = (report["seeds"]["1"][key] for key in ("accuracy", "best_baseline"))
+    readme = " ".join((REPORTS.parents[1] / "README.md").read_text().split())
+    right, free = (f"{accuracy[arm] * 100:.0f} %" for arm in ("likelihood", best))
+    assert f"it is right in {right} of cases, the best free rule in {free}" in readme
 
 
 def sites(text: str) -> list[Site]:

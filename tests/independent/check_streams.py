@@ -38,7 +38,7 @@ def sha256(data: bytes) -> str:
 
 def fold(packet: Json, delta: Json) -> None:
     """Apply one delta to `packet`, in the order of the table."""
-    for key in ("turn", "state_summary", "excerpt", "candidate_actions"):
+    for key in ("turn", "state_summary", "excerpt", "candidate_actions", "text_place"):
         if key in delta:
             packet[key] = delta[key]
     if "diagnostics" in delta:

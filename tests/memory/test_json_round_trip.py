@@ -17,6 +17,7 @@ from remora.memory.packet import (
     Excerpt,
     Fact,
     NewAction,
+    TextPlace,
     packet_json,
 )
 
@@ -102,6 +103,7 @@ DELTA = PacketDelta(
     state_summary="s",
     excerpt=PACKET.excerpt,
     candidate_actions=PACKET.candidate_actions,
+    text_place=TextPlace(before="a", empty="b", given="0.5", alone="-1.0", end="."),
     diagnostics=PACKET.diagnostics,
     add_action=NewAction(tool="t", args={"x": 1}, summary="s", outcome="error"),
     update_knowledge={"z": 1, "a": None},

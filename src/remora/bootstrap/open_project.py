@@ -174,6 +174,33 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
     return check_model(config.model, cache=invocation.folders.cache, api_key=key)
 
 
+def measured_uses(
+    invocation: Invocation, root: Path, config: "Config", model: str | None
+) -> dict[str, dict[str, Any] | None]:
+    """Return what the model was worth on a project, for each operation that asks models.
+
+    The figures of an operation are None if it was not measured. Without a model, there are none.
+    """
+    import msgspec
+
+    from remora.runs.records.measured_models import ModelUse, measured_use, read_measured
+
+    known = read_measured(invocation.folders.state / "roots" / root_name(root))
+    found: dict[str, dict[str, Any] | None] = {}
+    for each in invocation.operations.all if model is not None else ():
+        if each.asks_writers or each.offers_choices:
+            use = ModelUse(
+                operation=each.name,
+                model=str(model),
+                decoding=config.model.decoding,
+                renderer=config.model.renderer,
+            )
+            one = measured_use(known, use)
+            built = None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}
+            found[each.name] = built
+    return found
+
+
 def model_key(invocation: Invocation, config: "Config") -> str | None:
     """Return the API key for the configured address, or None if there is no key.
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from remora.errors import NotFound, RemoraError, UsageError
 from remora.evals.restore.arms import Arm
 from remora.evals.restore.finished_run import CopyRun
 from remora.evals.restore.measure import RestoreRequest, measure
+from remora.evals.restore.measured_arms import measured_models
 from remora.evals.restore.slot_results import RestoreReport
 from remora.evals.restore.work_folder import ArmFolder
 from remora.ids import LAST, escape_path, node_key
@@ -24,6 +26,7 @@ from remora.operations.restorer import Slot
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
+from remora.runs.records.measured_models import keep_measured
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.sandbox.interpreters import find_interpreter
@@ -39,7 +42,8 @@ def eval_restore(
 ) -> RestoreReport:
     """Measure the operations of a request, or all that need not run the project's code.
 
-    The project's files are not changed. `watching` returns an observer of each run, and `notify`
+    The project's files are not changed, and the figures of models are kept in its state folder.
+    `watching` returns an observer of each run, and `notify`
     receives a line for each step. If the user stops the command, KeyboardInterrupt is raised, and
     the same request continues. Raises UsageError if an operation cannot be measured.
     """
@@ -54,7 +58,11 @@ def eval_restore(
         fresh=request.fresh,
     )
     run = _CopyRunner(invocation, project, watching)
-    return measure(project, request, run, notify)
+    report = measure(project, request, run, notify)
+    today = datetime.now(UTC).date().isoformat()
+    found = measured_models(report, request.arms, project.config, today)
+    keep_measured(project.state, tuple(found))
+    return report
 
 
 def _operations(known: Operations, names: Sequence[str]) -> tuple[str, ...]:
@@ -82,7 +90,9 @@ class _CopyRunner:
     ) -> CopyRun:
         started = time.monotonic()
         invocation = self._invocation_for(folder, operation, arm)
-        copy = replace(open_project(invocation), cache=folder.cache, state=folder.state)
+        copy = replace(
+            open_project(invocation), cache=folder.cache, state=folder.state, measures_models=True
+        )
         record = _record(copy)
         run_id = (
             self._start(invocation, copy, self._run_request(operation, slots))

@@ -151,8 +151,9 @@ class ModelConfig(Section):
     completions, or with `decoding: tool_call`, tool calls that the server renders and parses."""
     decoding: Literal["auto", "likelihood", "rank", "grammar", "tool_call"] = "auto"
     """Method of obtaining a decision: ranking candidates, a grammar, or the server's tool calls.
-    likelihood is the same as auto, but of several answers that pass the checks, the one that fits the
-    code best is used instead of the first."""
+    Of several summaries of a function that pass the checks, auto uses the one that fits the code
+    best, if a model can score them. likelihood does so with all answers; the others use the first.
+    """
     margin: Annotated[float, Field(ge=0)] = 1.0
     """Take the first candidate if the two best scores differ by less than this many nats."""
     exact: bool = False

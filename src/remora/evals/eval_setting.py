@@ -7,10 +7,13 @@ from typing import Any
 import msgspec
 
 from remora.memory.prompt.history import LONG_TRACK
-from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LIKELIHOOD, RENDERERS
+from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, RENDERERS
 
-_OTHER = (FUNCTIONGEMMA_TOOLS, LIKELIHOOD, LONG_TRACK)
-RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS if name not in _OTHER}
+RENDERER_NAMES = {
+    name.partition("/")[0]: name
+    for name, found in RENDERERS.items()
+    if name not in (FUNCTIONGEMMA_TOOLS, LONG_TRACK) and found.strategy != "likelihood"
+}
 """The newest version of each renderer of an agent's packets, by name without version."""
 
 

@@ -15,7 +15,14 @@ from remora.memory.delta import PacketDelta
 from remora.memory.event_validation import check_event, check_tool
 from remora.memory.events import Event
 from remora.memory.legacy_events import delta_of_plain_event, raw_output_of
-from remora.memory.packet import GOAL_LIMIT, Constraints, DecisionPacket, Excerpt, NewAction
+from remora.memory.packet import (
+    GOAL_LIMIT,
+    Constraints,
+    DecisionPacket,
+    Excerpt,
+    NewAction,
+    TextPlace,
+)
 from remora.memory.projection import apply
 from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
@@ -206,6 +213,15 @@ class ContextManager:
             tool_results.first_line(found) + left_out,
             "\n".join(lines[left_out:]),
         )
+
+    def text_place(self, found: Mapping[str, Any] | None) -> TextPlace | UnsetType | None:
+        """Return the place of texts that a candidates script gives, as a field of a delta.
+
+        If it gives none, an earlier place is removed.
+        """
+        if found is not None:
+            return make.text_place(found)
+        return None if self.packet.text_place else UNSET
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
         """Return an excerpt, cut off at a third of the packet size limit."""

@@ -4,7 +4,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from remora.chat import Message, ToolCall, ToolSchema, Usage
+from remora.chat import Message, TextWeights, ToolCall, ToolSchema, Usage
 
 Strategy = Literal[
     "likelihood", "rank", "grammar", "tool_call", "string_tool_call", "completion", "rules"
@@ -18,8 +18,9 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     which the candidates in its prompt are moved to the front. `sample` is the number of earlier
     answers to the same question. `likelihood` needs `labels` and
     `texts`: each text is scored after the prompt and after `empty`, which is the prompt without
-    what the texts are judged by. `grammar` needs a `grammar` in GBNF, and `tool_call` needs
-    `tools`. `string_tool_call` needs `tools` whose arguments are all strings. `completion` produces free text, which may contain FunctionGemma's special tokens and
+    what the texts are judged by, and `weights` combine both. `grammar` needs a `grammar` in GBNF,
+    and `tool_call` needs `tools`. `string_tool_call` needs `tools` whose arguments are all strings.
+    `completion` produces free text, which may contain FunctionGemma's special tokens and
     stops before any of the strings in `stop`.
     """
 
@@ -29,6 +30,7 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     sample: int = 0
     texts: tuple[str, ...] = ()
     empty: str = ""
+    weights: TextWeights = TextWeights()
     grammar: str | None = None
     max_tokens: int = 256
     temperature: float = 0.0
@@ -50,9 +52,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
     With `rank`, `scores` maps each label to its natural-log probability. With `likelihood`, it maps
-    each label to log p(text | prompt) - log p(text | empty), up to a constant. With `tool_call`, `call`
-    is the tool call, whose arguments have not been validated yet. `raw` is the JSON sent by the
-    server.
+    each label to the weighted sum of log p(text | prompt) and log p(text | empty), up to a constant.
+    With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. `raw` is
+    the JSON sent by the server; with `likelihood`, it has both terms of each text.
     """
 
     text: str

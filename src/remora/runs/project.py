@@ -25,7 +25,8 @@ class Project:
     `install_key` is the secret that identifies the runs started by this installation. Everything
     written to a stream passes through `redact`. If the user has a signing key, `signer` signs new
     runs. `interpreter` is called only if project code must run. It raises UsageError if the user
-    has not given consent.
+    has not given consent. If `measures_models` is true, all choices of models count, because the
+    run measures what they are worth.
     """
 
     root: Path
@@ -38,6 +39,7 @@ class Project:
     redact: "Redactor"
     signer: "Signer | None" = None
     interpreter: "Callable[[], ProjectPython] | None" = None
+    measures_models: bool = False
 
     @property
     def has_unfinished_accept(self) -> bool:

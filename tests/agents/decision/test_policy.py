@@ -124,7 +124,7 @@ class TestLikelihood:
             )
         )
         (request,) = found.payloads(ModelRequest)
-        assert request.renderer == "likelihood/1"
+        assert request.renderer == "likelihood/2"
         assert request.prompt == "except KeyError as e:\n    raise ValueError(1)"
         assert request.decoding["texts"] == [" from e", " from None"]
         assert request.decoding["empty"] == "    raise ValueError(1)"

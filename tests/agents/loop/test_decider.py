@@ -58,6 +58,7 @@ PICK = """
     place = {"ref": "place", "path": "mod.py", "lines": [1, 1], "text": "x ="}
     {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found, "excerpt": place}
 """
+FITTED = """{"before": "code; x =", "empty": "x =", "given": 0.5, "alone": -0.25}"""
 CHOICE = '[put({"value": v}, " " + v) for v in VALUES]'
 OPEN = """[{"tool": "put", "args": {}, "reason": "fill"}]
     if not options["open"] or options["unanswered"]:
@@ -70,6 +71,13 @@ def own(theatre: Theatre, found: str) -> Agent:
 
 def choice(theatre: Theatre, *values: str) -> Agent:
     return own(theatre, CHOICE.replace("VALUES", repr(list(values))))
+
+
+def own_with_place(theatre: Theatre, place: str = FITTED) -> Agent:
+    pick = PICK.replace("FOUND", OPEN).replace(
+        '"excerpt": place}', f'"text_place": None if packet["recent_actions"] else {place}}}'
+    )
+    return theatre.agent(YAML.format(), put=PUT, pick=pick)
 
 
 def put(value: str) -> str:
@@ -111,9 +119,16 @@ class TestTrials:
         ranker = scripted([{"A": 0.0, "B": 4.0}])
         found = play(theatre, choice(theatre, "1", "2"), ranker=ranker)
         (request,) = found.payloads(ModelRequest)
-        assert (request.renderer, request.prompt) == ("likelihood/1", "x =")
+        assert (request.renderer, request.prompt) == ("likelihood/2", "x =")
         assert request.decoding["texts"] == [" 1", " 2"]
         assert found.after == b"x = 2\n"
+
+    def test_a_model_that_is_not_measured_to_help_is_not_asked(self, theatre: Theatre) -> None:
+        how = {"ranker": scripted([]), "larger": scripted([]), "chooses": False}
+        found = play(theatre, choice(theatre, "1", "2"), **how)
+        assert found.after == b"x = 1\n"
+        assert trials(found) == []
+        assert found.payloads(ToolCalled)[0].decided_by == "rule"
 
     def test_a_trial_leaves_nothing_in_the_workspace(self, theatre: Theatre) -> None:
         found = play(theatre, choice(theatre, "1", "2"), put("2"))
@@ -143,6 +158,28 @@ class TestSamples:
         ranker = scripted([])
         found = play(theatre, own(theatre, OPEN), put("7"), put("8"), samples=2, ranker=ranker)
         assert found.after == b"x = 7\n"
+
+    def test_the_best_is_taken_by_default_where_weights_were_fitted(self, theatre: Theatre) -> None:
+        how = {"samples": 2, "ranker": scripted([{"A": 0.0, "B": 4.0}]), "ranks_fitted": True}
+        found = play(theatre, own_with_place(theatre), put("7"), put("8"), **how)
+        asked = found.payloads(ModelRequest)[-1]
+        assert (asked.renderer, asked.prompt) == ("likelihood/2", "code; x =")
+        assert asked.decoding["weights"] == {"given": 0.5, "alone": -0.25}
+        assert found.after == b"x = 8\n"
+        assert found.payloads(ToolCalled)[0].written
+        assert found.runner.context.packet.text_place is None, "the next turn has no such place"
+
+    def test_only_texts_with_fitted_weights_are_scored_by_default(self, theatre: Theatre) -> None:
+        how = {"samples": 2, "ranker": scripted([]), "ranks_fitted": True}
+        found = play(theatre, own(theatre, OPEN), put("7"), put("8"), **how)
+        assert found.after == b"x = 7\n"
+
+    def test_a_place_that_is_too_long_for_the_ranker_is_not_scored(self, theatre: Theatre) -> None:
+        how = {"samples": 2, "ranker": scripted([]), "ranks_fitted": True}
+        place = FITTED.replace('"code; x ="', '"code; " * 500')
+        found = play(theatre, own_with_place(theatre, place), put("7"), put("8"), **how)
+        assert found.after == b"x = 7\n"
+        assert found.payloads(AgentError) == []
 
     def test_an_answer_that_changes_nothing_is_no_answer(self, theatre: Theatre) -> None:
         found = play(theatre, own(theatre, OPEN), put("0"), put("0"), samples=2)

@@ -86,13 +86,17 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     before = tree(root)
     with oracle_server(documented_parts(files)) as server:
         arm = f"{server.address},renderer={renderer}"
-        done = poor("eval", "restore", "-o", "docstring", "--arm", arm, "--json", cwd=root)
+        words = ("eval", "restore", "-o", "docstring", "--arm", arm, "--arm", "rules", "--json")
+        done = poor(*words, cwd=root)
+        used = {"REMORA_MODEL__BASE_URL": server.address, "REMORA_MODEL__RENDERER": renderer}
+        status = replace(poor, environ={**poor.environ, **used})("model", "status", cwd=root)
     assert done.code == 0, done.err
     (operation,) = done.document["operations"]
-    (found,) = operation["arms"]
+    found = operation["arms"][0]
     assert (operation["slots"], found["error"]) == (36, None)
     assert set(operation["hidden"]) == {"summary", "parameters"}
     assert (found["exact"] + found["equivalent"]) / found["slots"] >= LEAST, operation["examples"]
+    assert "+100 % against rules (+100 to +100): its choices count" in status.out
     assert tree(root) == before
 
 

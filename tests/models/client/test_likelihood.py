@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from remora.chat import TextWeights
 from remora.models.client.likelihood import TextScorer, common_start, read_echo, read_token
 from remora.models.client.wire_format import UnusableAnswer
 from remora.models.protocol import Answer, Decoding, Request
 
+UNFITTED = TextWeights()
 WORDS = {" from": 1, " e": 2, " None": 3, " a": 4, " b": 5}
 
 
@@ -39,11 +41,13 @@ class Llama:
         return found
 
 
-def score(llama: Llama, *texts: str, prompt: str = "xyz", empty: str = "z") -> Answer:
+def score(llama: Llama, *texts: str, weights: TextWeights = UNFITTED) -> Answer:
     scorer = TextScorer(post=llama.post, root="/r", api="/v1", model="m", llama=True)
     labels = tuple("ABCDEF"[: len(texts)])
-    decoding = Decoding(strategy="likelihood", labels=labels, texts=texts, empty=empty)
-    return asyncio.run(scorer.answer(Request(prompt=prompt, decoding=decoding), parallel=False))
+    decoding = Decoding(
+        strategy="likelihood", labels=labels, texts=texts, empty="z", weights=weights
+    )
+    return asyncio.run(scorer.answer(Request(prompt="xyz", decoding=decoding), parallel=False))
 
 
 def test_texts_that_differ_in_one_token_need_one_request_each_for_prompt_and_empty() -> None:
@@ -58,6 +62,13 @@ def test_longer_texts_are_scored_token_by_token_after_both_prompts() -> None:
     answer = score(llama, " a b", " b a")
     assert answer.raw["texts"][0] == {"prompt": -3.0 - 4.0, "empty": -1.0 - 2.0}
     assert answer.scores == {"A": -4.0, "B": -4.0}
+
+
+def test_fitted_weights_combine_both_likelihoods() -> None:
+    weights = TextWeights(given=0.5, alone=-0.25)
+    answer = score(Llama(), " a b", " b a", weights=weights)
+    assert answer.scores["A"] == 0.5 * -7.0 - 0.25 * -3.0
+    assert answer.raw["texts"][0] == {"prompt": -7.0, "empty": -3.0}, "recorded without weights"
 
 
 def test_what_was_scored_after_the_empty_prompt_is_remembered() -> None:

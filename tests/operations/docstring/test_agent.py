@@ -7,9 +7,9 @@ import pytest
 
 from remora.agents.definition.agent import Agent, load_agent
 from remora.bootstrap.operations import BUILT_IN
-from remora.memory.events import SubmitResult, ToolCalled
+from remora.memory.events import ModelRequest, SubmitResult, ToolCalled
 from remora.operations.docstring.operation import DOCSTRING
-from tests.agents.conftest import Play, Played, Theatre
+from tests.agents.conftest import Play, Played, Theatre, scripted
 
 SHOP = '''\
 class Cart:
@@ -130,6 +130,36 @@ def test_a_model_that_writes_fills_what_the_code_leaves_open(
     made = textwrap.indent(textwrap.dedent(expected).strip(), "    ")
     assert made in (played.after or b"").decode()
     assert played.result.status == "submitted"
+
+
+def summary(text: str) -> str:
+    return f'{{"tool":"describe","args":{{"part":"summary","text":"{text}"}}}}'
+
+
+def test_of_several_summaries_the_likeliest_is_written(theatre: Theatre, docstring: Agent) -> None:
+    answers = [summary(text) for text in ("Sell the goods", "Give back", "Sell the goods.")]
+    left = '{"tool":"describe","args":{"part":"parameters.x","text":""}}'
+    more: dict[str, Any] = {
+        "samples": 3,
+        "ranker": scripted([{"A": 0.0, "B": 3.0}]),
+        "ranks_fitted": True,
+    }
+    played = play(theatre, docstring, "Cart.frob", answers=[*answers, *[left] * 9], **more)
+    asked = next(r for r in played.payloads(ModelRequest) if r.decoding["texts"])
+    assert asked.decoding["texts"] == ["Sell the goods.", "Give back."], "equal ones are one"
+    assert asked.decoding["weights"] == {"given": 0.2422, "alone": -0.23}
+    assert asked.decoding["empty"] == 'def function():\n    """'
+    head = "def frob(self, x):"
+    assert asked.prompt == f'{head}\n    return x\n\n\n{head}\n    """'
+    assert b'"""Give back.' in (played.after or b"")
+
+
+def test_summaries_of_classes_are_not_scored(theatre: Theatre, docstring: Agent) -> None:
+    source = "class Till:\n    def open(self):\n        return 1\n"
+    more: dict[str, Any] = {"samples": 2, "ranker": scripted([]), "ranks_fitted": True}
+    answers = [summary("Keeps the money"), summary("Counts coins")]
+    played = play(theatre, docstring, "Till", source=source, answers=answers, **more)
+    assert b'"""Keeps the money."""' in (played.after or b"")
 
 
 def test_a_text_that_would_end_the_docstring_is_refused(theatre: Theatre, docstring: Agent) -> None:

@@ -48,7 +48,8 @@ def test_a_runs_document(ran: Desk) -> None:
     assert document["root"] == str(ran.root)
     assert all(set(job) >= JOB for job in document["jobs"])
     totals = document["totals"]
-    assert set(totals) == TOTALS | {"skipped_nodes", "unreadable", "operations"}
+    assert set(totals) == TOTALS | {"skipped_nodes", "unreadable", "decisions", "operations"}
+    assert sum(totals.pop("decisions").values()) == sum(job["turns"] for job in document["jobs"])
     (lint,) = totals.pop("operations")
     assert (lint["operation"], lint["jobs"], lint["verified"]) == ("lint", 3, 2)
     assert totals == {

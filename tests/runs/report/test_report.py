@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.totals import OperationTotals, totals_by_operation
 from remora.runs.report.html_page import html_page
 from remora.runs.report.markdown import markdown
@@ -83,6 +84,17 @@ class TestRecord:
         assert (report.fixed, report.findings, report.waiting) == (4, 5, 3)
         (left,) = [finding for job in report.jobs for finding in job.left]
         assert (left.code, left.line) == ("B904", 15)
+
+    def test_decisions_are_counted_by_what_made_them(self, shop: Desk) -> None:
+        report = told(shop)
+        decided = {source: number for source, number in report.decisions.items() if number}
+        assert sum(decided.values()) == sum(job.turns for job in report.jobs)
+        assert set(decided) == {"rule", "server"}
+        counts = sources_text(decided)
+        assert f"{counts}; a model was asked for" in markdown(report)
+        assert json.loads(FORMATS["json"](report))["decisions"] == report.decisions
+        only_rules = replace(report, decisions={"rule": 3}, asked=0)
+        assert "Rules made all decisions." in markdown(only_rules)
 
     def test_verdicts_change_it(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, ["a.py:__module__"])

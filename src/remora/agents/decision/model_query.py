@@ -160,6 +160,7 @@ def _decoding(
         sample=question.sample,
         texts=rendered.texts,
         empty=rendered.empty,
+        weights=rendered.weights,
         max_tokens=ANSWER_TOKENS,
         temperature=_SAMPLING_TEMPERATURE if question.sample else 0.0,
         seed=None if settings.seed is None else settings.seed + question.sample,

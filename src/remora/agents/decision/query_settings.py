@@ -31,10 +31,13 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     `strategy` chooses between candidates, and `writer` fills in the arguments that a candidate does
     not have. Without a writer, all candidates must be complete, unless `strategy` can fill them in.
     It is asked `samples` times if its answers are tried, until `max_requests` requests or
-    `max_tokens` prompt tokens were sent. If `scores_texts` is true, candidates with
-    texts are chosen by `likelihood`; if `ranks_samples` is true, also the answers that pass. `limit` is the maximum size of a request in tokens. `margin` is the minimum difference in nats
-    between the scores of the two best candidates. If the difference is smaller, the first candidate
-    is used. `trim` is the version of the trim rules.
+    `max_tokens` prompt tokens were sent. If `scores_texts` is true, candidates with texts are
+    chosen by `likelihood`. Of several answers that pass, one is chosen in the same way if
+    `ranks_fitted` is true and the place of the texts has fitted weights, or if `ranks_samples` is
+    true; otherwise, the first is used. `limit` is the maximum size of a request in tokens. `margin`
+    is the minimum difference in nats between the scores of the two best candidates. If the
+    difference is smaller, the first candidate is used. If `chooses` is false, no model is asked to
+    choose between complete candidates of an agent, and the first is used. `trim` is the version of the trim rules.
     """
 
     renderer: str
@@ -43,10 +46,12 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     writer: Strategy | None = None
     scores_texts: bool = False
     ranks_samples: bool = False
+    ranks_fitted: bool = False
     samples: int = 1
     max_requests: int = 100
     max_tokens: int = 200_000
     margin: float = 1.0
+    chooses: bool = True
     seed: int | None = None
     exact: bool = False
     trim: str = CURRENT_TRIM

@@ -76,7 +76,7 @@ class Decider:
             return replace(written, written=True) if is_call else written
         if len(offered) == 1 and not is_open:
             return self._ruled(self._packet)
-        if main.asks_no_model and self._ranker is None:
+        if not main.chooses or (main.asks_no_model and self._ranker is None):
             return decide_without_model(self._packet, self._schemas)
         if self._tries:
             await self._try_all(offered, improves=False)
@@ -177,12 +177,14 @@ class Decider:
         return samples
 
     async def _best_of(self, kept: Sequence[Candidate], *, escalated: bool) -> Decision:
-        """Return the call that fits its place best, of those that passed."""
-        if len(kept) > 1 and have_texts(kept) and self._scores_texts():
+        """Return the call that fits its place best, of those that passed.
+
+        The first one is used if they are not scored, or if the place is too long for the scorer.
+        """
+        if len(kept) > 1 and have_texts(kept) and self._scores_samples():
             best = await self._chosen_by(self._rungs[0], escalated=False)
-            if escalated and isinstance(best, ToolCalled):
-                return replace(best, decided_by="escalation")
-            return best
+            if isinstance(best, ToolCalled):
+                return replace(best, decided_by="escalation") if escalated else best
         packet = self._packet
         return ToolCalled(
             tool=kept[0].tool,
@@ -194,10 +196,11 @@ class Decider:
             trim=0,
         )
 
-    def _scores_texts(self) -> bool:
+    def _scores_samples(self) -> bool:
         settings = self._rungs[0].settings
         can_score = self._ranker is not None or settings.scores_texts
-        return settings.ranks_samples and can_score
+        is_fitted = settings.ranks_fitted and bool(self._packet.text_place)
+        return can_score and (settings.ranks_samples or is_fitted)
 
     def _no_answer(self, problem: str) -> AgentError:
         return AgentError(

@@ -345,7 +345,8 @@ class AgentRunner:
         found = as_candidates(execution.result.get("candidate_actions") or (), self._base())
         actions, problem = self._valid(found)
         problem = execution.record["error"] or problem
-        delta = PacketDelta(candidate_actions=actions)
+        text_place = self.context.text_place(execution.result.get("text_place"))
+        delta = PacketDelta(candidate_actions=actions, text_place=text_place)
         if (place := execution.result.get("excerpt")) is not None:
             delta = msgspec.structs.replace(delta, excerpt=self.context.place(place))
         if problem:

@@ -1,6 +1,6 @@
 """The `model status` and `model pull` commands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ import click
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
+from remora.cli.views.measured_view import measured_lines
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -18,18 +19,23 @@ if TYPE_CHECKING:
 
 @command("status", examples=("remora model status", "remora model status --json"))
 def status(options: Options) -> int:
-    """Show which model is used, whether it is available, and what it can do.
+    """Show which model is used, whether it is available, and what it is worth here.
 
+    For each operation that may ask it, `eval restore` measures whether it is better than rules on
+    this project. Only then does it choose between complete candidates of built-in agents.
     Exit with 3 if the configured model is not available. If no model is configured, agents use only
     rules and the exit code is 0. This command never starts a server.
     """
     from remora.bootstrap.invocation import open_config
-    from remora.bootstrap.open_project import model_status, withheld_key
+    from remora.bootstrap.open_project import measured_uses, model_status, withheld_key
 
     invocation = invocation_of(options)
-    config = open_config(invocation, invocation.find_root())
+    root = invocation.find_root()
+    config = open_config(invocation, root)
     found = model_status(invocation, config)
-    emit(options, found.document, _status_lines(found, withheld_key(invocation, config)))
+    name = None if found.is_optional else found.document["name"]
+    document = {**found.document, "measured": measured_uses(invocation, root, config, name)}
+    emit(options, document, _status_lines(found, document, withheld_key(invocation, config)))
     return 3 if found.problem and not found.is_optional else 0
 
 
@@ -63,8 +69,7 @@ model = group(
 )
 
 
-def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
-    document: dict[str, Any] = found.document
+def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     if found.is_optional:
         yield click.style("no model: rules only", bold=True)
     else:
@@ -72,6 +77,10 @@ def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
     files = document["weights"]
     state = "complete" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
     yield escape_line(f"weights   {state}: {files['path']}")
+    if files["ok"]:
+        yield "embedded  finds the right one of four summaries in 89 % of cases, free rules in 84 %"
+        yield "          writes nothing; ranks letters by position, so no built-in agent asks for that"
+    yield from measured_lines(document)
     if found.problem is None:
         yield click.style("ready", fg="green")
         return
@@ -85,7 +94,7 @@ def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
         yield f"  found a server at {address}: set model.base_url to use it"
 
 
-def _model_lines(document: dict[str, Any], no_key: str) -> Iterator[str]:
+def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     name = document["name"] or "the server's model"
     yield click.style(escape_line(f"{name} ({document['provider']})"), bold=True)
     yield escape_line(f"address   {document['base_url'] or 'a child process of this command'}")

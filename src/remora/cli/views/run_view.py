@@ -17,6 +17,7 @@ from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
 from remora.runs.project import Project
+from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import recorded_selectors
@@ -51,7 +52,7 @@ def run_lines(
     for phrase in phrases_of(sums):
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
-    yield from _decisions(jobs, width)
+    yield from decision_lines(document, width)
     older = read_older_runs(project.trace, (view.started, view.run_id))
     yield from _rejected_before(older, jobs, width)
     yield from unwritten_lines(document, project.operations, width)
@@ -96,9 +97,13 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
         yield from (click.style(each, fg="yellow") for each in wrap_text(line, width, "  "))
 
 
-def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
+def decision_lines(document: Document, width: int | None) -> Iterator[str]:
+    """Yield how many decisions were not made by rules, and whether rules would have differed."""
+    jobs, decisions = document["jobs"], document["totals"]["decisions"]
     asked = sum(job["asked"] for job in jobs)
     differed = sum(job["differed"] for job in jobs)
+    if sum(decisions.values()) > decisions["rule"]:
+        yield from wrap_text(sources_text(decisions), width)
     if asked:
         yield from wrap_text(asked_text(asked, differed), width)
 

@@ -24,9 +24,9 @@ from remora.memory.prompt.history import (
 )
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
-from remora.memory.prompt.text_place import render_likelihood
+from remora.memory.prompt.text_place import render_at_excerpt, render_at_place
 
-LIKELIHOOD = "likelihood/1"
+LIKELIHOOD = "likelihood/2"
 FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
 
 
@@ -53,7 +53,8 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         FUNCTIONGEMMA_TOOLS: Renderer(
             render=render_functiongemma_tools, strategy="string_tool_call"
         ),
-        LIKELIHOOD: Renderer(render=render_likelihood, strategy="likelihood"),
+        "likelihood/1": Renderer(render=render_at_excerpt, strategy="likelihood"),
+        LIKELIHOOD: Renderer(render=render_at_place, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),
         LONG_TRACK: Renderer(render=render_long_track, reads_history=True),
     }

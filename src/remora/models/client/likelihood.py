@@ -1,6 +1,7 @@
 """Scores texts by how much more likely a prompt makes them than an empty one does.
 
-The score is log p(text | prompt) - log p(text | empty). llama.cpp servers are asked for the
+The score is log p(text | prompt) - log p(text | empty), or has other weights for both terms, which
+were fitted to texts of the same kind. llama.cpp servers are asked for the
 probability of each token of a text, after all tokens before it. What texts have in common at their
 start does not change their order, so it belongs to the prompt. If the rest of each text is a single
 token, one request returns all probabilities. Other servers are asked to echo the prompt and the text
@@ -62,8 +63,9 @@ class TextScorer:
         else:
             before = await self._scored_empty(decoding)
             after = await self._scored(prompt, decoding)
+        weights = decoding.weights
         scores = {
-            label: one.logprob - empty.logprob
+            label: weights.given * one.logprob + weights.alone * empty.logprob
             for label, one, empty in zip(decoding.labels, after, before, strict=True)
         }
         return Answer(

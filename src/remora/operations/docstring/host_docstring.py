@@ -16,7 +16,6 @@ from remora.operations.docstring.docstring_writer import is_writable, write
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
-from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parts import (
     STYLES,
     Describable,
@@ -31,6 +30,8 @@ from remora.operations.docstring.related_texts import (
     comment_above,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
+from remora.operations.docstring.summary.name_words import only_repeats_name
+from remora.operations.docstring.summary.summary_place import summary_place
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text
@@ -65,6 +66,7 @@ def docstring_plan(
     - `renames`: pairs of a documented parameter and its name in the signature
     - `mends`: True if the texts or the code alone allow a correction
     - `room`: maximum length of the summary
+    - `place`: where a summary goes, and how its likelihoods are weighted; None if not measured
     """
     found = documented(place, path, node)
     describable = describable_parts(found.node)
@@ -93,6 +95,7 @@ def docstring_plan(
         "renames": [list(pair) for pair in plan.mend.renames.items()],
         "mends": bool(plan.mend) and is_writable(found, plan.texts),
         "room": room,
+        "place": summary_place(found) if found.text is None else None,
     }
 
 

@@ -79,7 +79,7 @@ def new_docstring_point(
     if before.strip():
         return _one_line_body_point(node, body)
     indent = re.match(rb"[ \t\f]*", body.lines[line - 1])
-    header = _header_end(node, body)
+    header = header_end(node, body)
     while header < line - 1 and re.match(rb"\s*# *type:", body.lines[header]):
         header += 1
     start = body.starts[header]
@@ -119,7 +119,7 @@ def _indent_step(body: FileBytes) -> str:
     return "    "
 
 
-def _header_end(node: DefinitionNode, body: FileBytes) -> int:
+def header_end(node: DefinitionNode, body: FileBytes) -> int:
     """Return the number of the header's last line, counted from 1."""
     text = b"".join(body.lines[node.lineno - 1 :]).decode()
     depth = 0

@@ -30,6 +30,7 @@ from remora.operations.lint.recipes.base import (
     nodes_with_parents,
     parse_source,
 )
+from remora.operations.lint.recipes.exceptions import HIDDEN, UNCHAINED, has_no_habit
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
@@ -52,15 +53,27 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
     """Return the findings on the lines of several nodes of a file.
 
     `nodes` contains qualnames. If it is empty, the findings of the whole file are returned. The
-    result has the same keys as the result of `node_findings`.
+    result has the same keys as the result of `node_findings`, and `open_causes`, which is True if
+    exceptions need a cause, and the file does not show whether it should be hidden.
     """
     content = place.read(path)
+    body = decode(path, content).body
     found = _on_nodes(path, content, check_text(place, path, content), nodes)
-    return describe_findings(decode(path, content).body, found)
+    return {**describe_findings(body, found), "open_causes": _has_open_causes(body, found)}
+
+
+def _has_open_causes(body: str, found: Sequence[Finding]) -> bool:
+    tree = parse_text(body)
+    needs_cause = any(each["code"] == UNCHAINED for each in found)
+    return needs_cause and isinstance(tree, ast.AST) and has_no_habit(tree)
 
 
 def fix_findings(
-    place: ToolTree, path: str, nodes: list[str], unsafe: bool = False
+    place: ToolTree,
+    path: str,
+    nodes: list[str],
+    unsafe: bool = False,
+    hide_causes: bool = False,
 ) -> dict[str, Any]:
     """Fix the findings of a file, or only the findings on the lines of `nodes`.
 
@@ -68,17 +81,20 @@ def fix_findings(
     other lines of the file, for example to add an import. Recipes then fix findings that ruff has
     no fix for. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
     left out. A file that was formatted before is formatted again. Generated files stay as they are.
+    With `hide_causes`, exceptions that need a cause are raised `from None`.
 
     Returns the counts of the fixed findings by code in `fixed`, and the result of `file_findings`
     for the new content in `left`.
     """
     with one_process(place):
-        return _fix(place, path, nodes, unsafe=unsafe)
+        fixer = _Fixer(place, path, place.read(path), nodes, unsafe=unsafe)
+        if hide_causes and UNCHAINED in fixer.recipes:
+            fixer.recipes[UNCHAINED] = HIDDEN
+        return _fix(place, path, fixer)
 
 
-def _fix(place: ToolTree, path: str, nodes: list[str], *, unsafe: bool) -> dict[str, Any]:
+def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
     content = place.read(path)
-    fixer = _Fixer(place, path, content, nodes, unsafe=unsafe)
     is_own = not is_generated(decode(path, content).body)
     fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
     if not fixer.has_fewer(fixed):
@@ -97,7 +113,10 @@ def _fix(place: ToolTree, path: str, nodes: list[str], *, unsafe: bool) -> dict[
 
 
 class _Fixer:
-    """Fixes the findings of one file. `before` contains the findings of `content`."""
+    """Fixes the findings of one file.
+
+    `before` contains the findings of `content`, and `recipes` the recipes that are used, by rule.
+    """
 
     def __init__(
         self, place: ToolTree, path: str, content: bytes, nodes: Sequence[str], *, unsafe: bool
@@ -111,6 +130,7 @@ class _Fixer:
         self._checked: dict[bytes, list[Finding]] = {}
         self._is_configured = is_configured(place, path)
         self._fixes = FixableFindings(place, unsafe=unsafe)
+        self.recipes = dict(self._fixes.recipes)
         self.before = self.check(content)
         self._left_alone = LeftAlone(place, path, decode(path, content).body, self.before)
 
@@ -144,7 +164,7 @@ class _Fixer:
 
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
-        recipes, conventions = self._fixes.recipes, self._conventions
+        recipes, conventions = self.recipes, self._conventions
         tries_preview = True
         for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
@@ -197,7 +217,7 @@ class _Fixer:
         if codes:
             content = self._without(content, codes)
             extra = self._added(before, content)
-        recipes = self._fixes.recipes
+        recipes = self.recipes
         if extra and all(each["code"] in recipes for each in extra):
             bodies = [decode(self._path, each).body for each in (self._content, content)]
             new = suspects(bodies[0], bodies[1], extra, self.check(content))

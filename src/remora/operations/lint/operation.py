@@ -68,6 +68,7 @@ LINT = Operation(
     unit="finding",
     by_default=True,
     decides_by_rules=True,
+    offers_choices=True,
     load=_load,
     settings=_settings,
     totals=Totals(key="findings", measure=_measure, phrase=_phrase, counts_findings=True),

@@ -15,6 +15,8 @@ from remora.memory.prompt.history import LONG_TRACK
 from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS
 from remora.models.protocol import Model, Strategy
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.runs.records.measured_models import ModelUse, measured_use, read_measured
 
 _SCORING = ("auto", "likelihood")
 """Values of `model.decoding` with which texts of candidates are scored."""
@@ -52,8 +54,29 @@ def query_settings_for(
         writer=writer_for(model, renderer, decoding),
         scores_texts=config.model.decoding in _SCORING and model.capabilities.likelihood,
         ranks_samples=config.model.decoding == "likelihood",
+        ranks_fitted=config.model.decoding in _SCORING,
         **_common_settings(config, request),
     )
+
+
+def may_choose(project: Project, agent: Agent, model: Model) -> bool:
+    """Return True if the model's choices between complete candidates count.
+
+    For a built-in agent, they count if the model is measured to be better than rules on this
+    project, or is being measured. Agents of users have nothing to compare with.
+    """
+    operation, own = agent.definition.operation, project.config.model
+    can_be_measured = agent.builtin and operation in project.operations.restorers
+    if project.measures_models or not can_be_measured:
+        return True
+    use = ModelUse(
+        operation=operation,
+        model=model.name,
+        decoding=own.decoding,
+        renderer=own.renderer,
+    )
+    known = measured_use(read_measured(project.state), use)
+    return known is not None and known.helps
 
 
 def ranker_settings(config: Config, request: RunRequest) -> QuerySettings:

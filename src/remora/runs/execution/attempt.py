@@ -20,6 +20,7 @@ from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import (
     larger_settings,
     max_turns_for,
+    may_choose,
     options_for,
     query_settings_for,
     ranker_settings,
@@ -161,7 +162,9 @@ def _query_settings(
     if start is None:
         config, model = run.project.config, run.model(agent)
         turns = max_turns_for(config, agent, run.request)
-        return model, query_settings_for(config, agent, model, run.request), turns
+        settings = query_settings_for(config, agent, model, run.request)
+        chooses = may_choose(run.project, agent, model)
+        return model, msgspec.structs.replace(settings, chooses=chooses), turns
     model = run.model(agent, start.model.get("name"))
     settings = recorded_query_settings(start, start.model)
     check_model_can(model, settings.strategy)

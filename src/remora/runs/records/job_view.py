@@ -22,6 +22,7 @@ from remora.memory.events import (
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
+from remora.runs.records.decision_sources import DecisionSources
 from remora.runs.records.findings import (
     ListedFinding,
     findings_in_texts,
@@ -85,6 +86,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: str | None = None
     turns: int = 0
     decided_by: dict[str, int] = {}
+    decisions: dict[str, int] = {}
     asked: int = 0
     differed: int = 0
     max_packet_tokens: int = 0
@@ -192,6 +194,7 @@ class _JobFold:
         self._node_id = node_id
         self._changed_by_user = False
         self._tally = TurnCounts()
+        self._sources = DecisionSources()
         self._end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
@@ -211,6 +214,7 @@ class _JobFold:
     def add(self, event: Event, head: Head | None) -> None:
         self._sound = head
         self._tally.add(event)
+        self._sources.add(event)
         self._reason.add(event)
         self._learn([event])
         self._hear(event)
@@ -271,6 +275,7 @@ class _JobFold:
             view,
             turns=tally.turns,
             decided_by=tally.decided_by,
+            decisions=self._sources.counts,
             asked=tally.asked,
             differed=tally.differed,
             max_packet_tokens=tally.max_packet_tokens,

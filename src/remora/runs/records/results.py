@@ -12,6 +12,7 @@ from remora.ids import NodeKey, display_name
 from remora.memory.events import Head, RunStart
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
+from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.job_view import JobView, read_job
 from remora.runs.records.run_record import RunRecord, read_own_record, read_record
 from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
@@ -145,6 +146,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
             "skipped": plan.get("skipped", 0),
             "skipped_nodes": planned_skipped_nodes(plan),
             "unreadable": plan.get("unreadable", []),
+            "decisions": total_of(job.decisions for job in view.jobs),
             "operations": [
                 each.document()
                 for each in totals_by_operation(
@@ -169,6 +171,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "branch": job.branch,
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
+        "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
         "asked": job.asked,
         "differed": job.differed,
         "max_packet_tokens": job.max_packet_tokens,

@@ -11,6 +11,7 @@ from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
@@ -60,6 +61,7 @@ def _raw(project: Project, view: RunView) -> Report:
         fixed=sum(found["fixed"] for found in linted) if linted else None,
         findings=sum(found["of"] for found in linted) if linted else None,
         sums=sums,
+        decisions=total_of(job.decisions for job in view.jobs),
         asked=sum(job.asked for job in view.jobs),
         differed=sum(job.differed for job in view.jobs),
         jobs=jobs,

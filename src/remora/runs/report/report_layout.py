@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from remora.ids import display_name
 from remora.operations.base import is_lint_code
+from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.totals import asked_text, phrases_of
 from remora.runs.report.remaining_findings import KEPT_STATES
@@ -113,10 +114,10 @@ def _totals(report: Report) -> str:
 
 
 def _decisions(report: Report) -> str:
-    if not report.asked:
+    if sum(report.decisions.values()) == report.decisions.get("rule", 0):
         return "Rules made all decisions"
-    text = asked_text(report.asked, report.differed)
-    return text[:1].upper() + text[1:]
+    asked = f"; {asked_text(report.asked, report.differed)}" if report.asked else ""
+    return sources_text(report.decisions) + asked
 
 
 def _job(job: JobReport) -> JobRow:

@@ -80,7 +80,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     `fixed` is the number of findings fixed by accepted or pending changes. Both are null if they
     are unknown for every job. `waiting` is the number of change sets that are pending review.
     `skipped` is the number of node-operation pairs without a job, and `skipped_nodes` is the number
-    of nodes without a job.
+    of nodes without a job. `decisions` counts decisions by what made them.
     """
 
     run_id: str
@@ -100,6 +100,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     fixed: int | None
     findings: int | None
     sums: tuple[OperationTotals, ...]
+    decisions: dict[str, int]
     asked: int
     differed: int
     jobs: tuple[JobReport, ...]

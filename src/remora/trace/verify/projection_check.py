@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.chat import ToolSchema
+from remora.chat import TextWeights, ToolSchema
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
@@ -15,6 +15,7 @@ from remora.memory.prompt.history import HISTORY_TYPES
 from remora.memory.prompt.render import RENDERERS, reads_history, render, rotated
 from remora.trace.verify.verify_report import Problems
 
+_UNFITTED = msgspec.to_builtins(TextWeights())
 Decision = ModelRequest | ToolCalled | AgentError
 
 
@@ -112,13 +113,15 @@ class ProjectionCheck:
 
 def _rendered_parts(rendered: RenderedRequest) -> tuple[object, ...]:
     messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
-    return messages, rendered.prompt, list(rendered.texts), rendered.empty
+    weights = msgspec.to_builtins(rendered.weights)
+    return messages, rendered.prompt, list(rendered.texts), rendered.empty, weights
 
 
 def _recorded_parts(request: ModelRequest) -> tuple[object, ...]:
     decoding = request.decoding
     texts, empty = decoding.get("texts", ()), decoding.get("empty", "")
-    return request.messages, request.prompt, list(texts), empty
+    weights = decoding.get("weights", _UNFITTED)  # not recorded by earlier versions
+    return request.messages, request.prompt, list(texts), empty, weights
 
 
 def _error_text(error: Exception) -> str:
