@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible HTTP server. Each test decides what it answers.
+"""A small OpenAI-compatible HTTP server. Each test decides what it answers to chats and completions.
 
 It has no endpoints of llama.cpp, as most servers do.
 """
@@ -16,12 +16,17 @@ Chat = Callable[[Handler, dict[str, Any], int], None]
 
 
 class Server:
-    """A running server. `models` are the names that it lists, and `requests` what it was asked."""
+    """A running server.
+
+    `models` are the names that it lists, `requests` what it was asked, and `keys` the header
+    `Authorization` of everything that was sent to it.
+    """
 
     def __init__(self, address: str, model: str) -> None:
         self.address = address
         self.models = [model]
         self.requests: list[dict[str, Any]] = []
+        self.keys: set[str | None] = set()
 
 
 def send_json(
@@ -57,11 +62,13 @@ def answer(*calls: tuple[str, Any], text: str | None = None, model: str = "m") -
 
 
 @contextmanager
-def openai_server(chat: Chat, *, model: str = "m") -> Iterator[Server]:
-    """Serve at a free port of this machine."""
+def openai_server(
+    chat: Chat, *, model: str = "m", complete: Chat | None = None
+) -> Iterator[Server]:
+    """Serve at a free port of this machine. `complete` answers requests for plain completions."""
     http = _Quiet(("127.0.0.1", 0), BaseHTTPRequestHandler)
     server = Server(f"http://127.0.0.1:{http.server_port}/v1", model)
-    http.RequestHandlerClass = _handler(server, chat)
+    http.RequestHandlerClass = _handler(server, chat, complete)
     thread = threading.Thread(target=http.serve_forever, args=(0.02,))
     thread.start()
     try:
@@ -79,9 +86,10 @@ class _Quiet(ThreadingHTTPServer):
         """Print nothing: some tests end connections."""
 
 
-def _handler(server: Server, chat: Chat) -> type[Handler]:
+def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]:
     class Requests(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            server.keys.add(self.headers["Authorization"])
             if self.path == "/v1/models":
                 listed = [{"id": name, "object": "model"} for name in server.models]
                 send_json(self, {"object": "list", "data": listed})
@@ -89,10 +97,14 @@ def _handler(server: Server, chat: Chat) -> type[Handler]:
                 send_json(self, {}, 404)
 
         def do_POST(self) -> None:
+            server.keys.add(self.headers["Authorization"])
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/v1/chat/completions":
                 server.requests.append(request)
                 chat(self, request, len(server.requests))
+            elif self.path == "/v1/completions" and complete is not None:
+                server.requests.append(request)
+                complete(self, request, len(server.requests))
             else:
                 send_json(self, {}, 404)
 

@@ -105,7 +105,7 @@ def _calls(slots: Sequence[Slot], texts: Texts) -> Callable[[Question], dict[str
 
 
 def written_calls(slot: Slot, texts: Texts) -> str:
-    """Return the calls of a function in its hidden tests, after the assignments before them.
+    """Return the calls of a function in its hidden tests, after the statements before them.
 
     Constants of the test file and the rows of tables take the place of their names.
     """
@@ -117,10 +117,8 @@ def written_calls(slot: Slot, texts: Texts) -> str:
         function = _test_named(tree, names)
         constants = _constants(tree)
         for row in _rows(function):
-            body = [
-                _Inline({**constants, **row}).visit(copy.deepcopy(one)) for one in function.body
-            ]
-            lines |= dict.fromkeys(_lines(body, name))
+            lines |= dict.fromkeys(_imports(tree))
+            lines |= dict.fromkeys(_lines(_with_values(function.body, constants | row), name))
     return "\n".join(lines)
 
 
@@ -166,15 +164,36 @@ def _cells(row: ast.expr, columns: int) -> list[ast.expr]:
     return [row]
 
 
-def _lines(body: Sequence[ast.stmt], name: str) -> Iterator[str]:
-    """Yield the assignments and the calls of a function in the order of the code."""
-    for one in body:
-        calls = [each for each in ast.walk(one) if _is_call_of(each, name)]
-        if isinstance(one, ast.With):
-            yield from _lines(one.body, name)
-        elif isinstance(one, ast.Assign) and not calls:
+def _imports(tree: ast.Module) -> Iterator[str]:
+    """Yield the imports of a test file, but for those of files beside it."""
+    for one in tree.body:
+        if isinstance(one, ast.Import) or (isinstance(one, ast.ImportFrom) and not one.level):
             yield ast.unparse(one)
-        yield from map(ast.unparse, calls if not isinstance(one, ast.With) else ())
+
+
+def _with_values(body: Sequence[ast.stmt], values: Mapping[str, ast.expr]) -> list[ast.stmt]:
+    return [_Inline(values).visit(copy.deepcopy(one)) for one in body]
+
+
+def _lines(body: Sequence[ast.stmt], name: str) -> Iterator[str]:
+    """Yield the statements of a test in order, with only the calls of the function from assertions.
+
+    Loops over literals are unrolled.
+    """
+    for one in body:
+        match one:
+            case ast.With(body=inner):
+                yield from _lines(inner, name)
+            case ast.For(target=target, iter=ast.List(elts=rows) | ast.Tuple(elts=rows)):
+                columns = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+                for row in rows:
+                    values = dict(zip(columns, _cells(row, len(columns)), strict=False))
+                    yield from _lines(_with_values(one.body, values), name)
+            case _:
+                calls = [each for each in ast.walk(one) if _is_call_of(each, name)]
+                if isinstance(one, ast.Assign | ast.Expr) and not calls:
+                    yield ast.unparse(one)
+                yield from map(ast.unparse, calls)
 
 
 def _is_call_of(node: ast.AST, name: str) -> bool:

@@ -57,14 +57,15 @@ class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     `instruction` is the form's line in the system prompt. If `ranks` is true, the answer is a
     single scored token, which is the letter of a candidate. If `scores_texts` is true, nothing is
     generated, and the texts of the candidates are scored. If `declares_tools` is true, tools are
-    sent as schemas in addition to the prompt, and the schemas count as tokens. If
-    `shows_control_tokens` is true, control tokens delimit the call, so servers must not strip them.
+    sent as schemas in addition to the prompt, and the schemas count as tokens. `tool_choice` is sent
+    with them. If `shows_control_tokens` is true, control tokens delimit the call, so servers must not strip them.
     """
 
     instruction: str = ""
     ranks: bool = False
     scores_texts: bool = False
     declares_tools: bool = False
+    tool_choice: str = "required"
     shows_control_tokens: bool = False
 
 
@@ -76,6 +77,8 @@ ANSWER_FORMS: Mapping[str, AnswerForm] = MappingProxyType(
             instruction='Answer with one JSON object: {"tool":"NAME","args":{...}}'
         ),
         "tool_call": AnswerForm(instruction="Answer with one call of a tool.", declares_tools=True),
+        # with `required`, vLLM generates JSON, and not the calls that FunctionGemma was trained on
+        "string_tool_call": AnswerForm(declares_tools=True, tool_choice="auto"),
         "completion": AnswerForm(
             instruction="Answer with one function call.", shows_control_tokens=True
         ),

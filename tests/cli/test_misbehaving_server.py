@@ -38,7 +38,7 @@ ENDS = {
     "slow": End(3, "error", "did not respond within 0.5 s; raise model.timeout_s"),
     "stops in the middle": End(3, "error", UNREACHABLE),
     "prose": End(0, "no_change", REFUSED + "the answer has no tool call"),
-    "half a call": End(0, "no_change", REFUSED + "the answer has no tool call"),
+    "half a call": End(0, "no_change", REFUSED + "the answer ends inside a tool call: describe"),
     "two calls": End(0, "submitted"),
     "an unknown tool": End(0, "no_change", REFUSED + "unknown tool 'delete_files'"),
     "another tool's arguments": End(0, "no_change", REFUSED + "describe: the argument 'part'"),

@@ -376,14 +376,24 @@ def test_the_api_key_by_order_of_its_sources(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: in-file}")
     environ = {"REMORA_API_KEY": "ours", "OPENAI_API_KEY": "theirs"}
-    found = [api_key(api_keys(environ, user_file), "user")]
+    found = [api_key(api_keys(environ, user_file, "model"), "user")]
     for name in list(environ):
         del environ[name]
-        found.append(api_key(api_keys(environ, user_file), "user"))
+        found.append(api_key(api_keys(environ, user_file, "model"), "user"))
     assert found == ["ours", "theirs", "in-file"]
-    assert api_keys({"REMORA_API_KEY": " "}, None) == {}
+    assert api_keys({"REMORA_API_KEY": " "}, None, "model") == {}
     user_file.write_text("model:\n")
-    assert api_keys({}, user_file) == {}
+    assert api_keys({}, user_file, "model") == {}
+
+
+def test_each_address_has_a_key_of_its_own(tmp_path: Path) -> None:
+    user_file = tmp_path / "config.yaml"
+    user_file.write_text("escalation: {api_key: in-file}")
+    environ = {"REMORA_API_KEY": "ours", "OPENAI_API_KEY": "theirs"}
+    assert api_keys(environ, user_file, "escalation") == {"user": "in-file"}
+    environ["REMORA_ESCALATION_API_KEY"] = "larger"
+    assert api_key(api_keys(environ, user_file, "escalation"), "user") == "larger"
+    assert api_keys(environ, user_file, "model") == {"environment": "ours"}
 
 
 @pytest.mark.parametrize("layer", ["project", "default", None])
@@ -408,12 +418,14 @@ def test_an_api_key_that_is_not_text_is_not_shown(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: 123456}")
     with pytest.raises(ConfigError, match=r"config\.yaml:1:18: model\.api_key: expected a string$"):
-        api_keys({}, user_file)
+        api_keys({}, user_file, "model")
 
 
 def test_the_users_api_key_is_not_part_of_the_config(files: Files) -> None:
-    config = files.load(user="model: {api_key: hidden, name: x}")
-    assert config.model.name == "x"
+    config = files.load(
+        user="{model: {api_key: hidden, name: x}, escalation: {api_key: hidden, name: y}}"
+    )
+    assert (config.model.name, config.escalation.name) == ("x", "y")
     assert "hidden" not in repr(config) + config.model_dump_json()
 
 
@@ -430,4 +442,18 @@ def test_the_users_api_key_is_not_part_of_the_config(files: Files) -> None:
 def test_an_api_key_from_elsewhere_is_refused(files: Files, layer: dict[str, Any]) -> None:
     message = files.fault(**layer)
     assert "REMORA_API_KEY" in message
+    assert "hidden" not in message
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        {"flags": {"escalation.api_key": "hidden"}},
+        {"environ": {"REMORA_ESCALATION__API_KEY": "hidden"}},
+        {"project": "escalation: {api_key: hidden}"},
+    ],
+)
+def test_so_is_one_of_the_larger_model(files: Files, layer: dict[str, Any]) -> None:
+    message = files.fault(**layer)
+    assert "REMORA_ESCALATION_API_KEY" in message
     assert "hidden" not in message

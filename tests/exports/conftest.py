@@ -112,8 +112,8 @@ class Attempt:
         self.packet = apply(self.packet, event.packet_delta)
         return event
 
-    def ask(self, candidates: Sequence[Candidate] = TWO) -> Event:
-        """Begin a turn and send the request that the renderer makes."""
+    def ask(self, candidates: Sequence[Candidate] = TWO, *, model: str = "") -> Event:
+        """Begin a turn and send the request that the renderer makes, or send it to `model`."""
         self.turn += 1
         self.emit(TurnStart(), PacketDelta(turn=self.turn))
         self.emit(
@@ -133,6 +133,7 @@ class Attempt:
             },
             packet_sha256=canonical_sha256(shown),
             prompt_tokens=100,
+            model=model,
         )  # fmt: skip
         self.requests.append(self.emit(request))
         return self.requests[-1]

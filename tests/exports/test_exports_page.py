@@ -11,6 +11,7 @@ from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, rows
 
 PAGE = Path(__file__).parents[2] / "docs/reference/exports.md"
+FINE_TUNE = PAGE.parents[1] / "how-to/fine-tune.md"
 
 
 @pytest.fixture
@@ -33,14 +34,15 @@ def test_it_names_every_column(played: TraceFolder, form: str) -> None:
     assert not columns - named
 
 
+@pytest.mark.parametrize(("page", "name"), [(PAGE, "good"), (FINE_TUNE, "used")])
 def test_page_code_finds_what_a_person_accepted(
-    played: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    played: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     export_to_file(
         played, everything(played), ExportOptions(format="sft", version="1"), Path("rows.jsonl")
     )
-    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     found: dict[str, list[dict[str, str]]] = {}
-    exec(compile(block, PAGE, "exec"), found)
-    assert [row["agent_id"] for row in found["good"]] == ["lint-a"]
+    exec(compile(block, page, "exec"), found)
+    assert [row["agent_id"] for row in found[name]] == ["lint-a"]

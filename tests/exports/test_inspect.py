@@ -106,6 +106,17 @@ def test_inspect_events_are_the_streams(played: TraceFolder, tmp_path: Path) -> 
     assert (broke.failed, broke.error.message) == (True, "broke")
 
 
+def test_a_question_to_a_larger_model_has_its_name(folder: TraceFolder, tmp_path: Path) -> None:
+    attempt = Attempt(folder, "lint-a")
+    attempt.ask(model="large")
+    attempt.answer("B")
+    attempt.end()
+    path = tmp_path / "one.eval"
+    log_of(folder, path, only(bundle_of_agent(folder, "lint-a")))
+    (sample,) = read(path).samples
+    assert [event.model for event in sample.events if event.event == "model"] == ["remora/large"]
+
+
 def test_the_golden_run(golden: TraceFolder, tmp_path: Path) -> None:
     """Of everything, one log for each run and for each agent without one, in a folder."""
     tally = export_inspect_logs(golden, everything(golden), WISH, tmp_path / "logs", several=True)

@@ -63,7 +63,7 @@ async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> No
     wanted = prepare_resume(caller, project, read_own_record(project, RUN))
     models: dict[str, Model] = {name: ScriptedModel(eager) for name in wanted.models}
     if embedded:
-        models = connect_models(caller, wanted.run.project, wanted.models)
+        models = connect_models(caller, wanted.run.project, wanted.attempts.start, wanted.models)
     try:
         await run_remaining(wanted, models, watching, utc_now)
     finally:

@@ -214,7 +214,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     wanted.check_model(model)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
-    models = connect_models(invocation, wanted.run.project, wanted.models)
+    models = connect_models(invocation, wanted.run.project, wanted.attempts.start, wanted.models)
     return continue_run(wanted, models, observer, max_time)
 
 

@@ -91,7 +91,7 @@ def prepare_retry(
     """
     names = [job.model or "" for job in retries.jobs_to_retry(view, node)]
     begun = replace(project, config=recorded_config(project.config, view.start))
-    models = connect_models(invocation, begun, names)
+    models = connect_models(invocation, begun, view.start, names)
     try:
         return retry_jobs(invocation, project, view, node, feedback=feedback), models
     except BaseException:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
 
+_KEY_VARIABLES = {"model": "REMORA_API_KEY", "escalation": "REMORA_ESCALATION_API_KEY"}
+"""Names under which keys of the user's file are redacted, for each section with an address."""
+
 
 def open_records(invocation: Invocation) -> Project:
     """Return the current project for a command that reads records.
@@ -84,10 +87,11 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
     from remora.trace.redact.rule import UserRule
 
     environ = dict(invocation.environ)
-    in_user_file = _keys(invocation).get("user")
-    if in_user_file is not None:
-        taken = environ.get("REMORA_API_KEY", "").strip()
-        environ["MODEL_API_KEY" if taken else "REMORA_API_KEY"] = in_user_file
+    for section, variable in _KEY_VARIABLES.items():
+        in_user_file = _keys(invocation, section).get("user")
+        if in_user_file is not None:
+            taken = environ.get(variable, "").strip()
+            environ[f"{section.upper()}_API_KEY" if taken else variable] = in_user_file
     try:
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),
@@ -154,9 +158,7 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     if ranker is not None:
         helpers[RANKER] = ranker
     if config.escalation.enabled:
-        from remora.config.loading import escalation_key
-
-        key = escalation_key(invocation.environ, config.layer_of("escalation", "base_url"))
+        key = _key_for(invocation, config, "escalation")
         helpers[LARGER] = open_larger(config.escalation, config.model, api_key=key)
     return helpers
 
@@ -209,9 +211,7 @@ def model_key(invocation: Invocation, config: "Config") -> str | None:
 
     No key is returned for an address that is set by the project's configuration.
     """
-    from remora.config.loading import api_key
-
-    return api_key(_keys(invocation), config.layer_of("model", "base_url"))
+    return _key_for(invocation, config, "model")
 
 
 def withheld_key(invocation: Invocation, config: "Config") -> str:
@@ -220,11 +220,17 @@ def withheld_key(invocation: Invocation, config: "Config") -> str:
 
     if config.model.base_url is None or config.model.provider == "embedded":
         return ""
-    return why_no_key(_keys(invocation), config.layer_of("model", "base_url"))
+    return why_no_key(_keys(invocation, "model"), config.layer_of("model", "base_url"))
 
 
-def _keys(invocation: Invocation) -> dict[str, str]:
+def _key_for(invocation: Invocation, config: "Config", section: str) -> str | None:
+    from remora.config.loading import api_key
+
+    return api_key(_keys(invocation, section), config.layer_of(section, "base_url"))
+
+
+def _keys(invocation: Invocation, section: str) -> dict[str, str]:
     from remora.config.loading import api_keys
 
     user = invocation.folders.config_file
-    return api_keys(invocation.environ, user if lexists(user) else None)
+    return api_keys(invocation.environ, user if lexists(user) else None, section)

@@ -165,7 +165,9 @@ class _CopyRunner:
     def _resume(self, invocation: Invocation, project: Project, record: RunRecord) -> str:
         wanted = prepare_resume(invocation, project, record)
         if not wanted.nothing_to_do:
-            models = connect_models(invocation, wanted.run.project, wanted.models)
+            models = connect_models(
+                invocation, wanted.run.project, wanted.attempts.start, wanted.models
+            )
             with self._watching() as observer:
                 _raise_if_stopped(continue_run(wanted, models, observer).stopped)
         return record.run_id

@@ -1,6 +1,6 @@
 """Resumes a recorded run with its recorded settings, but with current addresses and consent."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,8 +14,9 @@ from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.errors import ModelError, StreamDamaged, UsageError
+from remora.memory.events import RunStart
 from remora.models.protocol import Model
-from remora.models.provider import open_model
+from remora.models.provider import model_is_optional, open_model
 from remora.runs.continuation.resume import check_definition, finish_run
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import RunObserver
@@ -108,14 +109,17 @@ def prepare_resume(
 
 
 def connect_models(
-    invocation: Invocation, project: Project, names: Iterable[str]
+    invocation: Invocation, project: Project, start: RunStart, names: Iterable[str]
 ) -> dict[str, Model]:
     """Connect to the models at their current addresses, and return them keyed by name.
 
     Raises ModelError if the server has a different model, because a run must never change its model
-    silently.
+    silently. Raises UsageError if no address is configured; the address in `start` is never used,
+    but the error names it.
     """
     found: dict[str, Model] = {}
+    names = tuple(names)
+    _require_address(project, start, names)
     for name in dict.fromkeys(names):
         settings = project.config.model.model_copy(update={"name": name})
         key = model_key(invocation, project.config)
@@ -129,6 +133,18 @@ def connect_models(
         found[name] = model
     main = next(iter(found.values()), None)
     return found | ({} if main is None else connect_helpers(invocation, project.config, main))
+
+
+def _require_address(project: Project, start: RunStart, names: Sequence[str]) -> None:
+    recorded = start.config.get("model")
+    address = recorded.get("base_url") if isinstance(recorded, dict) else None
+    model = project.config.model
+    if names and address and model_is_optional(model):
+        raise UsageError(
+            f"the run used the model {names[0]} at {address}, but no address is configured now",
+            hint=f"pass `--model {address}`, or set model.base_url to the address of a server "
+            "that has this model",
+        )
 
 
 async def run_remaining(

@@ -15,7 +15,11 @@ _LOOPBACK = re.compile(
     r"https?://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?(/[\w.~/-]*)?", re.ASCII
 )
 _ADDRESSES = (("model", "base_url"), ("escalation", "base_url"))
-_SECRETS = (("model", "api_key"), ("escalation", "api_key"))
+_SECRETS: dict[tuple[str, ...], str] = {
+    ("model", "api_key"): "REMORA_API_KEY",
+    ("escalation", "api_key"): "REMORA_ESCALATION_API_KEY",
+}
+"""Keys of servers, and the environment variables that set them."""
 _GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))
 _SIGNING = ("runner", "memory", "signing_key_file")
 _WHY: dict[tuple[str, ...], str] = {
@@ -65,7 +69,7 @@ def _at(value: Any, where: KeyPath) -> Any:
 
 
 def _instead(where: tuple[str, ...]) -> str:
-    variable = "REMORA_API_KEY" if where in _SECRETS else f"REMORA_{'__'.join(where).upper()}"
+    variable = _SECRETS.get(where, f"REMORA_{'__'.join(where).upper()}")
     return (
         f"remove it from this file; to use it, set {variable}, or set "
         f"{'.'.join(where)} in your own "

@@ -14,7 +14,11 @@ from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_ya
 from remora.errors import ConfigError
 
 _PREFIX = "REMORA_"
-_API_KEY = ("model", "api_key")
+_KEY_VARIABLES = {
+    "model": ("REMORA_API_KEY", "OPENAI_API_KEY"),
+    "escalation": ("REMORA_ESCALATION_API_KEY",),
+}
+"""For each section with an address: the environment variables that can contain its API key."""
 _RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
 """For each layer that sets an API key: the layers whose addresses may receive the key.
 
@@ -80,18 +84,13 @@ def load_with_places(
     layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:
         parsed = read_yaml_file(user_file)
-        layers = _add(layers, _without_api_key(parsed), "user", operations)
+        layers = _add(layers, _without_api_keys(parsed), "user", operations)
     if project_file is not None or project_table is not None:
         parsed = _project_layer(project_file, project_table)
         check_project_file(parsed)
         layers = _add(layers, _raised_isolation(parsed, layers.config), "project", operations)
     for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
-        if _holds_api_key(layer):
-            place = layer.places[_API_KEY]
-            raise ConfigError(
-                f"{place}: an API key cannot be set here",
-                hint="set REMORA_API_KEY, or set model.api_key in your own configuration file",
-            )
+        _refuse_api_keys(layer)
         layers = _add(layers, layer, name, operations)
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
     return layers.config.record_layers(layers.set_by), layers.places
@@ -107,22 +106,16 @@ def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
     )
 
 
-def escalation_key(environ: Mapping[str, str], address_layer: str | None) -> str | None:
-    """Return the API key for the larger model, or None if its address may not receive a key."""
-    key = environ.get("REMORA_ESCALATION_API_KEY", "").strip()
-    return key if key and address_layer in _RECEIVERS["environment"] else None
+def api_keys(environ: Mapping[str, str], user_file: Path | None, section: str) -> dict[str, str]:
+    """Return the API keys for the address in `section`, each keyed by the layer that sets it.
 
-
-def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, str]:
-    """Return the API keys for the model, each keyed by the layer that sets it.
-
-    The environment may set REMORA_API_KEY or OPENAI_API_KEY, and the user's file may set
-    model.api_key. Keys are never part of a Config. Raises DiskError if the user's file cannot be
-    read, and ConfigError if the file is invalid. Error messages never contain a key.
+    `section` is `model` or `escalation`. A key is set by an environment variable, or by `api_key`
+    in that section of the user's file. Keys are never part of a Config. Raises DiskError if the
+    user's file cannot be read, and ConfigError if the file is invalid. Error messages never contain
+    a key.
     """
-    variables = ("REMORA_API_KEY", "OPENAI_API_KEY")
-    values = (environ.get(name, "").strip() for name in variables)
-    found = {"environment": next(filter(None, values), None), "user": _key_in(user_file)}
+    values = (environ.get(name, "").strip() for name in _KEY_VARIABLES[section])
+    found = {"environment": next(filter(None, values), None), "user": _key_in(user_file, section)}
     return {layer: key for layer, key in found.items() if key}
 
 
@@ -149,15 +142,26 @@ def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
     )
 
 
-def _key_in(user_file: Path | None) -> str | None:
+def _key_in(user_file: Path | None, section: str) -> str | None:
     parsed = ParsedYaml(None, {}, {}) if user_file is None else read_yaml_file(user_file)
-    if not _holds_api_key(parsed):
+    where = (section, "api_key")
+    if where not in parsed.places:
         return None
-    found = parsed.value["model"]["api_key"]
+    found = parsed.value[section]["api_key"]
     if found is not None and not isinstance(found, str):
-        message = f"{parsed.places[_API_KEY]}: model.api_key: expected a string"
+        message = f"{parsed.places[where]}: {section}.api_key: expected a string"
         raise ConfigError(message, hint="put it in quotes")
     return found
+
+
+def _refuse_api_keys(layer: ParsedYaml) -> None:
+    """Raise ConfigError if a layer that is visible to other programs sets an API key."""
+    for section, (variable, *_) in _KEY_VARIABLES.items():
+        if (section, "api_key") in layer.places:
+            raise ConfigError(
+                f"{layer.places[section, 'api_key']}: an API key cannot be set here",
+                hint=f"set {variable}, or set {section}.api_key in your own configuration file",
+            )
 
 
 def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels) -> _Layers:
@@ -193,15 +197,12 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _holds_api_key(layer: ParsedYaml) -> bool:
-    return _API_KEY in layer.places
-
-
-def _without_api_key(layer: ParsedYaml) -> ParsedYaml:
-    if not _holds_api_key(layer):
-        return layer
-    model = {key: value for key, value in layer.value["model"].items() if key != "api_key"}
-    return layer._replace(value={**layer.value, "model": model})
+def _without_api_keys(layer: ParsedYaml) -> ParsedYaml:
+    for name in _KEY_VARIABLES:
+        if (name, "api_key") in layer.places:
+            section = {key: value for key, value in layer.value[name].items() if key != "api_key"}
+            layer = layer._replace(value={**layer.value, name: section})
+    return layer
 
 
 def _without_model(layer: ParsedYaml) -> ParsedYaml:

@@ -147,7 +147,8 @@ class ModelConfig(Section):
     """Name of the model on the server at base_url. null means the model that the server provides.
     """
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
-    """Format of the packet in the prompt."""
+    """Format of the packet in the prompt. functiongemma uses FunctionGemma's own format over plain
+    completions, or with `decoding: tool_call`, tool calls that the server renders and parses."""
     decoding: Literal["auto", "likelihood", "rank", "grammar", "tool_call"] = "auto"
     """Method of obtaining a decision: ranking candidates, a grammar, or the server's tool calls.
     Of several summaries of a function that pass the checks, auto uses the one that fits the code
@@ -298,7 +299,8 @@ class Config(Section):
     or OPENAI_API_KEY, and is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
     """A larger model, which is asked if no answer of `model` passes the checks, or if its scores are
-    too close. Its API key comes from REMORA_ESCALATION_API_KEY."""
+    too close. Its API key comes from REMORA_ESCALATION_API_KEY, and is never sent to an address that
+    a project sets."""
     hub: HubConfig = HubConfig()
     """The Node State Hub, which provides facts about the code around a function, and the daemon
     that updates them.

@@ -27,7 +27,7 @@ Format = Literal["transcript", "otel", "inspect", "sft", "functiongemma", "prefe
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")
-_PLAIN = "functiongemma"
+_PLAIN = "functiongemma/"
 _WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
 
 

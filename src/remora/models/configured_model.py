@@ -9,7 +9,7 @@ import msgspec
 
 from remora.errors import ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
-from remora.models.client.server_address import parse_address
+from remora.models.client.server_address import Address, parse_address
 from remora.models.client.server_probe import probe_server, token_counter_for
 from remora.models.client.sync_http import ServerConnection
 from remora.models.model_settings import ModelSettings, RequestLimits, request_limits
@@ -21,14 +21,14 @@ _USUAL_PORTS = (8080, 11434, 1234, 8000)
 
 
 def open_configured_model(
-    base_url: str, settings: ModelSettings, api_key: str | None, *, name: str | None
+    address: Address, settings: ModelSettings, api_key: str | None, *, name: str | None
 ) -> "ConfiguredModel":
     """Probe the server and return its model. `name` selects one of several models.
 
-    Raises ModelError if the server cannot be reached, and ConfigError if the address is invalid.
+    Raises ModelError if the server cannot be reached.
     """
     limits = request_limits(settings)
-    connection, facts = _probe(base_url, settings, api_key, name)
+    connection, facts = _probe(address, settings, api_key, name)
     return ConfiguredModel(connection, facts, key=api_key, limits=limits, exact=settings.exact)
 
 
@@ -36,7 +36,7 @@ def configured_model_facts(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> dict[str, Any]:
     """Probe the server and return its entries in the output of `model status --json`."""
-    connection, facts = _probe(base_url, settings, api_key, settings.name)
+    connection, facts = _probe(parse_address(base_url), settings, api_key, settings.name)
     connection.close()
     return {
         "name": facts.name,
@@ -86,7 +86,14 @@ class ConfiguredModel:
         self.counter: TokenCounter = token_counter_for(facts, connection.post)
         self._connection = connection
         self._exact = exact
-        self._client = OpenAIClient(connection.address, facts, self.counter, key=key, limits=limits)
+        self._client = OpenAIClient(
+            connection.address,
+            facts,
+            self.counter,
+            key=key,
+            limits=limits,
+            breaker=connection.breaker,
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the data that identifies the model in a stream."""
@@ -108,10 +115,10 @@ class ConfiguredModel:
 
 
 def _probe(
-    base_url: str, settings: ModelSettings, api_key: str | None, name: str | None
+    address: Address, settings: ModelSettings, api_key: str | None, name: str | None
 ) -> tuple[ServerConnection, ServerFacts]:
     limits = RequestLimits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)
-    connection = ServerConnection(parse_address(base_url), key=api_key, limits=limits)
+    connection = ServerConnection(address, key=api_key, limits=limits)
     try:
         return connection, probe_server(connection, name=name)
     except BaseException:

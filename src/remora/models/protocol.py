@@ -6,23 +6,28 @@ import msgspec
 
 from remora.chat import Message, TextWeights, ToolCall, ToolSchema, Usage
 
-Strategy = Literal["likelihood", "rank", "grammar", "tool_call", "completion", "rules"]
+Strategy = Literal[
+    "likelihood", "rank", "grammar", "tool_call", "string_tool_call", "completion", "rules"
+]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of a request.
 
     `rank` needs `labels`, which are single capital letters. `rotation` is the number of places by
-    which the candidates in its prompt are moved to the front. `likelihood` needs `labels` and
+    which the candidates in its prompt are moved to the front. `sample` is the number of earlier
+    answers to the same question. `likelihood` needs `labels` and
     `texts`: each text is scored after the prompt and after `empty`, which is the prompt without
-    what the texts are judged by, and `weights` combine both. `grammar` needs a `grammar` in GBNF, and `tool_call` needs
-    `tools`. `completion` produces free text, which may contain FunctionGemma's special tokens and
+    what the texts are judged by, and `weights` combine both. `grammar` needs a `grammar` in GBNF,
+    and `tool_call` needs `tools`. `string_tool_call` needs `tools` whose arguments are all strings.
+    `completion` produces free text, which may contain FunctionGemma's special tokens and
     stops before any of the strings in `stop`.
     """
 
     strategy: Strategy
     labels: tuple[str, ...] = ()
     rotation: int = 0
+    sample: int = 0
     texts: tuple[str, ...] = ()
     empty: str = ""
     weights: TextWeights = TextWeights()

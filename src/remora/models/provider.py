@@ -39,9 +39,7 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
         from remora.models.embedded.embedded_model import EmbeddedModel
 
         return EmbeddedModel(cache, exact=settings.exact, limits=limits)
-    from remora.models.configured_model import open_configured_model
-
-    return open_configured_model(base_url, settings, api_key, name=settings.name)
+    return _open_server(base_url, "model", settings, api_key, settings.name)
 
 
 def open_ranker(settings: ModelSettings, model: Model, *, cache: Path) -> Model | None:
@@ -63,9 +61,17 @@ def open_larger(address: ServerName, settings: ModelSettings, *, api_key: str | 
             "escalation.enabled is true, but escalation.base_url is not set",
             hint="set escalation.base_url to the address of the larger model's server",
         )
+    return _open_server(address.base_url, "escalation", settings, api_key, address.name)
+
+
+def _open_server(
+    base_url: str, section: str, settings: ModelSettings, api_key: str | None, name: str | None
+) -> Model:
+    from remora.models.client.server_address import parse_address
     from remora.models.configured_model import open_configured_model
 
-    return open_configured_model(address.base_url, settings, api_key, name=address.name)
+    address = parse_address(base_url, section)
+    return open_configured_model(address, settings, api_key, name=name)
 
 
 def check_agent_model(settings: ModelSettings, name: str | None) -> None:

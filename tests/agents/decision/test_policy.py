@@ -1,6 +1,6 @@
 """Decisions: by a rule, a model, or the fallback; and turns without one."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
@@ -246,6 +246,25 @@ class TestWritten:
         assert [c.tool for c in found.payloads(ToolCalled)] == ["recall", "submit_result"]
         assert found.result.status == "no_change"
 
+    def test_functiongemma_by_native_calls_whose_arguments_are_strings(
+        self, theatre: Theatre
+    ) -> None:
+        calls = [
+            ToolCall(tool="recall", args={"lines": "[1, 2]", "ref": "turn:7"}),
+            ToolCall(tool="submit_result"),
+        ]
+        how: dict[str, Any] = {
+            "strategy": "string_tool_call", "renderer": "functiongemma_tools/1",
+        }  # fmt: skip
+        found = theatre.play(Play(agent=theatre.tool("1"), answers=calls, **how))
+        request = found.payloads(ModelRequest)[0]
+        assert request.messages is not None
+        assert "function calling" in request.messages[0]["content"]
+        recall = next(one for one in request.decoding["tools"] if one["name"] == "recall")
+        assert {one["type"] for one in recall["parameters"]["properties"].values()} == {"string"}
+        first = found.payloads(ToolCalled)[0]
+        assert (first.tool, first.args) == ("recall", {"lines": [1, 2], "ref": "turn:7"})
+
 
 class TestSize:
     def test_a_request_over_the_limit_is_never_sent(self, theatre: Theatre) -> None:
@@ -299,6 +318,8 @@ class TestStrategy:
         assert strategy_for(able, "lines/1", "auto", has_candidates=True) == "rank"
         assert strategy_for(able, "lines/1", "auto", has_candidates=False) == "grammar"
         assert strategy_for(able, "functiongemma/1", "auto", has_candidates=True) == "completion"
+        native = strategy_for(able, "functiongemma_tools/1", "auto", has_candidates=True)
+        assert native == "string_tool_call"
         unable = scripted([], rank=False, grammar=False, completions=False)
         assert strategy_for(unable, "lines/1", "auto", has_candidates=True) == "tool_call"
 

@@ -16,17 +16,19 @@ def test_every_recorded_name_has_a_strategy() -> None:
 @pytest.mark.parametrize(
     ("able", "supported"),
     [
-        (Capabilities(), {"tool_call", "rules"}),
-        (Capabilities(likelihood=True), {"tool_call", "rules", "likelihood"}),
-        (Capabilities(rank=True), {"tool_call", "rules", "rank"}),
-        (Capabilities(grammar=True), {"tool_call", "rules", "grammar"}),
-        (Capabilities(completions=True), {"tool_call", "rules", "completion"}),
+        (Capabilities(), set()),
+        (Capabilities(likelihood=True), {"likelihood"}),
+        (Capabilities(rank=True), {"rank"}),
+        (Capabilities(grammar=True), {"grammar"}),
+        (Capabilities(completions=True), {"completion"}),
     ],
 )
 def test_a_strategy_names_the_capability_that_it_needs(
     able: Capabilities, supported: set[str]
 ) -> None:
-    assert {name for name, found in STRATEGIES.items() if found.is_supported(able)} == supported
+    always = {"tool_call", "string_tool_call", "rules"}
+    found = {name for name, each in STRATEGIES.items() if each.is_supported(able)}
+    assert found == always | supported
 
 
 def test_only_ranking_needs_complete_candidates_and_only_rules_need_no_model() -> None:
@@ -39,5 +41,8 @@ def test_only_ranking_needs_complete_candidates_and_only_rules_need_no_model() -
 
 def test_every_strategy_that_asks_a_model_has_a_form_of_answer() -> None:
     assert set(ANSWER_FORMS) == {name for name, found in STRATEGIES.items() if found.asks_model}
-    assert [name for name, form in ANSWER_FORMS.items() if form.declares_tools] == ["tool_call"]
+    assert [name for name, form in ANSWER_FORMS.items() if form.declares_tools] == [
+        "tool_call",
+        "string_tool_call",
+    ]
     assert [name for name, form in ANSWER_FORMS.items() if form.ranks] == ["rank"]

@@ -6,7 +6,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.cli.views.run_view import decision_lines, unreadable_lines, unwritten_lines
 
 
-@pytest.mark.parametrize(("operation", "number"), [("docstring", 1), ("own", 1), ("test", 0)])
+@pytest.mark.parametrize(("operation", "number"), [("docstring", 1), ("own", 1), ("lint", 0)])
 def test_a_writer_is_named_only_for_operations_that_ask_one(operation: str, number: int) -> None:
     job = {"operation": operation, "status": "no_change", "findings": {"after": {"missing": 1}}}
     document = {"model": "none", "jobs": [job]}

@@ -203,6 +203,16 @@ def test_a_native_call_is_a_part_of_the_answer(folder: TraceFolder) -> None:
     assert call == {"type": "tool_call", "name": "fix", "arguments": {"line": 2}}
 
 
+def test_a_question_to_a_larger_model_has_its_name(folder: TraceFolder) -> None:
+    attempt = Attempt(folder, "lint-a")
+    attempt.ask(model="large")
+    attempt.answer("B")
+    attempt.end()
+    chat, *_ = spans_of(exported(folder, "otel")[0])
+    assert chat["name"] == "chat large"
+    assert told(chat)["gen_ai.request.model"] == "large"
+
+
 def test_a_plain_prompt_is_a_text_completion(golden: TraceFolder) -> None:
     group = bundle_of_agent(golden, "own-5ce5dc295fa1")
     names = [span["name"] for span in spans_of(exported(golden, "otel", only(group))[0])]

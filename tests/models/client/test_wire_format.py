@@ -81,6 +81,8 @@ def test_each_strategy_asks_in_its_own_way() -> None:
             }
         ],
     }
+    strings = Request(messages=messages, decoding=Decoding(strategy="string_tool_call"))
+    assert chat_body(strings, model="m", llama=False)["tool_choice"] == "auto"
     assert completion_body(plain, model="m", llama=False) == {
         "model": "m",
         "prompt": "p",

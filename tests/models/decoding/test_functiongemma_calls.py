@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.json_calls import BadCall, parse_functiongemma
+from remora.models.decoding.call_validation import BadCall
+from remora.models.decoding.functiongemma_calls import (
+    parse_functiongemma,
+    string_declaration,
+    typed_arguments,
+)
 
 LIGHTS = ToolSchema(
     name="set_lights",
@@ -161,3 +166,53 @@ def outcome(text: str) -> str:
 def test_no_text_does_worse_than_a_bad_call(text: str) -> None:
     for candidate in (text, f"<start_function_call>call:set_lights{{{text}}}<end_function_call>"):
         assert not re.search(r"[\n\r]", outcome(candidate))
+
+
+TYPED = ToolSchema(
+    name="place",
+    description="Place a row.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "line": {"type": "integer", "description": "Where."},
+            "name": {"type": "string"},
+            "rows": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["line"],
+    },
+)
+
+
+class TestStringArguments:
+    """Some servers keep only arguments that are strings, so all are declared as strings."""
+
+    def test_every_argument_is_declared_as_a_string(self) -> None:
+        declared = string_declaration(TYPED)
+        assert (declared.name, declared.description) == ("place", "Place a row.")
+        assert declared.parameters == {
+            "type": "object",
+            "properties": {
+                "line": {"type": "string", "description": "Where."},
+                "name": {"type": "string", "description": ""},
+                "rows": {"type": "string", "description": ""},
+            },
+            "required": ["line"],
+        }
+
+    @pytest.mark.parametrize(
+        ("given", "typed"),
+        [
+            ({"line": "3"}, {"line": 3}),
+            ({"line": 3}, {"line": 3}),
+            ({"name": "3"}, {"name": "3"}),
+            ({"name": 3}, {"name": "3"}),
+            ({"name": True}, {"name": "true"}),
+            ({"rows": '["a", "b"]'}, {"rows": ["a", "b"]}),
+            ({"line": "three"}, {"line": "three"}),
+            ({"unknown": "x"}, {"unknown": "x"}),
+        ],
+    )
+    def test_arguments_get_the_types_of_the_tool(
+        self, given: dict[str, Any], typed: dict[str, Any]
+    ) -> None:
+        assert typed_arguments(given, TYPED) == typed

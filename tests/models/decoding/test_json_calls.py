@@ -49,7 +49,8 @@ def test_further_calls_are_ignored() -> None:
     [
         ("", "the answer is empty"),
         ("I would edit.", "the answer is not JSON: Expecting value"),
-        ('{"tool":"stop","args":{}', "the answer is not JSON: Expecting ',' delimiter"),
+        ('{"tool":"stop","args":{}', "the answer ends inside a tool call: '{"),
+        ('{"tool":"st', "the answer ends inside a tool call: '{"),
         ('{"tool":"stop","args":{}} done', "the answer is not JSON: Expecting value"),
         ('{"tool":"stop","tool":"edit","args":{}}', "the answer is not JSON: a key is given twice"),
         ('{"tool":"stop","args":{"x":NaN}}', "the answer is not JSON: NaN is not a number"),

@@ -12,8 +12,9 @@ from remora.memory.events import AgentError, SubmitResult, ToolCalled, ToolResul
 from remora.operations.submission import Submission
 from remora.operations.test.model_calls.chosen_cases import NOTHING_SHOWN
 from remora.operations.test.operation import TEST
-from remora.operations.test.runner.mutation_check import Proof
+from remora.operations.test.runner.mutation_check import Proof, prove_together
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.tree import ToolTree
 from tests.agents.conftest import Play, Played, Theatre, a_job, of_job
 from tests.workspaces.conftest import skip_without
 
@@ -143,6 +144,25 @@ class TestWriters:
         facts = played.runner.context.packet.knowledge
         assert facts["findings"].value == {}
         assert facts["worth"].value["killed"] > 0
+
+    @pytest.mark.timeout(180)
+    def test_a_trial_and_the_submission_run_the_same_tests_once(
+        self,
+        theatre: Theatre,
+        agent: Agent,
+        plain_python: ProjectPython,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        ran: list[str] = []
+
+        def counted(place: ToolTree, path: str, *args: Any, **words: Any) -> dict[str, Proof]:
+            ran.append(path)
+            return prove_together(place, path, *args, **words)
+
+        monkeypatch.setattr("remora.operations.test.checks.prove_together", counted)
+        played = self.play(theatre, agent, plain_python, "ratio('16:4')")
+        assert played.result.status == "submitted"
+        assert ran == ["mod.py"]
 
     def test_a_function_is_asked_about_twice(
         self, theatre: Theatre, agent: Agent, plain_python: ProjectPython

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from remora.agents.decision.candidates import declared_tools
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema, answer_form
@@ -141,9 +140,11 @@ def request_tokens(
     rendered = question.render(renderer, shown, tools)
     if rendered.messages is None:
         return counter.count_text(rendered.prompt or "")
-    form = answer_form(question.strategy)
-    declared = declared_tools(shown, tools) if form.declares_tools else ()
-    return counter.count_messages(rendered.messages, declared)
+    declared: Sequence[ToolSchema] = ()
+    if answer_form(question.strategy).declares_tools:
+        base = Decoding(strategy=question.strategy)
+        declared = STRATEGIES[question.strategy].constrain(base, shown, tools).tools
+    return counter.count_messages(rendered.messages, tuple(declared))
 
 
 def _decoding(
@@ -156,6 +157,7 @@ def _decoding(
     base = Decoding(
         strategy=question.strategy,
         rotation=question.rotation,
+        sample=question.sample,
         texts=rendered.texts,
         empty=rendered.empty,
         weights=rendered.weights,

@@ -117,7 +117,7 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
     if own and decoding != "auto":
         raise ConfigError(
             f"model.decoding is {decoding}, but FunctionGemma uses its own call format",
-            hint="set model.decoding to auto",
+            hint="set model.decoding to auto, or to tool_call for native tool calls",
         )
     wanted = own or decoding
     known = _CHOICES if wanted == "auto" else {wanted}
@@ -125,7 +125,9 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
     for name, each in choices:
         if each.fits(model.capabilities, has_candidates=has_candidates):
             return name
-    hint = "set model.renderer to lines or json" if own else "set model.decoding to auto"
+    hint = "set model.decoding to auto"
+    if own:
+        hint = "set model.renderer to lines or json, or model.decoding to tool_call"
     raise ModelError(f"{model.name} {choices[-1][1].refusal}", hint=hint)
 
 
@@ -138,7 +140,7 @@ def writer_for(model: Model, renderer: str, decoding: str) -> Strategy | None:
     cannot = isinstance(model, NoModel) or model.describe().get("provider") == "embedded"
     if cannot or decoding in _CHOOSING:
         return None
-    for name in ("completion", "grammar", "tool_call"):
+    for name in ("completion", "string_tool_call", "grammar", "tool_call"):
         if name == RENDERERS[renderer].strategy or name == decoding:
             return name
     return "grammar" if model.capabilities.grammar else "tool_call"

@@ -13,10 +13,15 @@ from remora.memory.decode_values import decode_value
 from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt.base import LABELS
-from remora.models.decoding.call_validation import BadCall, find_tool, validate_call
-from remora.models.decoding.functiongemma_calls import parse_functiongemma
+from remora.models.decoding.call_validation import BadCall
+from remora.models.decoding.functiongemma_calls import (
+    parse_functiongemma,
+    string_declaration,
+    typed_arguments,
+)
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.decoding.json_calls import parse_json_call
+from remora.models.decoding.native_calls import read_native_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]
@@ -72,6 +77,11 @@ def _constrain_grammar(base: Decoding, shown: DecisionPacket, tools: Tools) -> D
 
 def _constrain_tool_call(base: Decoding, shown: DecisionPacket, tools: Tools) -> Decoding:
     return replace(base, tools=declared_tools(shown, tools))
+
+
+def _constrain_string_tool_call(base: Decoding, shown: DecisionPacket, tools: Tools) -> Decoding:
+    declared = declared_tools(shown, tools)
+    return replace(base, tools=tuple(string_declaration(tool) for tool in declared))
 
 
 def _constrain_completion(base: Decoding, _shown: DecisionPacket, _tools: Tools) -> Decoding:
@@ -173,10 +183,18 @@ def _read_written(
 
 
 def _native_call(response: ModelResponse, tools: Tools) -> ToolCall:
-    if response.call is None:
-        raise BadCall("the answer has no tool call")
-    call = replace(response.call, args=decode_value(response.call.args))
-    return validate_call(call, find_tool(call.tool, tools))
+    call = response.call
+    if call is not None:
+        call = replace(call, args=decode_value(call.args))
+    return read_native_call(call, response.raw, tools)
+
+
+def _string_call(response: ModelResponse, tools: Tools) -> ToolCall:
+    call = response.call
+    tool = next((one for one in tools if call is not None and one.name == call.tool), None)
+    if call is not None and tool is not None:
+        call = replace(call, args=typed_arguments(decode_value(call.args), tool))
+    return read_native_call(call, response.raw, tools)
 
 
 WITHOUT_MODEL: Strategy = "rules"
@@ -206,6 +224,10 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
         "tool_call": DecisionStrategy(
             constrain=_constrain_tool_call,
             read=_read_written(_native_call),
+        ),
+        "string_tool_call": DecisionStrategy(
+            constrain=_constrain_string_tool_call,
+            read=_read_written(_string_call),
         ),
         "completion": DecisionStrategy(
             constrain=_constrain_completion,

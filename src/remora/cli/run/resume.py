@@ -76,7 +76,7 @@ def resume_run(
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0
-    models = connect_models(invocation, wanted.run.project, wanted.models)
+    models = connect_models(invocation, wanted.run.project, wanted.attempts.start, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
     stopped = run_to_end(options, wanted, models, max_time)

@@ -87,7 +87,7 @@ def _continue(
     only = frozenset({agent_id})
     record = read_own_record(project, run_id, trusted=trusted)
     wanted = prepare_resume(invocation, project, record, only=only)
-    models = connect_models(invocation, wanted.run.project, wanted.models)
+    models = connect_models(invocation, wanted.run.project, wanted.attempts.start, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = run_to_end(options, wanted, models)
     view = read_run(project, run_id)

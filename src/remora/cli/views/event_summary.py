@@ -27,10 +27,10 @@ def summarize_event(event: Event) -> str:
     return clip(summarize({k: v for k, v in asdict(fields).items() if v is not UNSET}), _WIDTH)
 
 
-_RAW = ("changes", "packet", "plan", "value")
+_RAW = ("changes", "decoding", "packet", "plan", "raw", "value")
 _FIELDS = (
     "agent_id args bytes call choice decided_by error feedback kind message model node_id outcome parent "
-    "packet_sha256 prompt_tokens quarantine renderer scores source status stop_reason text tool "
+    "packet_sha256 prompt_tokens quarantine reason renderer scores source status stop_reason text tool "
     "verdict verified"
 )
 _SummaryFields = msgspec.defstruct(
@@ -40,6 +40,23 @@ _SummaryFields = msgspec.defstruct(
 )
 """Fields used in summaries; the rest, which may be long, is not decoded."""
 _DECODER = msgspec.json.Decoder(_SummaryFields)
+
+
+class _Decoding(msgspec.Struct):
+    rotation: int = 0
+    sample: int = 0
+
+
+class _Message(msgspec.Struct, frozen=True):
+    tool_calls: list[msgspec.Raw] | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message = _Message()
+
+
+class _Response(msgspec.Struct):
+    choices: list[_Choice] = []
 
 
 class _Trial(msgspec.Struct):
@@ -78,14 +95,30 @@ def _agent_start(data: dict[str, Any]) -> str:
 
 
 def _model_request(data: dict[str, Any]) -> str:
+    """Return the size and the packet of a request. Say how it repeats the one before."""
     packet = str(data.get("packet_sha256"))[:12]
-    return f"{data.get('prompt_tokens')} tokens, {data.get('renderer')}, packet {packet}"
+    asked = _decoded(data.get("decoding"), _Decoding) or _Decoding()
+    to = f"to {data['model']}, " if data.get("model") else ""
+    sample = f", sample {asked.sample + 1}" if asked.sample else ""
+    rotation = f", rotation {asked.rotation + 1}" if asked.rotation else ""
+    size = f"{data.get('prompt_tokens')} tokens, {data.get('renderer')}"
+    return f"{to}{size}, packet {packet}{sample}{rotation}"
 
 
 def _model_response(data: dict[str, Any]) -> str:
-    """Return the answer's text, or its call if the server parsed one."""
+    """Return the answer's text, or its first call if the server parsed one."""
     call = data.get("call")
-    return call_text(call) if isinstance(call, dict) else json_text(data.get("text"))
+    if not isinstance(call, dict):
+        return json_text(data.get("text"))
+    found = _decoded(data.get("raw"), _Response) or _Response()
+    calls = len(found.choices[0].message.tool_calls or ()) if found.choices else 0
+    return f"{f'first of {calls} calls: ' if calls > 1 else ''}{call_text(call)}"
+
+
+def _escalation(data: dict[str, Any]) -> str:
+    model = data.get("model")
+    named = model.get("name") if isinstance(model, dict) else None
+    return f"to {named}: {data.get('reason')}"
 
 
 def _context_update(data: dict[str, Any]) -> str:
@@ -143,6 +176,7 @@ _SUMMARIZERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "context_update": _context_update,
     "model_request": _model_request,
     "model_response": _model_response,
+    "escalation": _escalation,
     "tool_call": lambda data: f"{call_text(data)} by {decision_text(data)}",
     "tool_result": _tool_result,
     "submit_result": lambda data: "verified" if data.get("verified") else "not verified",

@@ -122,7 +122,8 @@ class _SampleBuilder:
 
     def _answered(self, asked: tuple[Event, Json], end: Event, answer: Json) -> None:
         event, request = asked
-        name = model_name(self._survey)
+        other = request.get("model")  # of a larger model, or of one that scores texts
+        name = f"remora/{other}" if other else model_name(self._survey)
         prompts = list(_prompts(event, request))
         message = {
             "id": f"{event.agent_id}.{end.seq}",

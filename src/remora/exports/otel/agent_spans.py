@@ -143,9 +143,11 @@ class _SpanBuilder:
         request = resolved_data(asked, self._blobs)
         answer = resolved_data(answered, self._blobs) if answered is not None else None
         operation = "chat" if request.get("messages") is not None else "text_completion"
+        model = str(request.get("model") or self._survey.model)
         attributes = {
             "gen_ai.operation.name": operation,
             **self._common(asked),
+            "gen_ai.request.model": model,
             **decoding_attributes(request.get("decoding")),
             **usage_attributes(answer or {}),
             "remora.renderer": request.get("renderer"),
@@ -153,7 +155,7 @@ class _SpanBuilder:
             "remora.prompt_tokens": request.get("prompt_tokens"),
             **(message_attributes(request, answer) if self._content else {}),
         }
-        name = f"{operation} {self._survey.model}"
+        name = f"{operation} {model}"
         error = None if answer is not None else ("unanswered", "no answer was recorded")
         return self._span(name, asked, answered, attributes, error=error, kind=CLIENT)
 

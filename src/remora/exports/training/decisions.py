@@ -1,18 +1,25 @@
-"""Model decisions in a stream, with their requests, responses, tool calls and results."""
+"""Model decisions in a stream, with their requests, responses, tool calls and results.
 
-from collections.abc import Iterable, Iterator
+A turn may have several requests: samples of one question, rotations of one list, and the same for a
+larger model. An answer has the turn's call and result only if it is the one that led to the call.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from remora.chat import AnswerForm, answer_form
+from remora.agents.decision.strategies import STRATEGIES
+from remora.chat import AnswerForm, ToolCall, ToolSchema, answer_form
 from remora.errors import StreamDamaged
 from remora.exports.stream_summary import HINT
 from remora.memory.budget import CURRENT_TRIM, trim
-from remora.memory.canonical import canonical_sha256
+from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.events import (
     AgentError,
     AgentStart,
+    ContextUpdate,
     Event,
     ModelRequest,
     ModelResponse,
@@ -23,6 +30,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
+from remora.models.decoding.call_validation import BadCall
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part
@@ -39,11 +47,21 @@ class Result(msgspec.Struct, frozen=True):
     error: Any = None
 
 
+class Trial(msgspec.Struct, frozen=True):
+    """What became of an answer that was tried. `detail` is the reason if it was not kept."""
+
+    tool: str
+    args: dict[str, Any]
+    kept: bool = False
+    detail: str = ""
+
+
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A model request, its event, and the packet at that point.
 
-    `trim` is the version of the trim rules. The other fields are None if the model did not answer,
-    or if its answer did not lead to a call.
+    `trim` is the version of the trim rules. `written` is the call that the answer was read as, or
+    `problem` is the reason why it is not a call. `trial` is None if the answer was not tried. `call`
+    and `result` are None unless this answer led to the turn's call.
     """
 
     event: Event
@@ -51,9 +69,19 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     packet: DecisionPacket
     trim: str = CURRENT_TRIM
     answer: ModelResponse | None = None
+    written: ToolCall | None = None
+    problem: str = ""
+    trial: Trial | None = None
     call: ToolCalled | None = None
     result: Result | None = None
     error: AgentError | None = None
+
+    @property
+    def taken(self) -> ToolCall | None:
+        """The call that the answer led to, or else the call that it was read as."""
+        if self.call is not None:
+            return ToolCall(tool=self.call.tool, args=self.call.args)
+        return self.written
 
     @property
     def strategy(self) -> str:
@@ -81,30 +109,93 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
-    """Yield the decisions of a stream in order, each when its result is known.
+    """Yield the decisions of a stream in order, each when its turn has ended.
 
-    If a turn was interrupted and repeated, two decisions are yielded for the turn. If a list was
-    ranked in several rotations, the first is yielded. Scored texts are left out, because the model
-    wrote nothing. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be read.
+    If a turn was interrupted and repeated, or asks for several samples, a decision is yielded for
+    each request. If a list was ranked in several rotations, the first is yielded. Scored texts are
+    left out, because the model wrote nothing. Only one turn is held in memory. Raises StreamDamaged
+    if the stream cannot be read.
     """
-    packet, version = DecisionPacket(), CURRENT_TRIM
-    current: ModelDecision | None = None
+    packet, turn = DecisionPacket(), _Turn()
     for event in events:
-        if event.type == TurnStart.type and current is not None:
-            yield current
-            current = None
-        payload = resolved_payload(event, blobs) if event.type in _KEPT else None
-        if isinstance(payload, ModelRequest):
-            if _is_exported(payload):
-                yield from filter(None, (current,))
-                current = ModelDecision(event=event, request=payload, packet=packet, trim=version)
-        elif current is not None:
-            current = _with(current, event, payload)
+        if event.type == TurnStart.type:
+            yield from turn.take()
+        payload = resolved_payload(event, blobs) if _is_needed(event) else None
         if isinstance(payload, AgentStart):
-            packet, version = payload.packet, payload.trim
+            packet, turn = payload.packet, _Turn(payload)
+        turn.add(event, payload, packet)
         packet = apply(packet, event.packet_delta)
-    if current is not None:
-        yield current
+    yield from turn.take()
+
+
+class _Turn:
+    """The decisions of a turn so far."""
+
+    def __init__(self, start: AgentStart | None = None) -> None:
+        self._tools = () if start is None else start.tools
+        self._trim = CURRENT_TRIM if start is None else start.trim
+        self._decisions: list[ModelDecision] = []
+        self._is_asked = False
+
+    def take(self) -> Iterator[ModelDecision]:
+        """Return all decisions, and begin the next turn."""
+        found, self._decisions = self._decisions, []
+        return iter(found)
+
+    def add(self, event: Event, payload: Payload | None, packet: DecisionPacket) -> None:
+        match payload:
+            case ModelRequest():
+                self._is_asked = _is_exported(payload)
+                if self._is_asked:
+                    asked = ModelDecision(
+                        event=event, request=payload, packet=packet, trim=self._trim
+                    )
+                    self._decisions.append(asked)
+            case ModelResponse() if self._is_asked:
+                last = self._decisions.pop()
+                self._decisions.append(_answered(last, payload, self._tools))
+            case ContextUpdate():
+                self._decisions = [_tried(one, payload.value) for one in self._decisions]
+            case ToolCalled():
+                self._called(payload)
+            case AgentError():
+                self._decisions = [replace(one, error=payload) for one in self._decisions]
+            case None if event.type == ToolResulted.type:
+                result = decode_part(event, Result)
+                self._decisions = [
+                    one if one.call is None else replace(one, result=result)
+                    for one in self._decisions
+                ]
+
+    def _called(self, call: ToolCalled) -> None:
+        """Give the call to the answers that were read as it.
+
+        The answer to a ranked list is a letter, so the call belongs to it if to no other.
+        """
+        made = canonical([call.tool, call.args])
+        same = [
+            one.written is not None and canonical([one.written.tool, one.written.args]) == made
+            for one in self._decisions
+        ]
+        if not any(same):
+            ranked = [number for number, one in enumerate(self._decisions) if one.form.ranks]
+            untried = [number for number, one in enumerate(self._decisions) if one.trial is None]
+            for number in (ranked or untried)[-1:]:
+                same[number] = True
+        self._decisions = [
+            replace(one, call=call) if is_same else one
+            for one, is_same in zip(self._decisions, same, strict=True)
+        ]
+
+
+def _is_needed(event: Event) -> bool:
+    if event.type == ContextUpdate.type:
+        return decode_part(event, _Source).source == "trials"
+    return event.type in _KEPT
+
+
+class _Source(msgspec.Struct):
+    source: str = ""
 
 
 def _is_exported(request: ModelRequest) -> bool:
@@ -112,15 +203,31 @@ def _is_exported(request: ModelRequest) -> bool:
     return not form.scores_texts and not request.decoding.get("rotation")
 
 
-def _with(current: ModelDecision, event: Event, payload: Payload | None) -> ModelDecision:
-    replace = msgspec.structs.replace
-    match payload:
-        case ModelResponse():
-            return current if current.answer is not None else replace(current, answer=payload)
-        case ToolCalled():
-            return replace(current, call=payload)
-        case AgentError():
-            return replace(current, error=payload)
-    if event.type == ToolResulted.type and current.call is not None:
-        return replace(current, result=decode_part(event, Result))
-    return current
+def _answered(
+    one: ModelDecision, answer: ModelResponse, tools: Sequence[ToolSchema]
+) -> ModelDecision:
+    """Add the answer, and the call that it is read as if the model wrote it."""
+    found = replace(one, answer=answer)
+    strategy = STRATEGIES.get(one.strategy)  # type: ignore[call-overload]
+    if strategy is None or not strategy.fills_arguments:
+        return found
+    candidates = trim(one.packet, one.request.trim, one.trim).candidate_actions
+    try:
+        call = strategy.read([answer], candidates, tools, 0.0)
+    except BadCall as bad:
+        return replace(found, problem=bad.message)
+    return replace(found, written=ToolCall(tool=call.tool, args=call.args))
+
+
+def _tried(one: ModelDecision, value: Any) -> ModelDecision:
+    """Add what became of the answer, if it was tried since the last trials."""
+    if one.written is None or one.trial is not None:
+        return one
+    trials = msgspec.convert(value, _Trials).candidates
+    wanted = canonical([one.written.tool, one.written.args])
+    found = (each for each in trials if canonical([each.tool, each.args]) == wanted)
+    return replace(one, trial=next(found, None))
+
+
+class _Trials(msgspec.Struct):
+    candidates: list[Trial] = []

@@ -22,9 +22,9 @@ def functiongemma_rows(
     """Yield one row, with the strings `prompt` and `completion`, for each answered request.
 
     For a FunctionGemma request, these are the exact strings that were sent and received. For other
-    renderers, `prompt` is rendered again from the packet, `completion` is the executed call,
-    `rendered` is True, and answers that did not lead to a call are left out. `<bos>` is not
-    included, because tokenizers and servers add it.
+    renderers, `prompt` is rendered again from the packet, `completion` is the call of the answer,
+    `rendered` is True, and answers that are not a call are left out. `<bos>` is not included,
+    because tokenizers and servers add it.
     """
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)
@@ -50,10 +50,10 @@ def _recorded_texts(one: ModelDecision) -> tuple[str, str] | None:
 
 
 def _rendered_texts(one: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
-    if one.call is None:
+    if one.taken is None:
         return None
     made = render(RENDERER, one.shown(), survey.tools, "completion")
-    return made.prompt or "", written_call(one.call.tool, one.call.args)
+    return made.prompt or "", written_call(one.taken.tool, one.taken.args)
 
 
 def _value(value: Any) -> str:

@@ -74,11 +74,13 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
     special meaning to trainers, such as `label`, are avoided. So is `messages`, which TRL rejects
     next to `prompt`.
     """
-    call, result = one.call, one.result
+    call, result, taken = one.call, one.result, one.taken
     return {
         "tools": _declared(one),
-        "tool": call.tool if call else None,
-        "args": json_text(call.args) if call else None,
+        "tool": taken.tool if taken else None,
+        "args": json_text(taken.args) if taken else None,
+        "sample": int(one.request.decoding.get("sample", 0)),
+        "kept": one.trial.kept if one.trial else None,
         "decided_by": call.decided_by if call else None,
         "candidate": taken_label(one),
         "candidates": candidates(one),
@@ -89,7 +91,7 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
         "stop_reason": survey.stop_reason or None,
         "verdict": attempt.verdict,
         "feedback": attempt.feedback,
-        "model": survey.model,
+        "model": one.request.model or survey.model,
         "renderer": one.request.renderer,
         "strategy": one.strategy,
         "prompt_tokens": one.request.prompt_tokens,
@@ -156,6 +158,13 @@ def taken_label(one: ModelDecision) -> str | None:
 
 
 def _error(one: ModelDecision) -> str | None:
+    """Return why this answer is not a call, was not kept, or failed."""
+    if one.trial is not None and not one.trial.kept:
+        return one.trial.detail or "it changes no more than rules do"
+    if one.problem:
+        return f"bad_call: {one.problem}"
+    if one.call is None and one.trial is not None:
+        return None
     if one.error is not None:
         return f"{one.error.kind}: {one.error.message}"
     if one.result is not None and one.result.error is not None:

@@ -1,5 +1,7 @@
 """The `functiongemma/1` renderer, for the prompt format that FunctionGemma (270M) was trained on.
 
+`functiongemma_tools/1` shows the same to servers that add the format and the tools themselves.
+
     <bos><start_of_turn>developer
     You are a model that can do function calling with the following functions
     <start_function_declaration>…<end_function_declaration><end_of_turn>
@@ -17,7 +19,7 @@ from typing import Any
 from remora.chat import AnswerForm, ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import RenderedRequest
+from remora.memory.prompt.base import RenderedRequest, chat_request
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.lines import packet_lines
 
@@ -37,6 +39,16 @@ def render_functiongemma(
         prompt=f"<start_of_turn>developer\n{_DEVELOPER}{declarations}<end_of_turn>\n"
         f"<start_of_turn>user\n{user}<end_of_turn>\n<start_of_turn>model\n"
     )
+
+
+def render_functiongemma_tools(
+    packet: DecisionPacket,
+    _tools: Sequence[ToolSchema],
+    _form: AnswerForm,
+    _history: Sequence[Event],
+) -> RenderedRequest:
+    """Render the messages of a request that declares the tools natively."""
+    return chat_request([_DEVELOPER], packet_lines(packet, labels=False))
 
 
 def function_declaration(tool: ToolSchema) -> str:

@@ -12,7 +12,10 @@ from remora.chat import ANSWER_FORMS, AnswerForm, ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
-from remora.memory.prompt.functiongemma import render_functiongemma
+from remora.memory.prompt.functiongemma import (
+    render_functiongemma,
+    render_functiongemma_tools,
+)
 from remora.memory.prompt.history import (
     HISTORY,
     LONG_TRACK,
@@ -24,6 +27,7 @@ from remora.memory.prompt.lines import render_lines
 from remora.memory.prompt.text_place import render_at_excerpt, render_at_place
 
 LIKELIHOOD = "likelihood/2"
+FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
 
 
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +50,9 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         "lines/1": Renderer(render=render_lines),
         "json/1": Renderer(render=render_json),
         "functiongemma/1": Renderer(render=render_functiongemma, strategy="completion"),
+        FUNCTIONGEMMA_TOOLS: Renderer(
+            render=render_functiongemma_tools, strategy="string_tool_call"
+        ),
         "likelihood/1": Renderer(render=render_at_excerpt, strategy="likelihood"),
         LIKELIHOOD: Renderer(render=render_at_place, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),

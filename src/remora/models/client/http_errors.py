@@ -11,71 +11,88 @@ import httpx2
 
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import Failure, Reply
+from remora.models.client.server_address import Address
 
 _MAX_MESSAGE = 300
 _TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context length")
 _HINTS = {
-    401: "set REMORA_API_KEY (or OPENAI_API_KEY) to a key that this server accepts",
-    403: "the key in REMORA_API_KEY (or OPENAI_API_KEY) is not allowed to use this model",
-    404: "check model.base_url and model.name: `remora model status` shows what the server has",
+    401: "set {variable} to a key that this server accepts",
+    403: "the key in {variable} is not allowed to use this model",
+    404: "check {section}.base_url and {section}.name{shown_by}",
     429: "the server limits the request rate: wait, or lower model.max_concurrency",
 }
 _NO_KEY = (
-    "no key was sent: set REMORA_API_KEY (or OPENAI_API_KEY), and set the address with --model, "
-    "REMORA_MODEL__BASE_URL or your user config.yaml (keys are never sent "
-    "to an address set by a project)"
+    "no key was sent: set {variable}, and set the address with {places} "
+    "or your user config.yaml (keys are never sent to an address set by a project)"
 )
+_WORDS = {
+    "model": {
+        "section": "model",
+        "variable": "REMORA_API_KEY (or OPENAI_API_KEY)",
+        "places": "--model, REMORA_MODEL__BASE_URL",
+        "shown_by": ": `remora model status` shows what the server has",
+        "otherwise": "remove it to use the embedded model",
+    },
+    "escalation": {
+        "section": "escalation",
+        "variable": "REMORA_ESCALATION_API_KEY",
+        "places": "REMORA_ESCALATION__BASE_URL",
+        "shown_by": "",
+        "otherwise": "set escalation.enabled to false",
+    },
+}
+"""Words in hints, for each configuration section that sets an address."""
 
 
 def server_failure(
-    failure: Failure, *, shown: str, key: str | None, timeout_s: float
+    failure: Failure, address: Address, *, key: str | None, timeout_s: float
 ) -> ModelError:
-    """Return the error for a server that refused a request or did not respond.
-
-    `shown` is the server's address without credentials.
-    """
+    """Return the error for a server that refused a request or did not respond."""
     if isinstance(failure, Reply):
-        return _refused(failure, shown, key)
-    return _unreachable(failure, shown, timeout_s)
+        return _refused(failure, address, key)
+    return _unreachable(failure, address, timeout_s)
 
 
-def unusable_answer(shown: str, why: str) -> ModelError:
+def unusable_answer(address: Address, why: str) -> ModelError:
     """Return the error for a 2xx response that cannot be used."""
     return ModelError(
-        f"the model server at {shown} sent an unusable response: {why}",
-        hint="check that model.base_url is the address of an OpenAI-compatible server",
+        f"the model server at {address.shown} sent an unusable response: {why}",
+        hint=f"check that {address.section}.base_url is the address of an OpenAI-compatible server",
     )
 
 
-def _refused(reply: Reply, shown: str, key: str | None) -> ModelError:
+def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
     text = reply.body.decode("utf-8", "replace")
     message = _server_message(text)
     if key:
         message = message.replace(key, "…")
     if any(mark in text for mark in _TOO_LARGE):
         return ContextTooLarge(
-            f"the model server at {shown} reports that the request is too large: {message}",
+            f"the model server at {address.shown} reports that the request is too large: {message}",
             hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
         )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
     hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
     return ModelError(
-        f"the model server at {shown} returned status {reply.status}: {message}", hint=hint
+        f"the model server at {address.shown} returned status {reply.status}: {message}",
+        hint=hint.format_map(_WORDS[address.section]),
     )
 
 
-def _unreachable(error: httpx2.TransportError, shown: str, timeout_s: float) -> ModelError:
+def _unreachable(error: httpx2.TransportError, address: Address, timeout_s: float) -> ModelError:
     if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
         return ModelError(
-            f"the model server at {shown} did not respond within {timeout_s:g} s",
+            f"the model server at {address.shown} did not respond within {timeout_s:g} s",
             hint="raise model.timeout_s, or lower model.max_concurrency",
         )
     why = "the connection timed out"
     if not isinstance(error, httpx2.TimeoutException):
         why = " ".join(str(error).split())[:200] or "the connection was lost"
     return ModelError(
-        f"cannot reach the model server at {shown}: {why}",
-        hint="start the server, correct model.base_url, or remove it to use the embedded model",
+        f"cannot reach the model server at {address.shown}: {why}",
+        hint="start the server, correct {section}.base_url, or {otherwise}".format_map(
+            _WORDS[address.section]
+        ),
     )
 
 

@@ -15,6 +15,7 @@ import msgspec
 from remora.chat import answer_form
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
+from remora.models.client.circuit_breaker import CircuitBreaker
 from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.likelihood import TextScorer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
@@ -47,6 +48,7 @@ class OpenAIClient:
         *,
         key: str | None,
         limits: RequestLimits,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities
@@ -56,6 +58,7 @@ class OpenAIClient:
         self._llama = facts.llama
         self._key = key
         self._limits = limits
+        self._breaker = breaker or CircuitBreaker()
         self._scorer = TextScorer(
             post=self._post,
             root=address.root or address.api,
@@ -93,7 +96,7 @@ class OpenAIClient:
             try:
                 answer = await self._ask(request)
             except wire_format.UnusableAnswer as error:
-                raise unusable_answer(self._address.shown, str(error)) from error
+                raise unusable_answer(self._address, str(error)) from error
         self._check_model(request.decoding.strategy, answer.model)
         return answer
 
@@ -151,7 +154,7 @@ class OpenAIClient:
             raise ModelError(
                 f"the model server at {self._address.shown} answers with the model {model!r}, "
                 f"and answered with {first!r} before",
-                hint="set model.name to one model, and repeat the jobs with `remora retry`",
+                hint=f"set {self._address.section}.name to one model, and repeat the jobs with `remora retry`",
             )
 
     async def _check_size(self, request: Request) -> None:
@@ -170,6 +173,7 @@ class OpenAIClient:
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send a request, with retries, and return the JSON object in the response."""
+        self._breaker.check(self._address)
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
@@ -178,10 +182,11 @@ class OpenAIClient:
                 failure = await self._send(url, content)
             except httpx2.TransportError as error:
                 failure = error
-            if isinstance(failure, Reply) and failure.status < 300:
-                return wire_format.decode_body(failure.body)
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
+                self._breaker.record(failure)
+                if isinstance(failure, Reply) and failure.status < 300:
+                    return wire_format.decode_body(failure.body)
                 raise self._failed(failure)
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
@@ -206,8 +211,8 @@ class OpenAIClient:
             raise wire_format.UnusableAnswer("a body that cannot be decompressed") from error
 
     def _failed(self, failure: Failure) -> ModelError:
-        shown, limit = self._address.shown, self._limits.timeout_s
-        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
+        limit = self._limits.timeout_s
+        return server_failure(failure, self._address, key=self._key, timeout_s=limit)
 
 
 def count_tokens(counter: TokenCounter, request: Request) -> int:

@@ -14,7 +14,8 @@ import msgspec
 from remora.models.model_settings import RequestLimits
 
 LONGEST_PAUSE_S = 30.0
-RETRIED = frozenset({429, 500, 502, 503, 504})
+_RATE_LIMITED = 429
+RETRIED = frozenset({_RATE_LIMITED, 500, 502, 503, 504})
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -52,6 +53,14 @@ def next_pause(
     requested = _retry_after_s(failure, now)
     fixed = half if requested is None else max(requested, 0.0)
     return min(fixed + half * random(), LONGEST_PAUSE_S)
+
+
+def is_failure(result: Failure) -> bool:
+    """Return True if the server failed or did not respond.
+
+    A server that refuses a request, or limits their rate, works.
+    """
+    return not isinstance(result, Reply) or result.status in RETRIED - {_RATE_LIMITED}
 
 
 def _is_temporary(failure: Failure) -> bool:

@@ -13,26 +13,28 @@ class Address(msgspec.Struct, frozen=True):
 
     `api` is the base URL of the OpenAI endpoints, usually `…/v1`. `root` is the base URL of the
     server's other endpoints, if known. `shown` is the address without credentials or query, for use
-    in messages and streams.
+    in messages and streams. `section` is the configuration section that sets the address, for use
+    in hints.
     """
 
     api: str
     root: str | None
     shown: str
     loopback: bool
+    section: str = "model"
 
 
-def parse_address(base_url: str) -> Address:
-    """Parse a configured `base_url`.
+def parse_address(base_url: str, section: str = "model") -> Address:
+    """Parse the `base_url` in a configuration section.
 
     The path defaults to `/v1`. Raises ConfigError if the URL is invalid.
     """
     try:
         url = httpx2.URL(base_url.strip())
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _bad(base_url) from error
+        raise _bad(base_url, section) from error
     if url.scheme not in ("http", "https") or not url.host:
-        raise _bad(base_url)
+        raise _bad(base_url, section)
     path = url.path.rstrip("/") or "/v1"
     bare = url.copy_with(path=path, query=None, fragment=None)
     root = bare.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else None
@@ -41,6 +43,7 @@ def parse_address(base_url: str) -> Address:
         root=str(root).rstrip("/") if root is not None else None,
         shown=str(bare.copy_with(username=None, password=None)),
         loopback=_is_loopback(url.host),
+        section=section,
     )
 
 
@@ -51,10 +54,10 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _bad(base_url: str) -> ConfigError:
+def _bad(base_url: str, section: str) -> ConfigError:
     # there may be a password before an @, so only the text after it is shown
     shown = base_url.rpartition("@")[2]
     return ConfigError(
-        f"model.base_url is not a valid address: {shown!r}",
+        f"{section}.base_url is not a valid address: {shown!r}",
         hint="use a URL of the form http://HOST:PORT/v1",
     )

@@ -5,6 +5,7 @@ from typing import Any
 from remora.errors import ModelError
 from remora.models.client.likelihood import echo_body, read_echo
 from remora.models.client.openai_client import ServerFacts
+from remora.models.client.server_address import Address
 from remora.models.client.sync_http import ServerConnection
 from remora.models.client.wire_format import UnusableAnswer, rank_body, read_rank
 from remora.models.protocol import Capabilities, Decoding, TokenCounter
@@ -23,7 +24,7 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
     address = connection.address
     found = connection.request_once("GET", f"{address.api}/models")
     listed = _models(found)
-    chosen = name or _only_model(listed, address.shown, found)
+    chosen = name or _only_model(listed, address, found)
     context = _served_context(next((m for m in listed if m["id"] == chosen), {}))
     has_completions = _has_completions(connection)
     props = (
@@ -68,15 +69,16 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARS and value.isprintable()
 
 
-def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
+def _only_model(listed: list[dict[str, Any]], address: Address, found: Any) -> str:
     names = [str(m["id"]) for m in listed]
     if len(names) == 1:
         return names[0]
     status = f" (/models returned status {found})" if isinstance(found, int) else ""
     has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no models{status}"
     raise ModelError(
-        f"the server at {shown} requires a model name: {has}",
-        hint="set model.name (or --model NAME)",
+        f"the server at {address.shown} requires a model name: {has}",
+        hint=f"set {address.section}.name"
+        + (" (or --model NAME)" if address.section == "model" else ""),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 
 from remora.errors import ModelError
+from remora.models.client.circuit_breaker import CircuitBreaker
 from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
@@ -20,10 +21,14 @@ _REFUSED = (401, 403)
 
 
 class ServerConnection:
-    """A thread-safe connection to one server. It never exposes the API key."""
+    """A thread-safe connection to one server. It never exposes the API key.
+
+    `breaker` counts the failures of the server, and can be shared with an async client.
+    """
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
+        self.breaker = CircuitBreaker()
         self._key = key
         self._limits = limits
         self._http = httpx2.Client(
@@ -38,6 +43,7 @@ class ServerConnection:
 
         Raises ModelError if the request fails or the response is not a JSON object.
         """
+        self.breaker.check(self.address)
         content = json.dumps(body)
         for attempt in count():
             failure: Failure
@@ -45,10 +51,11 @@ class ServerConnection:
                 failure = self._send("POST", f"{self.address.root}{path}", content)
             except httpx2.TransportError as error:
                 failure = error
-            if isinstance(failure, Reply) and failure.status < 300:
-                return self._decoded(failure.body)
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
+                self.breaker.record(failure)
+                if isinstance(failure, Reply) and failure.status < 300:
+                    return self._decoded(failure.body)
                 raise self._failed(failure)
             time.sleep(pause)
         raise AssertionError("unreachable")
@@ -83,9 +90,7 @@ class ServerConnection:
             with self._http.stream(method, url, content=content, headers=headers) as answer:
                 body = self._body(answer)
         except httpx2.DecodingError as error:
-            raise unusable_answer(
-                self.address.shown, "a body that cannot be decompressed"
-            ) from error
+            raise unusable_answer(self.address, "a body that cannot be decompressed") from error
         return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
 
     def _body(self, answer: httpx2.Response) -> bytes:
@@ -95,7 +100,7 @@ class ServerConnection:
         for part in answer.iter_bytes():
             body += part
             if len(body) > LARGEST_BODY:
-                raise unusable_answer(self.address.shown, f"more than {LARGEST_BODY} bytes")
+                raise unusable_answer(self.address, f"more than {LARGEST_BODY} bytes")
             if time.monotonic() > end:
                 raise httpx2.ReadTimeout("timed out")
         return bytes(body)
@@ -104,11 +109,11 @@ class ServerConnection:
         try:
             return decode_body(body)
         except UnusableAnswer as error:
-            raise unusable_answer(self.address.shown, str(error)) from error
+            raise unusable_answer(self.address, str(error)) from error
 
     def _failed(self, failure: Failure) -> ModelError:
-        shown, limit = self.address.shown, self._limits.timeout_s
-        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
+        limit = self._limits.timeout_s
+        return server_failure(failure, self.address, key=self._key, timeout_s=limit)
 
 
 def authorization(key: str | None) -> dict[str, str]:

@@ -68,9 +68,10 @@ def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["messages"] = msgspec.to_builtins(list(request.messages or ()))
-    if answer_form(decoding.strategy).declares_tools:
+    form = answer_form(decoding.strategy)
+    if form.declares_tools:
         body["tools"] = [tool_declaration(tool) for tool in decoding.tools]
-        body["tool_choice"] = "required"
+        body["tool_choice"] = form.tool_choice
     return body
 
 

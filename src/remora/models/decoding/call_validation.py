@@ -42,6 +42,12 @@ def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
     return call
 
 
+def is_cut(error: json.JSONDecodeError) -> bool:
+    """Return True if a text is not JSON only because it ends too early."""
+    ends = error.pos >= len(error.doc.rstrip())
+    return bool(error.doc.strip()) and (ends or error.msg.startswith("Unterminated string"))
+
+
 def short_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+import msgspec
+
 from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.call_validation import BadCall, find_tool, short_repr, validate_call
 from remora.models.decoding.grammar import resolve_ref
@@ -40,9 +42,30 @@ def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
         raise BadCall("the answer contains no function call")
     name, args = calls[0]
     tool = find_tool(name, tools)
+    return validate_call(ToolCall(tool=name, args=typed_arguments(args, tool)), tool)
+
+
+def string_declaration(tool: ToolSchema) -> ToolSchema:
+    """Return a declaration of the tool in which all arguments are strings.
+
+    vLLM's parser for FunctionGemma drops all other arguments.
+    """
+    properties = {
+        name: {"type": "string", "description": schema.get("description", "")}
+        for name, schema in tool.parameters.get("properties", {}).items()
+    }
+    required = tool.parameters.get("required", [])
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return msgspec.structs.replace(tool, parameters=parameters)
+
+
+def typed_arguments(args: Mapping[str, Any], tool: ToolSchema) -> dict[str, Any]:
+    """Convert arguments that are strings, numbers or words to the types that the tool declares.
+
+    Validation later rejects arguments that cannot be converted.
+    """
     properties = tool.parameters.get("properties", {})
-    typed = {k: _coerced(v, properties.get(k), tool.parameters) for k, v in args.items()}
-    return validate_call(ToolCall(tool=name, args=typed), tool)
+    return {name: _coerced(args[name], properties.get(name), tool.parameters) for name in args}
 
 
 class _Bare(str):
@@ -135,10 +158,7 @@ class _Parser:
 
 
 def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
-    """Convert `value` to its declared type.
-
-    Validation later rejects a value that cannot be converted.
-    """
+    """Convert `value` to its declared type, if it can be converted."""
     schema = _resolve_schema(schema, top)
     match value:
         case dict():
@@ -149,6 +169,8 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
     kinds = _kinds(schema, top)
     if isinstance(value, _Bare):
         return str(value) if kinds == {"string"} else _read(str(value))
+    if not isinstance(value, str):  # parsed by a server that does not know the declared type
+        return json.dumps(value) if kinds == {"string"} else value
     return value if not kinds or "string" in kinds else _read(value)
 
 

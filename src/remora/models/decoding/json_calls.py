@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_validation import BadCall, find_tool, short_repr, validate_call
+from remora.models.decoding.call_validation import (
+    BadCall,
+    find_tool,
+    is_cut,
+    short_repr,
+    validate_call,
+)
 from remora.models.decoding.functiongemma_calls import parse_functiongemma
 
 __all__ = ["BadCall", "parse_functiongemma", "parse_json_call"]
@@ -38,9 +44,16 @@ def _values(text: str) -> list[Any]:
     except RecursionError as error:
         raise BadCall("the answer is nested too deeply") from error
     except ValueError as error:
-        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise BadCall(f"the answer is not JSON: {why}") from error
+        raise BadCall(_why_not_json(error)) from error
     return values
+
+
+def _why_not_json(error: ValueError) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return f"the answer is not JSON: {error}"
+    if is_cut(error):
+        return f"the answer ends inside a tool call: {short_repr(error.doc)}"
+    return f"the answer is not JSON: {error.msg}"
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from remora.agents.decision.query_settings import (
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
 from remora.memory.prompt.history import LONG_TRACK
+from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS
 from remora.models.protocol import Model, Strategy
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -33,6 +34,7 @@ def query_settings_for(
     Raises ModelError or ConfigError if the model cannot be used as configured.
     """
     memory = config.runner.memory
+    decoding: str = config.model.decoding
     renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
     limit = memory.packet_size_limit
     if model.describe().get("provider") == "embedded":
@@ -43,13 +45,13 @@ def query_settings_for(
         limit = min(limit, model.context - ANSWER_TOKENS)
     has_candidates = agent.candidates is not None
     renderer = f"{renderer}/1"
+    if (renderer, decoding) == ("functiongemma/1", "tool_call"):
+        renderer, decoding = FUNCTIONGEMMA_TOOLS, "auto"
     return QuerySettings(
         renderer=renderer,
-        strategy=strategy_for(
-            model, renderer, config.model.decoding, has_candidates=has_candidates
-        ),
+        strategy=strategy_for(model, renderer, decoding, has_candidates=has_candidates),
         limit=limit,
-        writer=writer_for(model, renderer, config.model.decoding),
+        writer=writer_for(model, renderer, decoding),
         scores_texts=config.model.decoding in _SCORING and model.capabilities.likelihood,
         ranks_samples=config.model.decoding == "likelihood",
         ranks_fitted=config.model.decoding in _SCORING,

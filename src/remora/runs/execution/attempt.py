@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.agents.named_summarizers import summarizers_in
 from remora.agents.run_in_thread import run_in_thread
-from remora.errors import HostError, RemoraError, StreamDamaged
+from remora.errors import HostError, ModelError, RemoraError, StreamDamaged
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import (
@@ -104,7 +105,7 @@ def _dependencies(
         recorded=read_events(emitter.path) if emitter.head.count else (),  # never kept in memory
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
         ranker=_ranker(run),
-        larger=None if start is not None and not start.larger else _larger(run),
+        larger=_larger(run, start),
     )
 
 
@@ -115,11 +116,27 @@ def _ranker(run: Run) -> Rung | None:
     return Rung(model, ranker_settings(run.project.config, run.request))
 
 
-def _larger(run: Run) -> Rung | None:
+def _larger(run: Run, start: AgentStart | None) -> Rung | None:
+    """Return the larger model, if the agent may escalate.
+
+    An agent that has already begun keeps its larger model and its recorded settings. Raises
+    ModelError if this model is not configured any more.
+    """
     model = run.models.get(LARGER)
-    if model is None:
+    if start is None:
+        if model is None:
+            return None
+        return Rung(model, larger_settings(run.project.config, model, run.request))
+    if not start.larger:
         return None
-    return Rung(model, larger_settings(run.project.config, model, run.request))
+    name = start.larger.get("name")
+    if model is None or model.name != name:
+        found = "no larger model" if model is None else f"the larger model {model.name}"
+        raise ModelError(
+            f"{start.packet.agent_id} used the larger model {name}, but {found} is configured",
+            hint="set escalation.enabled, escalation.base_url and escalation.name as before",
+        )
+    return Rung(model, recorded_query_settings(start, start.larger))
 
 
 def _user_file(root: Path) -> UserFile:
@@ -148,18 +165,19 @@ def _query_settings(
         settings = query_settings_for(config, agent, model, run.request)
         chooses = may_choose(run.project, agent, model)
         return model, msgspec.structs.replace(settings, chooses=chooses), turns
-    model, settings = run.model(agent, start.model.get("name")), recorded_query_settings(start)
+    model = run.model(agent, start.model.get("name"))
+    settings = recorded_query_settings(start, start.model)
     check_model_can(model, settings.strategy)
     return model, settings, start.packet.constraints.max_turns
 
 
-def recorded_query_settings(start: AgentStart) -> QuerySettings:
-    """Return the query settings recorded in `agent_start`.
+def recorded_query_settings(start: AgentStart, record: dict[str, Any]) -> QuerySettings:
+    """Return the query settings in `record`, which describes a model in `agent_start`.
 
     Raises StreamDamaged if they are invalid.
     """
     try:
-        return msgspec.convert(start.model, QuerySettings)
+        return msgspec.convert(record, QuerySettings)
     except msgspec.ValidationError as error:
         raise StreamDamaged(
             f"{start.packet.agent_id}: its agent_start has invalid query settings: {error}",

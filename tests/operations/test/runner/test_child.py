@@ -1,6 +1,9 @@
 """The program that runs in the project's interpreter, which may be older than Remora's."""
 
 import ast
+import os
+import subprocess
+import sys
 from collections import UserDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -296,3 +299,41 @@ class NamedPairs(Pairs):
 def test_a_tuple_that_cannot_be_read_has_no_value(value: Pairs) -> None:
     claims, _ = claims_about(value, str(Path(__file__).parent))
     assert all(left not in ("{}", "tuple({})") for left, _ in claims)
+
+
+FREEZEGUN = """\
+import datetime
+
+
+class FakeDateMeta(type):
+    pass
+
+
+class FakeDate(datetime.date, metaclass=FakeDateMeta):
+    pass
+"""
+SHIFTED = """\
+import datetime
+from remora.operations.test.runner.child.determinism import shift_clocks
+
+before = datetime.date.today()
+shift_clocks(10 * 86400)
+import freezegun
+
+assert datetime.date.today() > before
+assert issubclass(freezegun.FakeDate, type(before))
+"""
+
+
+def test_a_library_that_derives_from_dates_can_be_imported_after_clocks_are_shifted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "freezegun.py").write_text(FREEZEGUN)
+    done = subprocess.run(
+        [sys.executable, "-c", SHIFTED],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

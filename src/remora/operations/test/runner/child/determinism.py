@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import importlib
 import platform
 import socket
 import sys
@@ -10,6 +12,8 @@ import time
 from typing import Any, List
 
 _SHORTEST = 4
+_SUBCLASSING = ("freezegun",)
+"""Libraries whose classes derive from those of dates, which works with the real ones only."""
 
 
 def environment_texts(package: str) -> List[str]:
@@ -32,6 +36,9 @@ def block_network() -> None:
 def shift_clocks(seconds: int) -> None:
     real_time, real_ns = time.time, time.time_ns
     local, utc, text = time.localtime, time.gmtime, time.strftime
+    for name in _SUBCLASSING:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     shifted = {
         "time": lambda: real_time() + seconds,
         "time_ns": lambda: real_ns() + seconds * 10**9,

@@ -1,0 +1,274 @@
+"""A larger model on a server of its own is asked for what a smaller one cannot answer."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.misbehaving_server import FAULTS, good, part_of
+from tests.openai_server import Chat, Handler, Server, answer, openai_server, send_json
+
+CART = '''\
+class Cart:
+    """A cart."""
+
+    def add(self, item, count=1):
+        self.items += [item] * count
+'''
+ANSWER = "Keep what a visitor picked"
+LIMIT_S = 60.0
+DOCSTRING = ("analyze", "-o", "docstring", "--json")
+
+
+@pytest.fixture
+def cart(tmp_path: Path) -> Path:
+    root = write(tmp_path / "cart", {"cart.py": CART})
+    git(root, "init", "-q")
+    return root
+
+
+class Servers:
+    """A small model that is of no use, and a larger one."""
+
+    def __init__(self, small: Server, large: Server) -> None:
+        self.small = small
+        self.large = large
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "REMORA_MODEL__BASE_URL": self.small.address,
+            "REMORA_MODEL__SAMPLES": "2",
+            "REMORA_MODEL__RETRIES": "0",
+            "REMORA_ESCALATION__ENABLED": "true",
+            "REMORA_ESCALATION__BASE_URL": self.large.address,
+        }
+
+
+@contextmanager
+def servers(small: Chat = FAULTS["prose"], large: Chat = good) -> Iterator[Servers]:
+    with openai_server(small, model="small") as one, openai_server(large, model="large") as other:
+        yield Servers(one, other)
+
+
+def types_of(user: Remora, root: Path) -> list[str]:
+    shown = user("trace", "show", "cart.py:Cart.add", "--json", cwd=root).document
+    return [event["type"] for event in shown["events"]]
+
+
+def check_records(user: Remora, root: Path) -> None:
+    for command in ("verify", "replay"):
+        done = user("trace", command, "--all", cwd=root)
+        assert done.code == 0, done.out
+
+
+def exported(user: Remora, root: Path) -> list[dict[str, Any]]:
+    done = user("trace", "export", "--run", "last", "--format", "sft", "-o", "-", cwd=root)
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+@pytest.mark.parametrize("fault", ["prose", pytest.param("half a call", marks=pytest.mark.slow)])
+def test_the_larger_models_text_is_used(poor: Remora, cart: Path, fault: str) -> None:
+    before = tree(cart)
+    with servers(FAULTS[fault]) as models:
+        done = replace(poor, environ=models.environ)(*DOCSTRING, cwd=cart)
+    (job,) = done.document["jobs"]
+    assert (done.code, job["status"]) == (0, "submitted"), done.err
+    assert job["decided_by"]["escalation"] > 0
+    assert len(models.small.requests) == len(models.large.requests) > 0
+    assert ANSWER in poor("diff", "last", cwd=cart).out
+    assert tree(cart) == before
+    assert "escalation" in types_of(poor, cart)
+    shown = poor("trace", "show", "cart.py:Cart.add", cwd=cart).out
+    assert "escalation      to large: no answer passed the checks" in shown
+    check_records(poor, cart)
+    rows = exported(poor, cart)
+    assert {row["model"] for row in rows} == {"small", "large"}
+    assert {row["model"] for row in rows if row["outcome"] == "success"} == {"large"}
+    assert {row["model"] for row in rows if row["kept"]} == {"large"}
+
+
+def test_the_larger_model_reads_what_happened_before(poor: Remora, cart: Path) -> None:
+    with servers() as models:
+        replace(poor, environ=models.environ)(*DOCSTRING, cwd=cart)
+    assert "History:" in str(models.large.requests[-1]["messages"])
+    assert "History:" not in str(models.small.requests[-1]["messages"])
+
+
+@pytest.mark.slow
+def test_a_fork_before_the_question_escalates_again(poor: Remora, cart: Path) -> None:
+    with servers() as models:
+        user = replace(poor, environ=models.environ)
+        (job,) = user(*DOCSTRING, cwd=cart).document["jobs"]
+        asked = len(models.large.requests)
+        forked = user("trace", "fork", job["agent_id"], "--turn", "1", "--json", cwd=cart)
+        assert forked.code == 0, forked.err
+        resumed = user("analyze", "--resume", "last", "--json", cwd=cart)
+        assert resumed.code == 0, resumed.err
+        assert len(models.large.requests) == 2 * asked
+    check_records(poor, cart)
+
+
+def killed_while_the_larger_model_answers(poor: Remora, cart: Path) -> int:
+    """Kill a run that waits for the larger model; return how often the small one was asked."""
+    is_asked, is_over = Event(), Event()
+
+    def waits(_handler: Handler, _request: dict[str, Any], _number: int) -> None:
+        is_asked.set()
+        is_over.wait(LIMIT_S)
+
+    with servers(large=waits) as models:
+        process = replace(poor, environ=models.environ).start(*DOCSTRING, cwd=cart)
+        assert is_asked.wait(LIMIT_S)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        is_over.set()
+        return len(models.small.requests)
+
+
+def test_a_run_that_was_killed_in_the_middle_is_resumed(poor: Remora, cart: Path) -> None:
+    assert killed_while_the_larger_model_answers(poor, cart) == 2
+    without = poor("analyze", "--resume", "last", "--json", cwd=cart)
+    assert without.code == 2
+    assert "the run used the model small at http://127.0.0.1:" in without.error["message"]
+    assert "pass `--model http://127.0.0.1:" in without.error["hint"]
+    with servers() as models:
+        user = replace(poor, environ=models.environ)
+        done = user("analyze", "--resume", "last", "--json", cwd=cart)
+    (job,) = done.document["jobs"]
+    assert (done.code, job["status"]) == (0, "submitted"), done.err
+    assert ANSWER in poor("diff", "last", cwd=cart).out
+    assert len(models.small.requests) < len(models.large.requests), "answers are kept"
+    check_records(poor, cart)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"REMORA_ESCALATION__ENABLED": "false"}, "no larger model"),
+        pytest.param(
+            {"REMORA_ESCALATION__NAME": "other"},
+            "the larger model other",
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["off", "another"],
+)
+def test_a_resumed_run_keeps_its_larger_model(
+    poor: Remora, cart: Path, change: Mapping[str, str], found: str
+) -> None:
+    killed_while_the_larger_model_answers(poor, cart)
+    with servers() as models:
+        user = replace(poor, environ={**models.environ, **change})
+        done = user("analyze", "--resume", "last", "--json", cwd=cart)
+    assert done.code == 3
+    assert f"used the larger model large, but {found} is configured" in done.error["message"]
+    assert models.large.requests == []
+
+
+SMALL, LARGE = "key-of-the-small-model-1", "key-of-the-large-model-2"
+FROM_ENVIRONMENT = {"REMORA_API_KEY": SMALL, "REMORA_ESCALATION_API_KEY": LARGE}
+
+
+class TestKeys:
+    """A key is only sent to an address that was set in the same place, or nearer to its owner."""
+
+    def run(
+        self, poor: Remora, cart: Path, place: Callable[[Servers], Mapping[str, str]]
+    ) -> tuple[set[str | None], set[str | None], Done]:
+        with servers() as models:
+            done = replace(poor, environ=place(models))(*DOCSTRING, cwd=cart)
+        assert models.large.requests, done.err
+        return models.small.keys, models.large.keys, done
+
+    def test_each_server_gets_its_own_key(self, poor: Remora, cart: Path) -> None:
+        keys = self.run(poor, cart, lambda models: {**models.environ, **FROM_ENVIRONMENT})
+        assert keys[:2] == ({f"Bearer {SMALL}"}, {f"Bearer {LARGE}"})
+
+    def test_the_key_of_the_small_model_is_not_sent_to_the_larger_one(
+        self, poor: Remora, cart: Path
+    ) -> None:
+        keys = self.run(poor, cart, lambda models: {**models.environ, "REMORA_API_KEY": SMALL})
+        assert keys[:2] == ({f"Bearer {SMALL}"}, {None})
+
+    def of_user(self, poor: Remora, models: Servers, *, with_address: bool) -> None:
+        address = f"base_url: '{models.large.address}', " if with_address else ""
+        text = f"escalation: {{{address}api_key: {LARGE}}}\n"
+        write(poor.home / "config" / "remora", {"config.yaml": text})
+
+    def test_a_key_in_the_users_file_goes_to_the_address_in_it(
+        self, poor: Remora, cart: Path
+    ) -> None:
+        def place(models: Servers) -> Mapping[str, str]:
+            self.of_user(poor, models, with_address=True)
+            return {k: v for k, v in models.environ.items() if k != "REMORA_ESCALATION__BASE_URL"}
+
+        _, large, done = self.run(poor, cart, place)
+        assert large == {f"Bearer {LARGE}"}
+        assert LARGE not in done.out + done.err
+        streams = [path.read_text() for path in cart.joinpath(".agentfs").rglob("*.jsonl")]
+        assert not any(LARGE in stream for stream in streams)
+
+    def test_a_key_in_the_users_file_goes_to_no_other_address(
+        self, poor: Remora, cart: Path
+    ) -> None:
+        def place(models: Servers) -> Mapping[str, str]:
+            self.of_user(poor, models, with_address=False)
+            return models.environ
+
+        assert self.run(poor, cart, place)[1] == {None}
+
+    def test_an_address_of_the_project_gets_no_key(self, poor: Remora, cart: Path) -> None:
+        def place(models: Servers) -> Mapping[str, str]:
+            self.of_user(poor, models, with_address=False)
+            text = f"escalation: {{enabled: true, base_url: '{models.large.address}'}}\n"
+            write(cart, {"remora.yaml": text})
+            own = {k: v for k, v in models.environ.items() if "ESCALATION" not in k}
+            return {**own, **FROM_ENVIRONMENT}
+
+        assert self.run(poor, cart, place)[1] == {None}
+
+    def test_a_refusal_names_the_variable_of_the_larger_model(
+        self, poor: Remora, cart: Path
+    ) -> None:
+        with servers(large=FAULTS["wrong key"]) as models:
+            user = replace(poor, environ={**models.environ, **FROM_ENVIRONMENT})
+            user(*DOCSTRING, cwd=cart)
+        shown = poor("trace", "show", "cart.py:Cart.add", "--json", cwd=cart).document
+        (error,) = [one["data"] for one in shown["events"] if one["type"] == "agent_error"]
+        assert error["hint"] == "set REMORA_ESCALATION_API_KEY to a key that this server accepts"
+
+
+@pytest.mark.slow
+def test_the_embedded_model_chooses_between_answers_of_a_server(remora: Remora, cart: Path) -> None:
+    texts = ("Add an item to the cart count times", "Send an email to the customer")
+
+    def differs(handler: Handler, request: dict[str, Any], number: int) -> None:
+        args = {"part": part_of(request), "text": texts[number % 2]}
+        send_json(handler, answer(("describe", args), model="small"))
+
+    with openai_server(differs, model="small") as server:
+        environ = {
+            "REMORA_MODEL__BASE_URL": server.address,
+            "REMORA_MODEL__SAMPLES": "2",
+            "REMORA_MODEL__DECODING": "likelihood",
+        }
+        done = replace(remora, environ=environ)(*DOCSTRING, cwd=cart)
+    (job,) = done.document["jobs"]
+    assert (done.code, job["status"]) == (0, "submitted"), done.err
+    shown = remora("trace", "show", "cart.py:Cart.add", "--json", cwd=cart).document["events"]
+    requests = [one["data"] for one in shown if one["type"] == "model_request"]
+    scored = [one for one in requests if one["decoding"]["strategy"] == "likelihood"]
+    assert scored
+    assert {one["model"] for one in scored} == {"SmolLM2-135M-Instruct"}
+    assert sorted(scored[0]["decoding"]["texts"]) == sorted(texts)
+    check_records(remora, cart)

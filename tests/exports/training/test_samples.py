@@ -1,0 +1,113 @@
+"""Of several answers to one question, only those that passed the checks can be good examples."""
+
+from typing import Any
+
+from remora.chat import ToolCall
+from remora.memory.events import ModelRequest
+from remora.models.protocol import Request
+from tests.agents.conftest import Play, Played, Theatre, choose, loop, scripted, theatre
+from tests.agents.loop.test_decider import OPEN, choice, everything, own, put
+from tests.exports.conftest import rows
+
+__all__ = ["loop", "theatre"]
+
+
+def sft(played: Played) -> list[dict[str, Any]]:
+    return rows(played.folder, "sft")
+
+
+def columns(row: dict[str, Any], *names: str) -> tuple[Any, ...]:
+    return tuple(row[name] for name in names)
+
+
+def test_samples_trials_an_escalation_and_scored_texts(theatre: Theatre) -> None:
+    """Two answers of the small model fail; of two of the larger one, the second fits better."""
+    found = theatre.play(everything(own(theatre, OPEN)))
+    assert len(found.payloads(ModelRequest)) == 5
+    first, second, spare, used = sft(found)
+    assert [row["sample"] for row in (first, second, spare, used)] == [0, 1, 0, 1]
+    for row in (first, second):
+        assert columns(row, "kept", "outcome", "decided_by") == (False, None, None)
+        assert row["error"].startswith("parses: mod.py")
+    assert columns(spare, "kept", "args", "outcome", "decided_by", "error") == (
+        True, '{"value":"8"}', None, None, None,
+    )  # fmt: skip
+    assert columns(used, "kept", "args", "outcome", "decided_by", "error") == (
+        True, '{"value":"9"}', "success", "escalation", None,
+    )  # fmt: skip
+    assert {row["verified"] for row in (first, second, spare, used)} == {True}
+
+
+def test_only_the_answer_that_was_used_has_an_outcome(theatre: Theatre) -> None:
+    play = Play(
+        agent=own(theatre, OPEN), answers=[put("7"), put("("), "prose"], source="x = 0\n", samples=3
+    )
+    used, broken, prose = sft(theatre.play(play))
+    assert columns(used, "kept", "outcome", "decided_by") == (True, "success", "model")
+    assert columns(broken, "kept", "outcome", "tool") == (False, None, "put")
+    assert columns(prose, "kept", "outcome", "tool") == (None, None, None)
+    assert prose["error"] == "bad_call: the answer is not JSON: Expecting value"
+
+
+def test_an_answer_that_changes_nothing_says_so(theatre: Theatre) -> None:
+    play = Play(agent=own(theatre, OPEN), answers=[put("0"), put("0")], source="x = 0\n", samples=2)
+    for row in sft(theatre.play(play)):
+        assert columns(row, "kept", "outcome") == (False, None)
+        assert row["error"] == "it changes no more than rules do"
+
+
+def test_rotations_of_a_list_are_one_row(theatre: Theatre) -> None:
+    play = Play(
+        agent=choice(theatre, "1", "2"), answers=choose("B"), strategy="rank", source="x = 0\n"
+    )
+    found = theatre.play(play)
+    assert len(found.payloads(ModelRequest)) == 2
+    (row,) = sft(found)
+    assert columns(row, "candidate", "kept", "outcome") == ("B", None, "success")
+
+
+def test_the_choice_stays_with_the_small_model_if_the_larger_one_fails(theatre: Theatre) -> None:
+    play = Play(
+        agent=choice(theatre, "1", "2"),
+        answers=choose("B", gap=0.1),
+        strategy="rank",
+        larger=scripted(["prose"]),
+        source="x = 0\n",
+    )
+    ranked, prose = sft(theatre.play(play))
+    assert columns(ranked, "candidate", "decided_by", "outcome") == ("A", "fallback", "success")
+    assert columns(prose, "tool", "decided_by", "outcome") == (None, None, None)
+
+
+def test_scored_texts_are_not_rows(theatre: Theatre) -> None:
+    def scores(request: Request) -> dict[str, float]:
+        return {label: float(n * 4) for n, label in enumerate(request.decoding.labels)}
+
+    play = Play(agent=choice(theatre, "1", "2"), ranker=scripted(scores), source="x = 0\n")
+    found = theatre.play(play)
+    assert len(found.payloads(ModelRequest)) == 1
+    assert sft(found) == []
+
+
+def test_functiongemma_rows_say_which_answers_were_kept(theatre: Theatre) -> None:
+    found = theatre.play(everything(own(theatre, OPEN)))
+    made = rows(found.folder, "functiongemma")
+    assert [row["kept"] for row in made] == [False, False, True, True]
+    assert made[-1]["completion"] == (
+        "<start_function_call>call:put{value:<escape>9<escape>}<end_function_call>"
+    )
+
+
+def test_native_calls_of_functiongemma_are_conversations(theatre: Theatre) -> None:
+    play = Play(
+        agent=own(theatre, OPEN),
+        answers=[ToolCall(tool="put", args={"value": "7"})],
+        strategy="string_tool_call",
+        renderer="functiongemma_tools/1",
+        source="x = 0\n",
+    )
+    (row,) = sft(theatre.play(play))
+    assert [message["role"] for message in row["prompt"]] == ["system", "user"]
+    (call,) = row["completion"][0]["tool_calls"]
+    assert call["function"] == {"name": "put", "arguments": '{"value":"7"}'}
+    assert columns(row, "kept", "outcome", "strategy") == (True, "success", "string_tool_call")
