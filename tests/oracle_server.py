@@ -2,7 +2,7 @@
 
 It shows how much of what people wrote the rest of Remora can carry into the files, so every miss is
 a fault of the harness, and not of a model. It answers by the tool that a question is about: parts
-of docstrings, types of signatures, and calls that people wrote in tests.
+of docstrings, types of signatures, lines without findings, and calls that people wrote in tests.
 """
 
 import ast
@@ -19,9 +19,10 @@ from remora.operations.restorer import Slot, Texts
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
 _TARGET = re.compile(r"^Target: \w+ \w+ (\S+)$", re.MULTILINE)
-_ACTION = re.compile(r"^- (describe|propose_types|try_calls)\((\w+)=(\"[^\n]*?\")\)", re.MULTILINE)
+_ACTION = re.compile(r"^- (\w+)\((?:line=\d+, )?(\w+)=(\"(?:[^\"\\\n]|\\.)*\")\)", re.MULTILINE)
+_LINE = re.compile(r"^- edit_line\(line=(\d+),", re.MULTILINE)
 _PART_OF = {"outcome": "returns"}
-_NO_TEXTS: Texts = {}
+_NO_TEXTS: Mapping[str, str] = {}
 
 
 class Question(NamedTuple):
@@ -30,16 +31,23 @@ class Question(NamedTuple):
     node: str
     tool: str
     about: str
+    line: int = 0
 
 
 @contextmanager
-def oracle_server(slots: Sequence[Slot], texts: Texts = _NO_TEXTS) -> Iterator[Server]:
+def oracle_server(
+    slots: Sequence[Slot] = (),
+    texts: Texts = _NO_TEXTS,
+    lines: Mapping[str, str] = _NO_TEXTS,
+) -> Iterator[Server]:
     """Serve what people wrote in `slots`, whose tests are in `texts`.
 
-    Where people wrote nothing, the text of an answer is empty.
+    `lines` maps lines with a finding to those that people wrote. Where people wrote nothing, the
+    text of an answer is empty.
     """
     answers = {
         "describe": _descriptions(slots),
+        "edit_line": lambda question: _edit(question, lines),
         "propose_types": _signatures(slots),
         "try_calls": _calls([slot for slot in slots if slot.part == "tests"], texts),
     }
@@ -58,13 +66,18 @@ def asked_for(request: dict[str, Any]) -> Question:
     if prompt.startswith("{"):
         packet = json.loads(prompt)
         (action,) = packet["candidate_actions"]
-        (about,) = action["args"].values()
-        return Question(packet["node_id"], action["tool"], about)
+        *line, about = action["args"].values()
+        return Question(packet["node_id"], action["tool"], about, *line)
     (node,), ((tool, _, about),) = _TARGET.findall(prompt), _ACTION.findall(prompt)
-    return Question(node, tool, json.loads(about))
+    return Question(node, tool, json.loads(about), *map(int, _LINE.findall(prompt)))
 
 
-def _descriptions(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]:
+def _edit(question: Question, lines: Mapping[str, str]) -> dict[str, Any]:
+    replacement = lines.get(question.about, question.about)
+    return {"line": question.line, "expect": question.about, "replace": replacement}
+
+
+def _descriptions(slots: Sequence[Slot]) -> Callable[[Question], dict[str, Any]]:
     texts: dict[tuple[str, str], str] = {
         (node_key(escape_path(slot.path), slot.qualname), slot.part): slot.text for slot in slots
     }
@@ -76,7 +89,7 @@ def _descriptions(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]
     return answered
 
 
-def _signatures(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]:
+def _signatures(slots: Sequence[Slot]) -> Callable[[Question], dict[str, Any]]:
     types: Mapping[str, dict[str, str]] = defaultdict(dict)
     for slot in slots:
         types[node_key(escape_path(slot.path), slot.qualname)][
@@ -93,7 +106,7 @@ def _signatures(slots: Sequence[Slot]) -> Callable[[Question], dict[str, str]]:
     return answered
 
 
-def _calls(slots: Sequence[Slot], texts: Texts) -> Callable[[Question], dict[str, str]]:
+def _calls(slots: Sequence[Slot], texts: Texts) -> Callable[[Question], dict[str, Any]]:
     codes = {(slot.path, slot.qualname): written_calls(slot, texts) for slot in slots}
 
     def answered(question: Question) -> dict[str, str]:

@@ -165,6 +165,52 @@ def test_types_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None
     assert tree(root) == before
 
 
+BROKEN = {
+    "    return price * (1 + rate)": "    return pirce * (1 + rate)",
+    '    return "%s: %s" % (name, amount)': '    return "%s: %s" % (name,)',
+    '    return "{} of {}".format(part, whole)': '    return "{} of {}".format(part)',
+    "    return max(sizes, default=0)": "    return max(size, default=0)",
+    '    return "%(name)s, %(town)s" % {"name": name, "town": town}': (
+        '    return "%(name)s, %(town)s" % {"name": name}'
+    ),
+    "    return dict(zip(first, second))": "    return dict(zip(first, secnod))",
+    "    return sorted(names, key=len)": "    return sorted(names, key=lenght)",
+    "    return path.rpartition(separator)[2]": "    return path.rpartition(seperator)[2]",
+    "    if isinstance(value, tuple):": "    if isinstance(value, tupel):",
+    '    return "%d items" % count': '    return "%d items" % (count, total)',
+    "    return [*head, *tail]": "    return [*head, *tails]",
+    "    assert width > 0, width": "    assert (width > 0, width)",
+}
+"""Lines that people wrote, and faults in them that ruff finds and cannot fix."""
+LINES = "\n\n".join(
+    f"def f{number}(price, rate, name, amount, part, whole, sizes, town, first, second, names,"
+    f" path, separator, value, count, head, tail, width):\n{line}\n"
+    + ("        return 1\n" if line.endswith(":") else "")
+    for number, line in enumerate(BROKEN)
+)
+
+
+@pytest.mark.slow
+def test_lines_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None:
+    parts = LINES.split("\n\n")
+    right = {f"part{number}.py": "\n\n".join(parts[number::2]) for number in (0, 1)}
+    faulty = right
+    for line, fault in BROKEN.items():
+        faulty = {path: text.replace(line, fault) for path, text in faulty.items()}
+    settings = {"ruff.toml": "line-length = 200\n[lint]\nselect = ['F']\n"}
+    root = write(tmp_path / "lines", {**faulty, **settings})
+    git(root, "init", "-q")
+    by_rules = poor("analyze", "-o", "lint", "--json", cwd=root).document
+    assert by_rules["jobs"] == [], "rules have no fix"
+    with oracle_server(lines={fault: line for line, fault in BROKEN.items()}) as server:
+        done = poor("analyze", "-o", "lint", "--model", server.address, cwd=root)
+        assert done.code == 0, done.err + done.out
+        assert poor("accept", "last", "--all", cwd=root).code == 0
+    written = "".join((root / path).read_text() for path in right)
+    back = [line for line in BROKEN if f"{line}\n" in written]
+    assert len(back) / len(BROKEN) >= LEAST, set(BROKEN) - set(back)
+
+
 def is_acceptable(place: ToolTree, slot: Slot) -> bool:
     """Return True if people call the function with literals, and their tests detect a fault.
 

@@ -1,5 +1,6 @@
 """The built-in lint agent: one way to fix a file, or two where a file shows no habit."""
 
+import json
 from typing import Any
 
 import pytest
@@ -66,3 +67,32 @@ def test_a_model_that_is_not_measured_to_help_is_not_asked(theatre: Theatre, lin
     found = play(theatre, lint, RAISES, model=scripted([]), chooses=False)
     assert "from err" in text_after(found)
     assert found.payloads(ModelRequest) == []
+
+
+TYPO = "def pay(price: int) -> int:\n    return pirce\n"
+
+
+def edit(replace: str) -> str:
+    args = {"line": 2, "expect": "    return pirce", "replace": replace}
+    return json.dumps({"tool": "edit_line", "args": args})
+
+
+def test_a_model_replaces_a_line_that_has_no_fix(theatre: Theatre, lint: Agent) -> None:
+    model = scripted([edit("    return price")])
+    found = play(theatre, lint, TYPO, model=model, strategy="grammar", node="pay")
+    assert text_after(found) == TYPO.replace("pirce", "price")
+    assert found.result.status == "submitted"
+
+
+@pytest.mark.parametrize(
+    "replace",
+    ["", "    ", "    return prize", "    return price\n    pass", "    return price)"],
+    ids=["deleted", "blank", "another finding", "two lines", "a syntax error"],
+)
+def test_a_line_that_is_not_better_stays(theatre: Theatre, lint: Agent, replace: str) -> None:
+    model = scripted([edit(replace)])
+    found = play(theatre, lint, TYPO, model=model, strategy="grammar", node="pay")
+    assert text_after(found) == TYPO
+    assert found.result.status == "no_change"
+    (trials,) = (each for each in found.payloads(ContextUpdate) if each.source == "trials")
+    assert "stays" in trials.value["candidates"][0]["detail"]

@@ -35,8 +35,9 @@ def fixable_findings(
     """Return a function that counts a node's findings that can be fixed.
 
     A finding can be fixed if a recipe applies to it, or if ruff has a fix, also in preview mode.
-    Unsafe fixes count only if the option `unsafe_fixes` is set. Findings of generated files cannot
-    be fixed. Raises ConfigError if ruff fails.
+    Unsafe fixes count only if the option `unsafe_fixes` is set. Findings without a fix count if the
+    option `open` is True, because a model can write lines. Findings of generated files cannot be
+    fixed. Raises ConfigError if ruff fails.
     """
     place = ToolTree(tree)
     fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
@@ -52,6 +53,9 @@ def fixable_findings(
     fixable += fixes.in_preview(others, lambda rules: _findings(tree, modules, rules))
     fixable += _fixed_by_recipes(place, others, {each["path"] for each in fixable}, fixes.recipes)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
+    if options.get("open"):
+        known = {place_of(each) for each in fixable}
+        fixable += [each for each in found if not each["fix"] and place_of(each) not in known]
     return FindingCounts(
         amount=_counts(fixable),
         left=_left(every, {place_of(each) for each in fixable}, kept),
