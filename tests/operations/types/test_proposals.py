@@ -6,8 +6,10 @@ import pytest
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
+from remora.errors import HostError
 from remora.operations.types.hidden_annotations import choices_of
 from remora.operations.types.host_types import annotate, judge_signature, open_signatures
+from remora.operations.types.shared_inference import Session
 from remora.operations.types.types_need import unannotated
 from remora.tools.tree import ToolTree
 
@@ -131,3 +133,22 @@ def test_all_missing_annotations_count_if_a_model_can_write(place: ToolTree) -> 
     with_model = unannotated(place.tree, [module], {"open": True})
     assert isinstance(by_rules(module, node), str)
     assert with_model(module, node) == 2
+
+
+def test_checker_that_fails_with_proposed_types_keeps_those_of_rules(
+    place: ToolTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check that fails only with the types of a model must not cost those of the rules."""
+
+    def fails(*_args: object) -> None:
+        raise HostError("mypy failed")
+
+    (place.tree / "shop.py").write_text(
+        SHOP.replace("def label(item: Item) -> str", "def label(item: Item)")
+    )
+    signatures = {"first": "(data: list[Item]) -> Item"}
+    monkeypatch.setattr(Session, "judge", fails)
+    annotate(place, "shop.py", [], signatures)
+    assert "def first(data):" in text_of(place)
+    judged = judge_signature(place, "shop.py", "first", "(data: list[Item])", {})
+    assert judged == {"accepted": "", "why": "mypy failed"}

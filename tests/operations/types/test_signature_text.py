@@ -41,6 +41,37 @@ def test_names_of_known_owners_keep_their_module() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "os.system('x').real",
+        "os.path['a | b'].c",
+        "Literal[exec('1'), 1]",
+        "Literal[print('x')]",
+        "Literal[x[0]]",
+        "'os.system(1)'",
+        "list[print(1)]",
+        "(lambda: str)()",
+        "int + str",
+        "1",
+        "compat.Any",
+        "a" + ".a" * 2000,
+    ],
+)
+def test_what_python_would_evaluate_is_not_a_type(text: str) -> None:
+    assert types_in(f"(x: {text}, y: int)", ["os", "compat", "a"]) == {"y": "int"}
+
+
+def test_literals_and_callables_are_types() -> None:
+    text = "(a: Literal['r', -1, None, Mode.R], b: Callable[[int], str], c: tuple[int, ...], d: tuple[()])"
+    assert types_in(text) == {
+        "a": "Literal['r', -1, None, Mode.R]",
+        "b": "Callable[[int], str]",
+        "c": "tuple[int, ...]",
+        "d": "tuple[()]",
+    }
+
+
+@pytest.mark.parametrize(
     "text", ["", "I think it is a string.", "(a: str", "() -> x\nimport os", "(a: str) -> str; 1", "lambda: 1"]
 )  # fmt: skip
 def test_other_text_is_refused(text: str) -> None:

@@ -64,12 +64,12 @@ def judge_signature(
     base = work.by_rules | work.proposed(signatures)
     try:
         types = work.types_of(function, signature)
+        terms = {key: term for key, term in types.items() if key not in base}
+        if not terms:
+            return {"accepted": "", "why": "the signature has no type for what is missing"}
+        kept, why = work.session.judge(terms, base, place)
     except HostError as error:
         return {"accepted": "", "why": error.message}
-    terms = {key: term for key, term in types.items() if key not in base}
-    if not terms:
-        return {"accepted": "", "why": "the signature has no type for what is missing"}
-    kept, why = work.session.judge(terms, base, place)
     accepted = as_signature({slot.name: term for (_, slot), term in kept.items()}) if kept else ""
     return {"accepted": accepted, "why": why}
 
@@ -89,7 +89,12 @@ def annotate(
     session, text = work.session, work.content.body
     proposed = work.proposed(signatures)
     if proposed:
-        proposed, _ = session.judge(proposed, work.by_rules, place)
+        try:
+            proposed, _ = session.judge(proposed, work.by_rules, place)
+        except (
+            HostError
+        ):  # a checker fails with all of them, so only those of the rules are written
+            proposed = {}
     chosen = {
         key: term
         for key, term in (work.by_rules | proposed).items()

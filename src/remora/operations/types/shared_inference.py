@@ -203,7 +203,8 @@ class Session:
     def judge(self, terms: Terms, base: Terms, place: ToolTree) -> tuple[Terms, str]:
         """Return the annotations that add no diagnostic together with `base`, and why others do.
 
-        The type checkers and the imports judge them, but not the project's tests.
+        The type checkers and the imports judge them, but not the project's tests. Raises HostError
+        if one of them fails only with the annotations.
         """
         project = self._inference.project
         with self._locked(place.left):
@@ -211,7 +212,7 @@ class Session:
             kept = project.writable(terms)
             unknown = [term for key, term in terms.items() if key not in kept]
             why = f"{unknown[0]} is not known in the file" if unknown else ""
-            for judge, by_function in self._judges(sorted({path for path, _ in kept})):
+            for judge, by_function in self._judges(sorted({path for path, _ in kept}), place.tree):
                 added_by = _beyond(base, judge)
                 tried, kept = kept, project.accepted(kept, base, added_by, by_function=by_function)
                 if len(kept) < len(tried):
@@ -220,8 +221,11 @@ class Session:
                     break
             return kept, why
 
-    def _judges(self, changed: Sequence[str]) -> Iterator[tuple[AddedBy, bool]]:
-        """Yield judges, and if they judge functions as a whole. Those that fail are left out."""
+    def _judges(self, changed: Sequence[str], tree: Path) -> Iterator[tuple[AddedBy, bool]]:
+        """Yield judges, and if they judge functions as a whole.
+
+        Those that fail on the project as it is are left out.
+        """
         project = self._inference.project
         yield project.added_by, False
         checker = self._other_checker(self._python)
@@ -230,8 +234,9 @@ class Session:
                 yield project.adding(checker.check, checker.question), True
         imports = find_import_check(changed, self._python)
         if imports is not None:
+            copy_data_files(tree, self.checker.folder)
             with suppress(HostError):
-                yield project.adding(imports.check, imports.question), False
+                yield project.adding(imports.check, ""), False
 
     def text(self, path: str, terms: Terms, proposed: Collection[tuple[str, Slot]] = ()) -> str:
         """Return the text of a file with those annotations that complete a signature.

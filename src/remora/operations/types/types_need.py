@@ -53,7 +53,9 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     except HostError as error:
         raise ConfigError(error.message) from error
     can_write = bool(options.get("open"))
-    likely = {path: Counter(slot.number for each, slot in found if each == path) for path in own}
+    likely: dict[str, Counter[int]] = {path: Counter() for path in own}
+    for path, slot in found:
+        likely[path][slot.number] += 1
     lines: dict[str, Counter[int]] = {}
     missing: dict[str, Counter[int]] = {}
 

@@ -37,11 +37,6 @@ class ImportCheck(NamedTuple):
     paths: tuple[str, ...]
     python: ProjectPython
 
-    @property
-    def question(self) -> str:
-        """What is asked about the files, for answers that are kept."""
-        return "\0".join(("imports", str(self.python.python), *self.paths))
-
     def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
         """Return a diagnostic for each module in `folder` that cannot be imported.
 
