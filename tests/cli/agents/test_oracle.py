@@ -10,8 +10,8 @@ import pytest
 
 from remora.operations.docstring.hidden_descriptions import documented_parts
 from remora.operations.restorer import Slot
+from remora.operations.test import hidden_tests
 from remora.operations.test.function_context import target_at
-from remora.operations.test.hidden_tests import tested_functions
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.target_function import TargetFunction
@@ -238,7 +238,7 @@ def test_calls_that_people_chose_come_back_as_tests(
     root = write(tmp_path / "texts", structured_texts.FILES)
     git(root, "init", "-q")
     before = tree(root)
-    slots = tested_functions(structured_texts.FILES)
+    slots = hidden_tests.tested_functions(structured_texts.FILES)
     place = ToolTree(root, msgspec.structs.replace(plain_python, root=tmp_path / "other"))
     assert [slot.qualname for slot in slots if is_acceptable(place, slot)] == [
         slot.qualname for slot in slots
