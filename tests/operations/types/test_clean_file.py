@@ -61,3 +61,17 @@ def test_imports_for_type_checkers_only_get_a_block_of_their_own(tmp_path: Path)
     after = without_findings(ToolTree(tmp_path), "m.py", before, write, {("m.py", slot): "Decimal"})
     assert "if TYPE_CHECKING:\n    from decimal import Decimal\n" in after
     assert "def f(a: Decimal):" in after
+
+
+def test_annotations_that_were_there_keep_their_notation(tmp_path: Path) -> None:
+    before = "from typing import Optional\n\n\ndef f(a, b: Optional[int]):\n    return a, b\n"
+    (tmp_path / "ruff.toml").write_text("target-version = 'py310'\nlint.select = ['UP']\n")
+    (tmp_path / "m.py").write_text(before)
+    (slot, _) = SourceText(before).slots
+
+    def write(_terms: Terms) -> str:
+        return before.replace("a, b: Optional[int]", "a: Optional[str], b: Optional[int]")
+
+    place = ToolTree(tmp_path)
+    after = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
+    assert "def f(a: str | None, b: Optional[int]):" in after

@@ -60,7 +60,7 @@ def text_of(place: ToolTree) -> str:
 def test_functions_that_rules_leave_are_open(place: ToolTree) -> None:
     found = {each["function"]: each for each in open_signatures(place, "shop.py", [], {})}
     assert list(found) == ["first", "total", "exact"]
-    assert found["total"]["names"] == ["items", "discount", "return"]
+    assert found["total"]["names"] == ["items", "extra", "discount", "return"]
     assert (found["total"]["first"], found["total"]["last"]) == (14, 15)
 
 
@@ -123,6 +123,17 @@ def test_name_that_nobody_knows_is_refused(place: ToolTree) -> None:
     judged = judge_signature(place, "shop.py", "first", "(data: Basket)", {})
     assert judged == {"accepted": "", "why": "Basket is not known in the file"}
     assert text_of(place) == SHOP
+
+
+def test_function_that_is_defined_twice_gets_both_signatures(place: ToolTree) -> None:
+    twice = "if decimal.MAX_PREC > 1:\n    def cut(text): return text[0]\nelse:\n    def cut(text): return text\n"
+    (place.tree / "shop.py").write_text(SHOP + twice)
+    accepted = judge_signature(place, "shop.py", "cut", "(text: str) -> str", {})["accepted"]
+    assert accepted == "(text: str) -> str"
+    opened = open_signatures(place, "shop.py", [], {"cut": accepted})
+    assert not any(each["function"].startswith("cut") for each in opened)
+    annotate(place, "shop.py", [], {"cut": accepted})
+    assert text_of(place).count("def cut(text: str) -> str:") == 2
 
 
 def test_all_missing_annotations_count_if_a_model_can_write(place: ToolTree) -> None:

@@ -1,5 +1,6 @@
 """Host functions that count, propose and write the missing annotations of a file."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from remora.operations.types.checker.judge import Terms
 from remora.operations.types.ranking.linear_model import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature, types_in
-from remora.operations.types.source.slots import Slot, SourceText, find_slots
+from remora.operations.types.source.slots import FunctionNode, Slot, SourceText, find_slots
 from remora.operations.types.writing.clean_file import without_findings
 from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
 from remora.tools.host.text_lines import decode
@@ -38,14 +39,14 @@ def open_signatures(
     """Return the functions with annotations that neither rules nor `signatures` provide.
 
     Each has its qualname in `function`, its `first` and `last` line, its missing `names`, where
-    `return` is the result, and in `likely` the likeliest types of each. Star parameters, and what
-    the project mostly leaves out, are not missing.
+    `return` is the result, and in `likely` the likeliest types of each. What the project mostly
+    leaves out is not missing.
     """
     work = _Work(place, path, nodes)
     terms = work.by_rules | work.proposed(signatures)
     found: dict[int, list[Slot]] = {}
     for slot in work.functions.slots:
-        if slot.kind in ("parameter", "return") and not work.session.omits(path, slot):
+        if not work.session.omits(path, slot):
             found.setdefault(slot.number, [])
             found[slot.number] += [slot] if (path, slot) not in terms else []
     return [work.described(slots) for slots in found.values() if slots]
@@ -155,12 +156,30 @@ class _Work:
         return {key: term for key, term in found.items() if key not in self.by_rules}
 
     def types_of(self, function: str, signature: str) -> Terms:
+        """Return the types of a signature for a function, and for others that replace it.
+
+        A function without decorators may be defined again under a condition, and mypy wants the
+        same signature there.
+        """
+        source = self.functions.source
+        names = {function}
+        if all(not node.decorator_list for node in self._definitions(function)):
+            names |= {each for each in source.qualnames if _without_number(each) == function}
         terms = types_in(signature, self.session.owners(self._path))
         return {
             (self._path, slot): terms[slot.name]
             for slot in self.functions.slots
-            if slot.name in terms and self.functions.source.qualnames[slot.number] == function
+            if slot.name in terms and source.qualnames[slot.number] in names
         }
+
+    def _definitions(self, function: str) -> list[FunctionNode]:
+        """Return the functions with a qualname, with or without a number."""
+        source = self.functions.source
+        return [
+            node
+            for (_, node, _), name in zip(source.functions, source.qualnames, strict=True)
+            if _without_number(name) == function
+        ]
 
     def described(self, slots: Sequence[Slot]) -> dict[str, Any]:
         """Return a function with missing annotations, for `open_signatures`."""
@@ -173,6 +192,10 @@ class _Work:
             "names": [slot.name for slot in slots],
             "likely": {name: terms for name, terms in likely.items() if terms},
         }
+
+
+def _without_number(qualname: str) -> str:
+    return re.sub(r"#\d+$", "", qualname)
 
 
 def _chosen(slot: Slot, candidate: Ranked | None) -> dict[str, Any]:

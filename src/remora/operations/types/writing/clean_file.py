@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
-from remora.operations.types.source.slots import Slot, SourceText
+from remora.operations.types.source.slots import RETURN, Slot, SourceText, parameters_of
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings, suspects
@@ -28,6 +28,7 @@ _FIXED = frozenset(
     ("F401", "PIE790", "TC001", "TC002", "TC003", "UP006", "UP007", "UP037", "UP045")
 )
 """Rules about the notation of types and their imports, and about `pass` beside these."""
+_NOTATION = frozenset(("UP006", "UP007", "UP037", "UP045"))
 _WORD = re.compile(r"\w+")
 
 
@@ -52,7 +53,7 @@ def without_findings(
         for _ in range(_TRIES):
             if not any(each["code"] in _FIXED for each in added):
                 break
-            after = _fixed(place, path, (before, after), known, added)
+            after = _fixed(place, path, (before, after), known, added, kept)
             added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
             after = with_sorted_imports(place, path, after.encode()).decode()
@@ -70,24 +71,46 @@ def _fixed(
     texts: tuple[str, str],
     known: Iterable[Finding],
     added: Iterable[Finding],
+    kept: Terms,
 ) -> str:
     """Return the new text with fixes of findings about how types are written and imported.
 
-    Only lines that are new are changed, unless the old text has no finding of a rule.
+    What was there before stays: only new annotations are rewritten, and only imports on new lines,
+    unless the old text has no such finding.
     """
     before, after = texts
-    wanted = [each for each in added if each["code"] in _FIXED]
-    fresh = {each["code"] for each in wanted} - {each["code"] for each in known}
+    wanted = [each for each in added if each["code"] in _FIXED and each["fix"]]
+    about_imports = {each["code"] for each in wanted} - _NOTATION
+    fresh = about_imports - {each["code"] for each in known}
     if fresh:
         content = fix_text(place, path, after.encode(), fixable=sorted(fresh), unsafe=True).content
         return content.decode()
-    new = _new_lines(before, after)
+    new, own = _new_lines(before, after), _own_annotations(SourceText(after), kept)
     edits: list[Edit] = []
     for each in wanted:
-        if each["fix"] and each["line"] in new:
-            own = edits_of(after, each["fix"])
-            edits += own if not overlap(own, edits) else ()
+        found = edits_of(after, each["fix"])
+        start = found[0].start if found else -1
+        is_own = any(first <= start < last for first, last in own)
+        if (is_own or (each["code"] in about_imports and each["line"] in new)) and not overlap(
+            found, edits
+        ):
+            edits += found
     return apply_edits(after, edits)
+
+
+def _own_annotations(source: SourceText, kept: Terms) -> list[tuple[int, int]]:
+    """Return the start and the end of each annotation that was added."""
+    names: dict[int, set[str]] = {}
+    for _, slot in kept:
+        names.setdefault(slot.number, set()).add(slot.name)
+    found = []
+    for number, wanted in names.items():
+        _, node, owner = source.functions[number]
+        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
+        for name, annotation in [*every, (RETURN, node.returns)]:
+            if name in wanted and annotation is not None:
+                found.append((source.start(annotation), source.end(annotation)))
+    return found
 
 
 def _new_lines(before: str, after: str) -> set[int]:
