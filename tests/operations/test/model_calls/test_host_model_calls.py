@@ -102,6 +102,8 @@ def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> 
     (tree / "test_dates.py").write_text(WEAK)
     done = run("write_calls", "dates.py", "parse", "parse('1999-12-31')")
     assert done == {"problem": NOT_DETECTED}
+    twice = "text = '1999-12-31'\nparse(text)\ntext = str(text)\nparse(text)"
+    assert run("write_calls", "dates.py", "parse", twice) == {"problem": NOT_DETECTED}
     done = run("write_calls", "dates.py", "parse", "parse('24-01-02', strict=True)")
     assert (done["first"], done["killed"] > 0) == (False, True)
     assert done["ids"] == ["test_dates.py::test_parse_with_strict_raises_value_error"]
