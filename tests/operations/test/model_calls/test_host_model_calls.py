@@ -106,6 +106,7 @@ def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> 
     assert run("write_calls", "dates.py", "parse", twice) == {"problem": NOT_DETECTED}
     done = run("write_calls", "dates.py", "parse", "parse('24-01-02', strict=True)")
     assert (done["first"], done["killed"] > 0) == (False, True)
+    assert done["killed"] + done["left"] == done["mutants"]
     assert done["ids"] == ["test_dates.py::test_parse_with_strict_raises_value_error"]
     assert files(tree)["test_dates.py"].count("def test_") == 2
 

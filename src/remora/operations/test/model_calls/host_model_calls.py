@@ -29,10 +29,9 @@ _MOST_TESTS = 40
 
 
 class _Present(NamedTuple):
-    """The ids of the tests that enter a function, all planted faults, and those not detected."""
+    """The ids of the tests that enter a function, and the planted faults that they miss."""
 
     tests: Sequence[str]
-    faults: Sequence[Mutant]
     alive: Sequence[Mutant]
 
 
@@ -72,10 +71,11 @@ def write_calls(
     twice in different circumstances, and with the mutants that no test detects. The test asserts
     what the calls return.
 
-    The result contains the `path` and the `ids` of the new tests, their `calls`, whether they are
-    the `first` of the function, how many mutants they `killed`, and how many are `left`, and the
-    counts of `mutants`, `lines` and `all_lines` of a function without other tests. If nothing is
-    written, it contains only the reason, in `problem`.
+    The result contains the `path` and the `ids` of the new tests, their `calls`, and `first`, which
+    is true if no other test enters the function. `mutants` is the number of mutants that other
+    tests do not detect; the new tests `killed` some of them, and others are `left`. `lines` and
+    `all_lines` are counted like in `test_plan`. If nothing is written, the result contains only the
+    reason, in `problem`.
     """
     try:
         return _written(place, path, node, code, strengthen)
@@ -97,15 +97,15 @@ def _written(place: ToolTree, path: str, node: str, code: str, strengthen: bool)
     cases = [msgspec.to_builtins(case) for case in chosen]
     written = write_test(place, path, node, cases)
     killed = len(detected_by(chosen, found))
-    counts = {"mutants": len(present.faults), **line_counts(subject, chosen)} if first else {}
     return {
         "path": written["path"],
         "ids": written["ids"],
         "calls": [case.call for case in chosen],
         "first": first,
+        "mutants": len(present.alive),
         "killed": killed,
         "left": len(present.alive) - killed,
-        **counts,
+        **line_counts(subject, chosen),
     }
 
 
@@ -130,8 +130,8 @@ def _present(
         ids = NodesWithTests(place.tree).tests_of(key)
     found = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if found is None or not found.tests:
-        return _Present([], faults, faults)
-    return _Present(found.tests, faults, found.mutants)
+        return _Present([], faults)
+    return _Present(found.tests, found.mutants)
 
 
 def _constructor(subject: TargetFunction) -> str:
