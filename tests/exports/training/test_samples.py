@@ -3,7 +3,8 @@
 from typing import Any
 
 from remora.chat import ToolCall
-from remora.memory.events import ModelRequest
+from remora.exports.training.decisions import model_decisions
+from remora.memory.events import ModelRequest, ModelResponse, TurnStart
 from remora.models.protocol import Request
 from tests.agents.conftest import Play, Played, Theatre, choose, loop, scripted, theatre
 from tests.agents.loop.test_decider import OPEN, choice, everything, own, put
@@ -54,6 +55,15 @@ def test_an_answer_that_changes_nothing_says_so(theatre: Theatre) -> None:
     for row in sft(theatre.play(play)):
         assert columns(row, "kept", "outcome") == (False, None)
         assert row["error"] == "it changes no more than rules do"
+
+
+def test_a_response_without_a_request_is_ignored(theatre: Theatre) -> None:
+    found = theatre.play(Play(agent=own(theatre, OPEN), answers=[put("7")], source="x = 0\n"))
+    turn = next(event for event in found.events if event.type == TurnStart.type)
+    response = next(event for event in found.events if event.type == ModelResponse.type)
+    for damaged in ([*found.events, turn, response], [*found.events, response, turn, response]):
+        (one,) = model_decisions(damaged, found.folder.blobs)
+        assert one.trial is not None
 
 
 def test_rotations_of_a_list_are_one_row(theatre: Theatre) -> None:
