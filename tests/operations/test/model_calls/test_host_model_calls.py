@@ -128,3 +128,4 @@ def test_a_question_shows_the_function_its_calls_and_the_faults_that_no_test_det
     )
     assert "line 1: the argument strict was ignored" in found["faults"]
     assert "line 6: it returns None" not in found["faults"]
+    assert [*run("call_question", "dates.py", "missing")] == ["problem"]

@@ -64,3 +64,11 @@ def test_write_tests_says_which_open_functions_have_a_test() -> None:
     host = {"write_tests": lambda *_: done}
     found = reported("write_tests", host, {"open": True})
     assert found["extensions"] == {"open": ["g", "h"], "tested": ["g"]}
+
+
+def test_a_function_that_cannot_be_examined_is_removed_from_the_open_ones() -> None:
+    """Its turn counts as progress, so several failures in a row do not end the job."""
+    host = {"call_question": lambda *_: {"problem": "the tests did not finish in time"}}
+    found = reported("read_function", host, extensions={"open": ["f", "g"]})
+    assert (found["outcome"], found["extensions"]) == ("error", {"open": ["g"]})
+    assert found["summary"] == "the tests did not finish in time"

@@ -43,23 +43,13 @@ def call_question(
     The result contains the `lines` and the `text` of the function, at most 60 lines; the
     constructor of its class in `made_by`, or an empty string; some `calls` of it in the project;
     its `tests`; and the planted `faults` that no test detects, in words. Tests that call the
-    function indirectly count if `strengthen` is true.
+    function indirectly count if `strengthen` is true. If the function cannot be examined, the
+    result contains only the reason, in `problem`.
     """
-    subject = _subject(place, path, node)
-    examples = ProjectExamples(place)
-    present = _present(place, subject, examples, indirect=strengthen)
-    lines = split_lines(decode(path, place.read(path)).body)
-    first = subject.function.lineno
-    last = min(subject.function.end_lineno or first, first + _MOST_LINES - 1)
-    calls = dict.fromkeys(each.call for each in examples.calls_of(subject))
-    return {
-        "lines": [first, last],
-        "text": "\n".join(lines[first - 1 : last]),
-        "made_by": _constructor(subject),
-        "calls": [*calls][:_MOST_CALLS],
-        "tests": list(present.tests),
-        "faults": [f"line {one.line}: {one.what}" for one in present.alive[:_MOST_FAULTS]],
-    }
+    try:
+        return _question(place, path, node, strengthen)
+    except HostError as error:
+        return {"problem": error.message}
 
 
 def write_calls(
@@ -81,6 +71,25 @@ def write_calls(
         return _written(place, path, node, code, strengthen)
     except HostError as error:
         return {"problem": error.message}
+
+
+def _question(place: ToolTree, path: str, node: str, strengthen: bool) -> dict[str, Any]:
+    """Return the same as `call_question`. Raises HostError if the function cannot be examined."""
+    subject = _subject(place, path, node)
+    examples = ProjectExamples(place)
+    present = _present(place, subject, examples, indirect=strengthen)
+    lines = split_lines(decode(path, place.read(path)).body)
+    first = subject.function.lineno
+    last = min(subject.function.end_lineno or first, first + _MOST_LINES - 1)
+    calls = dict.fromkeys(each.call for each in examples.calls_of(subject))
+    return {
+        "lines": [first, last],
+        "text": "\n".join(lines[first - 1 : last]),
+        "made_by": _constructor(subject),
+        "calls": [*calls][:_MOST_CALLS],
+        "tests": list(present.tests),
+        "faults": [f"line {one.line}: {one.what}" for one in present.alive[:_MOST_FAULTS]],
+    }
 
 
 def _written(place: ToolTree, path: str, node: str, code: str, strengthen: bool) -> dict[str, Any]:
