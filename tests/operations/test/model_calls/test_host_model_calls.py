@@ -85,9 +85,9 @@ def test_a_test_asserts_what_was_measured(tree: Path, run: Run) -> None:
         (f"parse(open({DAMAGE!r}, 'w').name)", "it has effects outside the process (open)"),
         (f"parse(str(__import__('os').system('touch {DAMAGE}')))", "it has effects outside"),
         ("parse('a-b-c')", "it raises ValueError, which no code of the project raises"),
-        (RANDOM, "its result is another one the second time"),
+        (RANDOM, "its result differs between two runs"),
         ("parse(exit())", "it ends the process"),
-        ("parse('a')", "only empty ones, False or exceptions"),
+        ("parse('a')", "trivial results: empty values, False or exceptions"),
     ],
 )
 def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(

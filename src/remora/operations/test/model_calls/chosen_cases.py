@@ -12,7 +12,9 @@ from remora.operations.test.target_function import TargetFunction
 _MOST_CASES = 8
 _TRIVIAL = EMPTY_VALUES | {"False"}
 NOT_DETECTED = "the calls detect no planted fault that the tests miss"
-NOTHING_SHOWN = "no call has a result that says something: only empty ones, False or exceptions"
+NOTHING_SHOWN = (
+    "the calls that detect faults have trivial results: empty values, False or exceptions"
+)
 
 
 def case_problem(subject: TargetFunction, case: Case) -> str:
