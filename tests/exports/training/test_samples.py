@@ -3,10 +3,12 @@
 from typing import Any
 
 from remora.chat import ToolCall
-from remora.memory.events import ModelRequest
+from remora.exports.training.decisions import model_decisions
+from remora.exports.training.sft_rows import SAME_RESULT
+from remora.memory.events import ModelRequest, ModelResponse, TurnStart
 from remora.models.protocol import Request
 from tests.agents.conftest import Play, Played, Theatre, choose, loop, scripted, theatre
-from tests.agents.loop.test_decider import OPEN, choice, everything, own, put
+from tests.agents.loop.test_decider import OPEN, PICK, PUT, YAML, choice, everything, own, put
 from tests.exports.conftest import rows
 
 __all__ = ["loop", "theatre"]
@@ -53,7 +55,25 @@ def test_an_answer_that_changes_nothing_says_so(theatre: Theatre) -> None:
     play = Play(agent=own(theatre, OPEN), answers=[put("0"), put("0")], source="x = 0\n", samples=2)
     for row in sft(theatre.play(play)):
         assert columns(row, "kept", "outcome") == (False, None)
-        assert row["error"] == "it changes no more than rules do"
+        assert row["error"] == SAME_RESULT
+
+
+def test_an_answer_with_the_same_result_as_another_one_says_so(theatre: Theatre) -> None:
+    strip = PUT.replace('"x = " + value', '"x = " + value.strip()')
+    agent = theatre.agent(YAML.format(), put=strip, pick=PICK.replace("FOUND", OPEN))
+    play = Play(agent=agent, answers=[put("7"), put("7 ")], source="x = 0\n", samples=2)
+    first, second = sft(theatre.play(play))
+    assert columns(first, "kept", "error") == (True, None)
+    assert columns(second, "kept", "error") == (False, SAME_RESULT)
+
+
+def test_a_response_without_a_request_is_ignored(theatre: Theatre) -> None:
+    found = theatre.play(Play(agent=own(theatre, OPEN), answers=[put("7")], source="x = 0\n"))
+    turn = next(event for event in found.events if event.type == TurnStart.type)
+    response = next(event for event in found.events if event.type == ModelResponse.type)
+    for damaged in ([*found.events, turn, response], [*found.events, response, turn, response]):
+        (one,) = model_decisions(damaged, found.folder.blobs)
+        assert one.trial is not None
 
 
 def test_rotations_of_a_list_are_one_row(theatre: Theatre) -> None:

@@ -33,6 +33,7 @@ def test_a_valid_call_is_returned() -> None:
         (response(""), "the arguments of stop are not a JSON object: ''"),
         (response("[1]"), "the arguments of stop are not a JSON object: '[1]'"),
         (response(None), "the arguments of stop are not a JSON object: None"),
+        (response(f'{{"a": {"1" * 5_000}}}'), "the arguments of stop are not a JSON object"),
         (response("[" * 100_000), "the arguments of stop are not a JSON object"),
     ],
 )

@@ -28,8 +28,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     `changes_sha256` is the hash of the change set, and `verified` is true if all checks passed.
     `notes` are the packet's extensions that the tools set, without empty ones: they may change a
-    file later, together with other notes. `detail` is the reason of a failure, also of a tool that
-    failed before the files passed.
+    file later, together with other notes. `detail` is the reason that the trial failed, or else the
+    first error of a tool call.
     """
 
     status: str

@@ -140,6 +140,7 @@ class _Turn:
     def take(self) -> Iterator[ModelDecision]:
         """Return all decisions, and begin the next turn."""
         found, self._decisions = self._decisions, []
+        self._is_asked = False
         return iter(found)
 
     def add(self, event: Event, payload: Payload | None, packet: DecisionPacket) -> None:
@@ -154,6 +155,7 @@ class _Turn:
             case ModelResponse() if self._is_asked:
                 last = self._decisions.pop()
                 self._decisions.append(_answered(last, payload, self._tools))
+                self._is_asked = False
             case ContextUpdate():
                 self._decisions = [_tried(one, payload.value) for one in self._decisions]
             case ToolCalled():

@@ -17,6 +17,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
+SAME_RESULT = "it changes nothing, or leads to the same result as another answer or as rules"
 OTHER_KIND = "with a plain prompt, which cannot be mixed with conversations"
 
 
@@ -160,7 +161,7 @@ def taken_label(one: ModelDecision) -> str | None:
 def _error(one: ModelDecision) -> str | None:
     """Return why this answer is not a call, was not kept, or failed."""
     if one.trial is not None and not one.trial.kept:
-        return one.trial.detail or "it changes no more than rules do"
+        return one.trial.detail or SAME_RESULT
     if one.problem:
         return f"bad_call: {one.problem}"
     if one.call is None and one.trial is not None:

@@ -32,9 +32,7 @@ def _why_no_call(raw: Any) -> str:
             return "the answer has no tool call"
     try:
         json.loads(arguments) if isinstance(arguments, str) else None
-    except json.JSONDecodeError as error:
-        if is_cut(error):
+    except (ValueError, RecursionError) as error:  # such as an integer with too many digits
+        if isinstance(error, json.JSONDecodeError) and is_cut(error):
             return f"the answer ends inside a tool call: {name} with {short_repr(arguments)}"
-    except RecursionError:
-        pass
     return f"the arguments of {name} are not a JSON object: {short_repr(arguments)}"

@@ -1,6 +1,5 @@
 """Which of a model's calls become a test."""
 
-import ast
 from typing import Any
 
 from remora.operations.test.cases.case import Case
@@ -15,15 +14,20 @@ from remora.operations.test.target_function import TargetFunction, find_target
 SOURCE = b"def is_open(text) -> bool:\n    return bool(text)\n"
 
 
+def subject() -> TargetFunction:
+    found = find_target("mod.py", SOURCE, "is_open", lambda _path: False)
+    assert isinstance(found, TargetFunction)
+    return found
+
+
 def chosen(
-    *cases: tuple[Case, set[int]], is_first: bool = True, problems: Any = None
+    *cases: tuple[Case, set[int]],
+    is_first: bool = True,
+    problems: list[tuple[str, str]] | None = None,
 ) -> tuple[list[str], str]:
-    subject = find_target("mod.py", SOURCE, "is_open", lambda _path: False)
-    assert isinstance(subject, TargetFunction)
-    assert isinstance(subject.function, ast.FunctionDef)
     killed = [frozenset(dead) for _, dead in cases]
-    found = TrialResults([case for case, _ in cases], [], killed, problems or {})
-    some, why = chosen_cases(subject, found, is_first=is_first)
+    found = TrialResults([case for case, _ in cases], [], killed, problems or [])
+    some, why = chosen_cases(subject(), found, is_first=is_first)
     return [case.call for case in some], why
 
 
@@ -47,11 +51,8 @@ def test_of_equal_calls_the_shorter_one_is_taken_and_exceptions_come_last() -> N
 
 def test_a_call_that_detects_nothing_is_no_test() -> None:
     assert chosen((case("f(1)"), set())) == ([], NOT_DETECTED)
-    problems = {"f(2)": "it takes longer than a second"}
-    assert chosen((case("f(1)"), set()), problems=problems) == (
-        [],
-        "f(2): it takes longer than a second",
-    )
+    late = "it takes longer than a second"
+    assert chosen((case("f(1)"), set()), problems=[("f(2)", late)]) == ([], f"f(2): {late}")
 
 
 def test_the_first_test_of_a_function_says_more_than_nothing() -> None:
@@ -69,3 +70,13 @@ def test_results_that_contradict_the_function_or_differ_between_machines_are_lef
     )
     long = f"f({'x' * 80!r})"
     assert chosen((case(long), {1}))[1] == f"{long}: its call or result is too long to read"
+
+
+def test_equal_calls_after_other_statements_are_judged_apart() -> None:
+    good = case("f(x)", setup=("x = 'a'",))
+    bad = case("f(x)", "3", setup=("x = 'b'",))
+    found = TrialResults([good, bad], [], [frozenset({1}), frozenset({1, 2})], [])
+    for tried in (found, found._replace(cases=[bad, good], killed=found.killed[::-1])):
+        assert chosen_cases(subject(), tried, is_first=True) == ([good], "")
+    late = [("f(x)", "it takes longer than a second")]
+    assert chosen((good, set()), problems=late) == ([], "f(x): it takes longer than a second")

@@ -85,9 +85,9 @@ def test_a_test_asserts_what_was_measured(tree: Path, run: Run) -> None:
         (f"parse(open({DAMAGE!r}, 'w').name)", "it has effects outside the process (open)"),
         (f"parse(str(__import__('os').system('touch {DAMAGE}')))", "it has effects outside"),
         ("parse('a-b-c')", "it raises ValueError, which no code of the project raises"),
-        (RANDOM, "its result is another one the second time"),
+        (RANDOM, "its result differs between two runs"),
         ("parse(exit())", "it ends the process"),
-        ("parse('a')", "only empty ones, False or exceptions"),
+        ("parse('a')", "trivial results: empty values, False or exceptions"),
     ],
 )
 def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
@@ -102,8 +102,11 @@ def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> 
     (tree / "test_dates.py").write_text(WEAK)
     done = run("write_calls", "dates.py", "parse", "parse('1999-12-31')")
     assert done == {"problem": NOT_DETECTED}
+    twice = "text = '1999-12-31'\nparse(text)\ntext = str(text)\nparse(text)"
+    assert run("write_calls", "dates.py", "parse", twice) == {"problem": NOT_DETECTED}
     done = run("write_calls", "dates.py", "parse", "parse('24-01-02', strict=True)")
     assert (done["first"], done["killed"] > 0) == (False, True)
+    assert done["killed"] + done["left"] == done["mutants"]
     assert done["ids"] == ["test_dates.py::test_parse_with_strict_raises_value_error"]
     assert files(tree)["test_dates.py"].count("def test_") == 2
 
@@ -125,3 +128,4 @@ def test_a_question_shows_the_function_its_calls_and_the_faults_that_no_test_det
     )
     assert "line 1: the argument strict was ignored" in found["faults"]
     assert "line 6: it returns None" not in found["faults"]
+    assert [*run("call_question", "dates.py", "missing")] == ["problem"]

@@ -12,7 +12,9 @@ from remora.operations.test.target_function import TargetFunction
 _MOST_CASES = 8
 _TRIVIAL = EMPTY_VALUES | {"False"}
 NOT_DETECTED = "the calls detect no planted fault that the tests miss"
-NOTHING_SHOWN = "no call has a result that says something: only empty ones, False or exceptions"
+NOTHING_SHOWN = (
+    "the calls that detect faults have trivial results: empty values, False or exceptions"
+)
 
 
 def case_problem(subject: TargetFunction, case: Case) -> str:
@@ -34,9 +36,9 @@ def chosen_cases(
 
     With `is_first`, the function has no other test, so one result must not be trivial.
     """
-    problems = {case.call: case_problem(subject, case) for case in found.cases}
-    pairs = zip(found.cases, found.killed, strict=True)
-    left = [(case, killed) for case, killed in pairs if not problems[case.call]]
+    problems = [case_problem(subject, case) for case in found.cases]
+    tried = zip(found.cases, found.killed, problems, strict=True)
+    left = [(case, killed) for case, killed, problem in tried if not problem]
     chosen: list[Case] = []
     known: frozenset[int] = frozenset()
     while len(chosen) < _MOST_CASES and any(killed - known for _, killed in left):
@@ -44,8 +46,9 @@ def chosen_cases(
         chosen.append(case)
         known |= killed
     if not chosen:
-        reasons = {**found.problems, **problems}
-        return [], next((f"{c}: {why}" for c, why in reasons.items() if why), NOT_DETECTED)
+        calls = [case.call for case in found.cases]
+        reasons = [*found.problems, *zip(calls, problems, strict=True)]
+        return [], next((f"{call}: {why}" for call, why in reasons if why), NOT_DETECTED)
     if is_first and all(case.raises or {*case.values} <= _TRIVIAL for case in chosen):
         return [], NOTHING_SHOWN
     return sorted(chosen, key=lambda case: bool(case.raises)), ""

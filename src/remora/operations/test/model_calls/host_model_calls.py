@@ -29,10 +29,9 @@ _MOST_TESTS = 40
 
 
 class _Present(NamedTuple):
-    """The ids of the tests that enter a function, all planted faults, and those not detected."""
+    """The ids of the tests that enter a function, and the planted faults that they miss."""
 
     tests: Sequence[str]
-    faults: Sequence[Mutant]
     alive: Sequence[Mutant]
 
 
@@ -44,8 +43,38 @@ def call_question(
     The result contains the `lines` and the `text` of the function, at most 60 lines; the
     constructor of its class in `made_by`, or an empty string; some `calls` of it in the project;
     its `tests`; and the planted `faults` that no test detects, in words. Tests that call the
-    function indirectly count if `strengthen` is true.
+    function indirectly count if `strengthen` is true. If the function cannot be examined, the
+    result contains only the reason, in `problem`.
     """
+    try:
+        return _question(place, path, node, strengthen)
+    except HostError as error:
+        return {"problem": error.message}
+
+
+def write_calls(
+    place: ToolTree, path: str, node: str, code: str, strengthen: bool = False
+) -> dict[str, Any]:
+    """Write a test of a function from calls in `code`, which a model wrote.
+
+    `code` is Python: calls of the function, after the statements that they need. Each call runs
+    twice in different circumstances, and with the mutants that no test detects. The test asserts
+    what the calls return.
+
+    The result contains the `path` and the `ids` of the new tests, their `calls`, and `first`, which
+    is true if no other test enters the function. `mutants` is the number of mutants that other
+    tests do not detect; the new tests `killed` some of them, and others are `left`. `lines` and
+    `all_lines` are counted like in `test_plan`. If nothing is written, the result contains only the
+    reason, in `problem`.
+    """
+    try:
+        return _written(place, path, node, code, strengthen)
+    except HostError as error:
+        return {"problem": error.message}
+
+
+def _question(place: ToolTree, path: str, node: str, strengthen: bool) -> dict[str, Any]:
+    """Return the same as `call_question`. Raises HostError if the function cannot be examined."""
     subject = _subject(place, path, node)
     examples = ProjectExamples(place)
     present = _present(place, subject, examples, indirect=strengthen)
@@ -63,26 +92,6 @@ def call_question(
     }
 
 
-def write_calls(
-    place: ToolTree, path: str, node: str, code: str, strengthen: bool = False
-) -> dict[str, Any]:
-    """Write a test of a function from calls in `code`, which a model wrote.
-
-    `code` is Python: calls of the function, after the statements that they need. Each call runs
-    twice in different circumstances, and with the mutants that no test detects. The test asserts
-    what the calls return.
-
-    The result contains the `path` and the `ids` of the new tests, their `calls`, whether they are
-    the `first` of the function, how many mutants they `killed`, and how many are `left`, and the
-    counts of `mutants`, `lines` and `all_lines` of a function without other tests. If nothing is
-    written, it contains only the reason, in `problem`.
-    """
-    try:
-        return _written(place, path, node, code, strengthen)
-    except HostError as error:
-        return {"problem": error.message}
-
-
 def _written(place: ToolTree, path: str, node: str, code: str, strengthen: bool) -> dict[str, Any]:
     """Write a test like `write_calls`. Raises HostError if nothing is written."""
     subject = _subject(place, path, node)
@@ -97,15 +106,15 @@ def _written(place: ToolTree, path: str, node: str, code: str, strengthen: bool)
     cases = [msgspec.to_builtins(case) for case in chosen]
     written = write_test(place, path, node, cases)
     killed = len(detected_by(chosen, found))
-    counts = {"mutants": len(present.faults), **line_counts(subject, chosen)} if first else {}
     return {
         "path": written["path"],
         "ids": written["ids"],
         "calls": [case.call for case in chosen],
         "first": first,
+        "mutants": len(present.alive),
         "killed": killed,
         "left": len(present.alive) - killed,
-        **counts,
+        **line_counts(subject, chosen),
     }
 
 
@@ -130,8 +139,8 @@ def _present(
         ids = NodesWithTests(place.tree).tests_of(key)
     found = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if found is None or not found.tests:
-        return _Present([], faults, faults)
-    return _Present(found.tests, faults, found.mutants)
+        return _Present([], faults)
+    return _Present(found.tests, found.mutants)
 
 
 def _constructor(subject: TargetFunction) -> str:

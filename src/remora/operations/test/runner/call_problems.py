@@ -15,7 +15,7 @@ _REASONS = {
     "value": "its result cannot be written in a test",
 }
 _ENDED = "it ends the process, or was not tried"
-_CHANGES = "its result is another one the second time"
+_CHANGES = "its result differs between two runs"
 
 
 def call_problem(seen: Sequence[Mapping[str, Any] | None]) -> str:

@@ -39,13 +39,13 @@ class TrialResults(NamedTuple):
     """The cases that can be used in a test, and the properties that hold.
 
     `killed` contains the indexes of the mutants that each case kills. It is empty if no mutants
-    were tried. `problems` contains the reason that a call has no case, by call.
+    were tried. `problems` contains the other calls, each with the reason that it has no case.
     """
 
     cases: list[Case]
     properties: list[Property]
     killed: list[frozenset[int]]
-    problems: dict[str, str]
+    problems: list[tuple[str, str]]
 
 
 def try_calls(
@@ -75,18 +75,19 @@ def try_calls(
         if problem:
             raise HostError(str(problem).replace(f"{place.seen}/", "")[:300])
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
-    cases = _cases(place, subject, calls, seen)
+    usable = _cases(place, subject, calls, seen)
+    cases = _without_repeats(usable)
     killed = _killed(place, subject, cases, runs[0], faults)
     found = [
         msgspec.structs.replace(case, outcomes=tuple(runs[0].outcomes(0, number)))
         for number, case in cases
     ]
-    used = {number for number, _ in cases}
-    problems = {
-        call.call: call_problem(results)
+    used = {number for number, _ in usable}
+    problems = [
+        (call.call, call_problem(results))
         for number, (call, results) in enumerate(zip(calls, seen, strict=True))
         if number not in used
-    }
+    ]
     return TrialResults(found, _held_properties(runs[0], groups), killed, problems)
 
 
@@ -159,22 +160,28 @@ def _cases(
     calls: Sequence[CallInput],
     seen: Sequence[Sequence[dict[str, Any] | None]],
 ) -> list[tuple[int, Case]]:
-    """Return the cases that enter the function, with the number of the call.
-
-    Of two cases with the same call and result, only the case with fewer statements is returned.
-    """
+    """Return the cases that enter the function, with the number of the call."""
     raising = _RaiseLines(place)
     root = str(place.seen)
     own = range(subject.function.lineno, (subject.function.end_lineno or 0) + 1)
-    found: dict[Any, tuple[int, Case]] = {}
+    found: list[tuple[int, Case]] = []
     for number, (call, results) in enumerate(zip(calls, seen, strict=True)):
         case = case_of(call, results, raising.at, root)
         if case is not None:
             lines = tuple(line for line in case.lines if line in own)
-            key = (case.call, case.value, case.claims, case.raises)
-            if lines and (key not in found or len(case.setup) < len(found[key][1].setup)):
-                branches = tuple(each for each in case.branches if each[1] in own)
-                found[key] = number, msgspec.structs.replace(case, lines=lines, branches=branches)
+            branches = tuple(each for each in case.branches if each[1] in own)
+            case = msgspec.structs.replace(case, lines=lines, branches=branches)
+            found += [(number, case)] if lines else []
+    return found
+
+
+def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]]:
+    """Return the case with the fewest statements of those with the same call and result."""
+    found: dict[Any, tuple[int, Case]] = {}
+    for number, case in cases:
+        key = (case.call, case.value, case.claims, case.raises)
+        if key not in found or len(case.setup) < len(found[key][1].setup):
+            found[key] = number, case
     return list(found.values())
 
 

@@ -92,7 +92,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
     """Make all calls with each mutant, in one child process for each mutant.
 
     The result of a mutant lists the calls with another outcome. Calls whose outcome depends on the
-    calls before them, or is another one the second time, are left out.
+    calls before them, or differs between two runs, are left out.
     """
     functions = functions_at(order["path"], order["qualname"], *order["header"])
     place = f"{name}-steady"
