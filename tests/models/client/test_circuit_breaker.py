@@ -7,7 +7,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
+from remora.chat import Message
 from remora.errors import ModelError
 from remora.models.client.circuit_breaker import FAILURES, PAUSE_S, CircuitBreaker
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
@@ -16,7 +18,7 @@ from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import ServerConnection
 from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Answer, Capabilities, Decoding, Request
-from remora.models.token_counters import UpperBound
+from remora.models.token_counters import ServerTokenizer, UpperBound
 from tests.models.client.test_openai_client import CHAT, REQUEST, says
 
 ADDRESS = parse_address("http://127.0.0.1:1/v1")
@@ -35,7 +37,7 @@ def opened(clock: Clock) -> CircuitBreaker:
     breaker = CircuitBreaker(clock)
     for _ in range(FAILURES):
         breaker.check(ADDRESS)
-        breaker.record(BUSY)
+        breaker.record(BUSY, CHAT)
     return breaker
 
 
@@ -44,7 +46,7 @@ def test_requests_stop_after_failures_in_a_row(result: Failure) -> None:
     breaker = CircuitBreaker(Clock())
     for _ in range(FAILURES):
         breaker.check(ADDRESS)
-        breaker.record(result)
+        breaker.record(result, CHAT)
     with pytest.raises(ModelError, match=r"127\.0\.0\.1:1/v1 was not asked") as caught:
         breaker.check(ADDRESS)
     assert "remora retry" in caught.value.hint
@@ -55,7 +57,7 @@ def test_any_answer_between_them_starts_the_count_again(answer: Reply) -> None:
     breaker = CircuitBreaker(Clock())
     for result in (BUSY, BUSY, answer, BUSY, BUSY):
         breaker.check(ADDRESS)
-        breaker.record(result)
+        breaker.record(result, CHAT)
     breaker.check(ADDRESS)
 
 
@@ -69,7 +71,7 @@ def test_after_the_pause_one_question_is_sent() -> None:
         breaker.check(ADDRESS)
     with pytest.raises(ModelError):
         breaker.start_question(ADDRESS)
-    breaker.record(OK)
+    breaker.record(OK, CHAT)
     breaker.start_question(ADDRESS)
     breaker.start_question(ADDRESS)
 
@@ -122,7 +124,7 @@ def test_if_that_fails_too_the_next_pause_begins() -> None:
     breaker = opened(clock)
     clock.now += PAUSE_S
     breaker.start_question(ADDRESS)
-    breaker.record(BUSY)
+    breaker.record(BUSY, CHAT)
     clock.now += PAUSE_S / 2
     with pytest.raises(ModelError):
         breaker.check(ADDRESS)
@@ -151,6 +153,37 @@ def test_both_ways_to_a_server_share_the_count(misbehaving: Any, canned: Any) ->
         connection.post("/tokenize", {})
     assert len(misbehaving.seen) == sent == FAILURES
     connection.close()
+
+
+def test_a_server_that_counts_tokens_while_its_generation_hangs_is_not_asked(
+    misbehaving: Any, canned: Any
+) -> None:
+    misbehaving.routes["/apply-template"] = canned(body={"prompt": "p"})
+    misbehaving.routes["/tokenize"] = canned(body={"tokens": [1]})
+    misbehaving.routes[CHAT] = canned(body=says("late"), delay_s=0.5)
+    address, limits = parse_address(misbehaving.address), RequestLimits(timeout_s=0.1, retries=0)
+    connection = ServerConnection(address, key=None, limits=ONCE)
+    facts = ServerFacts(name="m", capabilities=Capabilities(), context=1000, llama=True)
+
+    async def ask() -> None:
+        client = OpenAIClient(
+            address,
+            facts,
+            ServerTokenizer("m", connection.post),
+            key=None,
+            limits=limits,
+            breaker=connection.breaker,
+        )
+        for number in range(FAILURES + 1):
+            prompt = Message(role="user", content=f"question {number}")
+            wanted = "was not asked" if number == FAILURES else "did not respond"
+            with pytest.raises(ModelError, match=wanted):
+                await client.ask(replace(REQUEST, messages=(prompt,)))
+        await client.aclose()
+
+    asyncio.run(ask())
+    connection.close()
+    assert [one.path for one in misbehaving.seen].count(CHAT) == FAILURES
 
 
 def test_a_server_that_recovers_is_used_again(misbehaving: Any, canned: Any) -> None:

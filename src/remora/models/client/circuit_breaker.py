@@ -11,6 +11,8 @@ from remora.models.client.server_address import Address
 FAILURES = 3
 """Requests in a row that must fail, each after all of its retries."""
 PAUSE_S = 30.0
+_GENERATION = ("/completion", "/completions")
+"""Ends of the addresses that generate text."""
 
 
 class CircuitBreaker:
@@ -19,6 +21,9 @@ class CircuitBreaker:
     After `FAILURES` of them, no requests are sent for `PAUSE_S` seconds, so that a run does not wait
     for the timeout of every job that is left. Then the requests of one question are sent: if they
     are answered, the count starts again, and otherwise the next pause begins.
+
+    Only endpoints that generate text reset the count, because a server whose generation hangs can
+    still count tokens.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -42,13 +47,13 @@ class CircuitBreaker:
             if self._failures >= FAILURES:
                 self._open_until = now + PAUSE_S  # for all other questions
 
-    def record(self, result: Failure) -> None:
+    def record(self, result: Failure, url: str) -> None:
         """Record the last response to a request, or why there was none."""
         with self._lock:
             if is_failure(result):
                 self._failures += 1
                 self._open_until = self._clock() + PAUSE_S
-            else:
+            elif url.endswith(_GENERATION):
                 self._failures = 0
 
     def _check(self, address: Address) -> float:

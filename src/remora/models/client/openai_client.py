@@ -184,7 +184,7 @@ class OpenAIClient:
                 failure = error
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
-                self._breaker.record(failure)
+                self._breaker.record(failure, url)
                 if isinstance(failure, Reply) and failure.status < 300:
                     return wire_format.decode_body(failure.body)
                 raise self._failed(failure)
