@@ -187,18 +187,21 @@ def test_a_server_that_counts_tokens_while_its_generation_hangs_is_not_asked(
 
 
 def test_a_server_that_recovers_is_used_again(misbehaving: Any, canned: Any) -> None:
-    misbehaving.routes[CHAT] = [canned(status=503), canned(status=503), canned(body=says("hello"))]
+    misbehaving.routes[CHAT] = [canned(status=503)] * FAILURES + [canned(body=says("hello"))]
     address, clock = parse_address(misbehaving.address), Clock()
     facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
 
-    async def ask_three_times() -> str:
+    async def ask_until_it_answers() -> str:
         breaker = CircuitBreaker(clock)
         client = OpenAIClient(address, facts, UpperBound(), key=None, limits=ONCE, breaker=breaker)
-        for _ in range(2):
-            with pytest.raises(ModelError):
+        for _ in range(FAILURES):
+            with pytest.raises(ModelError, match="returned status 503"):
                 await client.ask(REQUEST)
-        answer = await client.ask(REQUEST)
+        with pytest.raises(ModelError, match="was not asked"):
+            await client.ask(REQUEST)
+        clock.now += PAUSE_S
+        answers = [await client.ask(REQUEST) for _ in range(2)]
         await client.aclose()
-        return answer.text
+        return " ".join(answer.text for answer in answers)
 
-    assert asyncio.run(ask_three_times()) == "hello"
+    assert asyncio.run(ask_until_it_answers()) == "hello hello"
