@@ -146,6 +146,19 @@ def writer_for(model: Model, renderer: str, decoding: str) -> Strategy | None:
     return "grammar" if model.capabilities.grammar else "tool_call"
 
 
+def may_write(provider: str, renderer: str, decoding: str, *, has_candidates: bool) -> bool:
+    """Return True if `QuerySettings.writing` will be set for a model of this provider.
+
+    No connection to the model is needed.
+    """
+    if provider == "none":
+        return False
+    wanted = RENDERERS[renderer].strategy or ("auto" if decoding == "likelihood" else decoding)
+    if wanted == "auto":
+        return provider != "embedded" or not has_candidates
+    return wanted not in _CHOOSING
+
+
 def check_model_can(model: Model, strategy: Strategy) -> None:
     """Raise ModelError if the model does not support the strategy."""
     if not STRATEGIES[strategy].is_supported(model.capabilities):
