@@ -173,6 +173,24 @@ def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
         caller.find_root()
 
 
+@pytest.mark.parametrize("section", ["model", "escalation"])
+def test_a_key_in_the_users_file_does_not_hide_another_secret(tmp_path: Path, section: str) -> None:
+    folder = tmp_path / ".config" / "remora"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(f"{section}: {{api_key: own-7f3kq9xw2m}}\n")
+    variables = (
+        "REMORA_API_KEY",
+        "REMORA_ESCALATION_API_KEY",
+        "MODEL_API_KEY",
+        "ESCALATION_API_KEY",
+    )
+    secrets = {name: f"{name.lower()}-7f3kq9xw2m" for name in variables}
+    caller = Invocation(environ={"HOME": str(tmp_path), **secrets}, folder=tmp_path)
+    redact = open_project(caller).redact
+    for secret in ("own-7f3kq9xw2m", *secrets.values()):
+        assert secret not in redact.text(f"see {secret}!")
+
+
 def test_the_install_key_is_made_once_and_an_empty_one_signs_nothing(tmp_path: Path) -> None:
     caller = Invocation(environ={"HOME": str(tmp_path)}, folder=tmp_path)
     made = open_project(caller).install_key

@@ -90,8 +90,10 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
     for section, variable in _KEY_VARIABLES.items():
         in_user_file = _keys(invocation, section).get("user")
         if in_user_file is not None:
-            taken = environ.get(variable, "").strip()
-            environ[f"{section.upper()}_API_KEY" if taken else variable] = in_user_file
+            name = variable
+            while name in environ:
+                name += "_"
+            environ[name] = in_user_file
     try:
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),
