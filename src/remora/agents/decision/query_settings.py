@@ -37,7 +37,8 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     true; otherwise, the first is used. `limit` is the maximum size of a request in tokens. `margin`
     is the minimum difference in nats between the scores of the two best candidates. If the
     difference is smaller, the first candidate is used. If `chooses` is false, no model is asked to
-    choose between complete candidates of an agent, and the first is used. `trim` is the version of the trim rules.
+    choose between complete candidates of an agent, and the first is used. `trim` is the version of
+    the trim rules.
     """
 
     renderer: str
