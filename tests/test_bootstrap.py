@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,13 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
-from remora.errors import ConfigError, DiskError, UsageError
+from remora.errors import ConfigError, DiskError, ModelError, UsageError
+from remora.models.no_model import NoModel
+from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.execution.agent_settings import (
     EMBEDDED_LIMIT,
+    agent_may_write,
     max_turns_for,
     may_choose,
     query_settings_for,
@@ -73,6 +78,27 @@ def test_a_model_is_asked_by_its_best_strategy() -> None:
     assert asked(ScriptedModel([]), model__decoding="grammar").strategy == "grammar"
     gemma = asked(ScriptedModel([]), model__renderer="functiongemma")
     assert (gemma.renderer, gemma.strategy) == ("functiongemma/1", "completion")
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [("openai", ScriptedModel([])), ("embedded", Small([])), ("none", NoModel())],
+)
+def test_a_plan_knows_if_the_run_may_write(provider: str, model: Model) -> None:
+    lint = load_agents(Path("/nowhere"), BUILT_IN, ["lint"])["lint"]
+    for decoding, renderer, memory in product(
+        ("auto", "likelihood", "rank", "grammar", "tool_call"),
+        ("auto", "functiongemma"),
+        (True, False),
+    ):
+        config = configured(
+            model__decoding=decoding, model__renderer=renderer, runner__memory__enabled=memory
+        )
+        for agent in (lint, replace(lint, candidates=None)):
+            with suppress(ConfigError, ModelError):  # then there is no run
+                used = query_settings_for(config, agent, model, RunRequest())
+                planned = agent_may_write(config, agent, provider)
+                assert planned == (used.writing is not None), (decoding, renderer, memory)
 
 
 class TestChoicesThatCount:
@@ -145,6 +171,24 @@ def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
     caller = Invocation(environ={}, folder=tmp_path, root=tmp_path / "gone")
     with pytest.raises(UsageError, match="gone is not a folder"):
         caller.find_root()
+
+
+@pytest.mark.parametrize("section", ["model", "escalation"])
+def test_a_key_in_the_users_file_does_not_hide_another_secret(tmp_path: Path, section: str) -> None:
+    folder = tmp_path / ".config" / "remora"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(f"{section}: {{api_key: own-7f3kq9xw2m}}\n")
+    variables = (
+        "REMORA_API_KEY",
+        "REMORA_ESCALATION_API_KEY",
+        "MODEL_API_KEY",
+        "ESCALATION_API_KEY",
+    )
+    secrets = {name: f"{name.lower()}-7f3kq9xw2m" for name in variables}
+    caller = Invocation(environ={"HOME": str(tmp_path), **secrets}, folder=tmp_path)
+    redact = open_project(caller).redact
+    for secret in ("own-7f3kq9xw2m", *secrets.values()):
+        assert secret not in redact.text(f"see {secret}!")
 
 
 def test_the_install_key_is_made_once_and_an_empty_one_signs_nothing(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     single scored token, which is the letter of a candidate. If `scores_texts` is true, nothing is
     generated, and the texts of the candidates are scored. If `declares_tools` is true, tools are
     sent as schemas in addition to the prompt, and the schemas count as tokens. `tool_choice` is sent
-    with them. If `shows_control_tokens` is true, control tokens delimit the call, so servers must not strip them.
+    with them. If `shows_control_tokens` is true, control tokens delimit the call, so servers must not
+    strip them.
     """
 
     instruction: str = ""

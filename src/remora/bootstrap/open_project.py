@@ -17,9 +17,6 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
 
-_KEY_VARIABLES = {"model": "REMORA_API_KEY", "escalation": "REMORA_ESCALATION_API_KEY"}
-"""Names under which keys of the user's file are redacted, for each section with an address."""
-
 
 def open_records(invocation: Invocation) -> Project:
     """Return the current project for a command that reads records.
@@ -83,15 +80,18 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
     """
     import hmac
 
+    from remora.config.key_variables import KEY_VARIABLES
     from remora.trace.redact.redactor import Redactor
     from remora.trace.redact.rule import UserRule
 
     environ = dict(invocation.environ)
-    for section, variable in _KEY_VARIABLES.items():
+    for section, (variable, *_) in KEY_VARIABLES.items():
         in_user_file = _keys(invocation, section).get("user")
         if in_user_file is not None:
-            taken = environ.get(variable, "").strip()
-            environ[f"{section.upper()}_API_KEY" if taken else variable] = in_user_file
+            name = variable
+            while name in environ:
+                name += "_"
+            environ[name] = in_user_file
     try:
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),

@@ -20,7 +20,11 @@ from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.models.provider import used_provider
-from remora.runs.execution.agent_settings import options_for, selected_rules_of
+from remora.runs.execution.agent_settings import (
+    agent_may_write,
+    options_for,
+    selected_rules_of,
+)
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.duration import job_seconds
@@ -84,7 +88,6 @@ def prepare(
         observed = observed_values(invocation, project, agents)
         provider = used_provider(config.model, cache=invocation.folders.cache)
         shared = {
-            "open": provider == "openai",
             "reached_by_tests": nodes_reached_by_tests(invocation, project),
             "observed": observed,
             "python": python,
@@ -93,7 +96,12 @@ def prepare(
         }
         work = [
             AgentWithOptions(
-                agent, {**options_for(config, agent.definition.operation, request), **shared}
+                agent,
+                {
+                    **options_for(config, agent.definition.operation, request),
+                    **shared,
+                    "open": agent_may_write(config, agent, provider),
+                },
             )
             for agent in agents
         ]

@@ -6,6 +6,7 @@ A cloned repository must not be able to grant itself permissions.
 import re
 from typing import Any
 
+from remora.config.key_variables import KEY_VARIABLES
 from remora.config.schema import Config
 from remora.config.yaml_positions import KeyPath, ParsedYaml
 from remora.errors import ConfigError
@@ -16,8 +17,7 @@ _LOOPBACK = re.compile(
 )
 _ADDRESSES = (("model", "base_url"), ("escalation", "base_url"))
 _SECRETS: dict[tuple[str, ...], str] = {
-    ("model", "api_key"): "REMORA_API_KEY",
-    ("escalation", "api_key"): "REMORA_ESCALATION_API_KEY",
+    (section, "api_key"): variable for section, (variable, *_) in KEY_VARIABLES.items()
 }
 """Keys of servers, and the environment variables that set them."""
 _GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))

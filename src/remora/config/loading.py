@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from remora.config.forbidden_settings import check_escalation, check_project_file
+from remora.config.key_variables import KEY_VARIABLES
 from remora.config.known_operations import OperationModels, default_config
 from remora.config.messages import describe_errors
 from remora.config.schema import NO_MODEL, Config
@@ -14,11 +15,6 @@ from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_ya
 from remora.errors import ConfigError
 
 _PREFIX = "REMORA_"
-_KEY_VARIABLES = {
-    "model": ("REMORA_API_KEY", "OPENAI_API_KEY"),
-    "escalation": ("REMORA_ESCALATION_API_KEY",),
-}
-"""For each section with an address: the environment variables that can contain its API key."""
 _RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
 """For each layer that sets an API key: the layers whose addresses may receive the key.
 
@@ -114,7 +110,7 @@ def api_keys(environ: Mapping[str, str], user_file: Path | None, section: str) -
     user's file cannot be read, and ConfigError if the file is invalid. Error messages never contain
     a key.
     """
-    values = (environ.get(name, "").strip() for name in _KEY_VARIABLES[section])
+    values = (environ.get(name, "").strip() for name in KEY_VARIABLES[section])
     found = {"environment": next(filter(None, values), None), "user": _key_in(user_file, section)}
     return {layer: key for layer, key in found.items() if key}
 
@@ -156,7 +152,7 @@ def _key_in(user_file: Path | None, section: str) -> str | None:
 
 def _refuse_api_keys(layer: ParsedYaml) -> None:
     """Raise ConfigError if a layer that is visible to other programs sets an API key."""
-    for section, (variable, *_) in _KEY_VARIABLES.items():
+    for section, (variable, *_) in KEY_VARIABLES.items():
         if (section, "api_key") in layer.places:
             raise ConfigError(
                 f"{layer.places[section, 'api_key']}: an API key cannot be set here",
@@ -198,7 +194,7 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
 
 
 def _without_api_keys(layer: ParsedYaml) -> ParsedYaml:
-    for name in _KEY_VARIABLES:
+    for name in KEY_VARIABLES:
         if (name, "api_key") in layer.places:
             section = {key: value for key, value in layer.value[name].items() if key != "api_key"}
             layer = layer._replace(value={**layer.value, name: section})

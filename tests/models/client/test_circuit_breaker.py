@@ -1,11 +1,15 @@
 """A server that fails several requests in a row is not asked for a while."""
 
 import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
+from remora.chat import Message
 from remora.errors import ModelError
 from remora.models.client.circuit_breaker import FAILURES, PAUSE_S, CircuitBreaker
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
@@ -13,8 +17,8 @@ from remora.models.client.retry_policy import Failure, Reply
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import ServerConnection
 from remora.models.model_settings import RequestLimits
-from remora.models.protocol import Capabilities
-from remora.models.token_counters import UpperBound
+from remora.models.protocol import Answer, Capabilities, Decoding, Request
+from remora.models.token_counters import ServerTokenizer, UpperBound
 from tests.models.client.test_openai_client import CHAT, REQUEST, says
 
 ADDRESS = parse_address("http://127.0.0.1:1/v1")
@@ -33,7 +37,7 @@ def opened(clock: Clock) -> CircuitBreaker:
     breaker = CircuitBreaker(clock)
     for _ in range(FAILURES):
         breaker.check(ADDRESS)
-        breaker.record(BUSY)
+        breaker.record(BUSY, CHAT)
     return breaker
 
 
@@ -42,7 +46,7 @@ def test_requests_stop_after_failures_in_a_row(result: Failure) -> None:
     breaker = CircuitBreaker(Clock())
     for _ in range(FAILURES):
         breaker.check(ADDRESS)
-        breaker.record(result)
+        breaker.record(result, CHAT)
     with pytest.raises(ModelError, match=r"127\.0\.0\.1:1/v1 was not asked") as caught:
         breaker.check(ADDRESS)
     assert "remora retry" in caught.value.hint
@@ -53,27 +57,74 @@ def test_any_answer_between_them_starts_the_count_again(answer: Reply) -> None:
     breaker = CircuitBreaker(Clock())
     for result in (BUSY, BUSY, answer, BUSY, BUSY):
         breaker.check(ADDRESS)
-        breaker.record(result)
+        breaker.record(result, CHAT)
     breaker.check(ADDRESS)
 
 
-def test_after_the_pause_one_request_is_sent() -> None:
+def test_after_the_pause_one_question_is_sent() -> None:
     clock = Clock()
     breaker = opened(clock)
     clock.now += PAUSE_S
-    breaker.check(ADDRESS)
+    breaker.check(ADDRESS)  # to count the tokens of the question
+    breaker.start_question(ADDRESS)
     with pytest.raises(ModelError):
         breaker.check(ADDRESS)
-    breaker.record(OK)
-    breaker.check(ADDRESS)
+    with pytest.raises(ModelError):
+        breaker.start_question(ADDRESS)
+    breaker.record(OK, CHAT)
+    breaker.start_question(ADDRESS)
+    breaker.start_question(ADDRESS)
+
+
+def test_of_two_threads_one_may_send_a_question_after_the_pause() -> None:
+    class SlowClock(Clock):
+        def __call__(self) -> float:
+            time.sleep(0.05)  # lets the threads overlap
+            return self.now
+
+    clock = SlowClock()
+    breaker = opened(clock)
+    clock.now += PAUSE_S
+
+    def may_send(_: int) -> bool:
+        try:
+            breaker.start_question(ADDRESS)
+        except ModelError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        assert sorted(threads.map(may_send, range(2))) == [False, True]
+
+
+def test_all_requests_of_the_question_after_the_pause_are_sent(
+    misbehaving: Any, canned: Any
+) -> None:
+    logprobs = {"text_offset": [0, 2], "tokens": ["pp", "x"], "token_logprobs": [None, -1.0]}
+    misbehaving.routes["/v1/completions"] = canned(body={"choices": [{"logprobs": logprobs}]})
+    clock = Clock()
+    breaker = opened(clock)
+    clock.now += PAUSE_S
+    address, able = parse_address(misbehaving.address), Capabilities(likelihood=True)
+    facts = ServerFacts(name="m", capabilities=able, context=None, llama=False)
+    decoding = Decoding(strategy="likelihood", labels=("A", "B"), texts=("x", "y"), empty="ee")
+
+    async def ask() -> Answer:
+        client = OpenAIClient(address, facts, UpperBound(), key=None, limits=ONCE, breaker=breaker)
+        answer = await client.ask(Request(prompt="pp", decoding=decoding))
+        await client.aclose()
+        return answer
+
+    assert asyncio.run(ask()).scores == {"A": 0.0, "B": 0.0}
+    assert len(misbehaving.seen) == 4
 
 
 def test_if_that_fails_too_the_next_pause_begins() -> None:
     clock = Clock()
     breaker = opened(clock)
     clock.now += PAUSE_S
-    breaker.check(ADDRESS)
-    breaker.record(BUSY)
+    breaker.start_question(ADDRESS)
+    breaker.record(BUSY, CHAT)
     clock.now += PAUSE_S / 2
     with pytest.raises(ModelError):
         breaker.check(ADDRESS)
@@ -104,19 +155,53 @@ def test_both_ways_to_a_server_share_the_count(misbehaving: Any, canned: Any) ->
     connection.close()
 
 
+def test_a_server_that_counts_tokens_while_its_generation_hangs_is_not_asked(
+    misbehaving: Any, canned: Any
+) -> None:
+    misbehaving.routes["/apply-template"] = canned(body={"prompt": "p"})
+    misbehaving.routes["/tokenize"] = canned(body={"tokens": [1]})
+    misbehaving.routes[CHAT] = canned(body=says("late"), delay_s=0.5)
+    address, limits = parse_address(misbehaving.address), RequestLimits(timeout_s=0.1, retries=0)
+    connection = ServerConnection(address, key=None, limits=ONCE)
+    facts = ServerFacts(name="m", capabilities=Capabilities(), context=1000, llama=True)
+
+    async def ask() -> None:
+        client = OpenAIClient(
+            address,
+            facts,
+            ServerTokenizer("m", connection.post),
+            key=None,
+            limits=limits,
+            breaker=connection.breaker,
+        )
+        for number in range(FAILURES + 1):
+            prompt = Message(role="user", content=f"question {number}")
+            wanted = "was not asked" if number == FAILURES else "did not respond"
+            with pytest.raises(ModelError, match=wanted):
+                await client.ask(replace(REQUEST, messages=(prompt,)))
+        await client.aclose()
+
+    asyncio.run(ask())
+    connection.close()
+    assert [one.path for one in misbehaving.seen].count(CHAT) == FAILURES
+
+
 def test_a_server_that_recovers_is_used_again(misbehaving: Any, canned: Any) -> None:
-    misbehaving.routes[CHAT] = [canned(status=503), canned(status=503), canned(body=says("hello"))]
+    misbehaving.routes[CHAT] = [canned(status=503)] * FAILURES + [canned(body=says("hello"))]
     address, clock = parse_address(misbehaving.address), Clock()
     facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
 
-    async def ask_three_times() -> str:
+    async def ask_until_it_answers() -> str:
         breaker = CircuitBreaker(clock)
         client = OpenAIClient(address, facts, UpperBound(), key=None, limits=ONCE, breaker=breaker)
-        for _ in range(2):
-            with pytest.raises(ModelError):
+        for _ in range(FAILURES):
+            with pytest.raises(ModelError, match="returned status 503"):
                 await client.ask(REQUEST)
-        answer = await client.ask(REQUEST)
+        with pytest.raises(ModelError, match="was not asked"):
+            await client.ask(REQUEST)
+        clock.now += PAUSE_S
+        answers = [await client.ask(REQUEST) for _ in range(2)]
         await client.aclose()
-        return answer.text
+        return " ".join(answer.text for answer in answers)
 
-    assert asyncio.run(ask_three_times()) == "hello"
+    assert asyncio.run(ask_until_it_answers()) == "hello hello"

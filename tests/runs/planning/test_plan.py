@@ -1,10 +1,12 @@
 """Planning: cheap, deterministic, and it touches nothing."""
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import prepare, too_many
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
@@ -24,7 +26,7 @@ goal: Look at {node_name}
 needs: NEEDS
 tools: [{name: act, script: act.pym}]
 """
-
+NO_FIX = "def f(l):\n    l = l + 1\n    return l\n"
 
 NEEDS_NONE = (
     "def _private():\n    return 1\n",
@@ -98,6 +100,17 @@ class TestNeeds:
         prepared = prepare(shop.caller(), RunRequest())
         prepared.close()
         assert prepared.plan.operations == ("lint", "docstring")
+
+    @pytest.mark.parametrize(("decoding", "planned"), [("rank", []), ("auto", ["a.py:__module__"])])
+    def test_findings_without_a_fix_need_a_model_that_writes(
+        self, desk: Desk, decoding: str, planned: list[str]
+    ) -> None:
+        desk.write({"a.py": NO_FIX, "ruff.toml": 'lint.select = ["E741"]\n'})
+        flags = {"model.base_url": "http://127.0.0.1:1/v1", "model.decoding": decoding}
+        caller = dataclasses.replace(desk.caller(**flags), operations=BUILT_IN)
+        prepared = prepare(caller, RunRequest(operations=("lint",)))
+        prepared.close()
+        assert nodes(prepared.plan) == planned
 
     def test_always(self, shop: Desk) -> None:
         own_agent(shop, "always")

@@ -37,7 +37,8 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     true; otherwise, the first is used. `limit` is the maximum size of a request in tokens. `margin`
     is the minimum difference in nats between the scores of the two best candidates. If the
     difference is smaller, the first candidate is used. If `chooses` is false, no model is asked to
-    choose between complete candidates of an agent, and the first is used. `trim` is the version of the trim rules.
+    choose between complete candidates of an agent, and the first is used. `trim` is the version of
+    the trim rules.
     """
 
     renderer: str
@@ -144,6 +145,19 @@ def writer_for(model: Model, renderer: str, decoding: str) -> Strategy | None:
         if name == RENDERERS[renderer].strategy or name == decoding:
             return name
     return "grammar" if model.capabilities.grammar else "tool_call"
+
+
+def may_write(provider: str, renderer: str, decoding: str, *, has_candidates: bool) -> bool:
+    """Return True if `QuerySettings.writing` will be set for a model of this provider.
+
+    No connection to the model is needed.
+    """
+    if provider == "none":
+        return False
+    wanted = RENDERERS[renderer].strategy or ("auto" if decoding == "likelihood" else decoding)
+    if wanted == "auto":
+        return provider != "embedded" or not has_candidates
+    return wanted not in _CHOOSING
 
 
 def check_model_can(model: Model, strategy: Strategy) -> None:

@@ -95,7 +95,7 @@ def _agent_start(data: dict[str, Any]) -> str:
 
 
 def _model_request(data: dict[str, Any]) -> str:
-    """Return the size and the packet of a request. Say how it repeats the one before."""
+    """Return the size, packet, sample and rotation of a request."""
     packet = str(data.get("packet_sha256"))[:12]
     asked = _decoded(data.get("decoding"), _Decoding) or _Decoding()
     to = f"to {data['model']}, " if data.get("model") else ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from remora.config.key_variables import KEY_VARIABLES
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import Failure, Reply
 from remora.models.client.server_address import Address
@@ -28,14 +29,14 @@ _NO_KEY = (
 _WORDS = {
     "model": {
         "section": "model",
-        "variable": "REMORA_API_KEY (or OPENAI_API_KEY)",
+        "variable": "{} (or {})".format(*KEY_VARIABLES["model"]),
         "places": "--model, REMORA_MODEL__BASE_URL",
         "shown_by": ": `remora model status` shows what the server has",
         "otherwise": "remove it to use the embedded model",
     },
     "escalation": {
         "section": "escalation",
-        "variable": "REMORA_ESCALATION_API_KEY",
+        "variable": KEY_VARIABLES["escalation"][0],
         "places": "REMORA_ESCALATION__BASE_URL",
         "shown_by": "",
         "otherwise": "set escalation.enabled to false",

@@ -93,6 +93,7 @@ class OpenAIClient:
         """
         await self._check_size(request)
         async with self._turns:
+            self._breaker.start_question(self._address)
             try:
                 answer = await self._ask(request)
             except wire_format.UnusableAnswer as error:
@@ -173,7 +174,6 @@ class OpenAIClient:
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send a request, with retries, and return the JSON object in the response."""
-        self._breaker.check(self._address)
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
@@ -184,7 +184,7 @@ class OpenAIClient:
                 failure = error
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
-                self._breaker.record(failure)
+                self._breaker.record(failure, url)
                 if isinstance(failure, Reply) and failure.status < 300:
                     return wire_format.decode_body(failure.body)
                 raise self._failed(failure)

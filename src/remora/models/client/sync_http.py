@@ -53,7 +53,7 @@ class ServerConnection:
                 failure = error
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
-                self.breaker.record(failure)
+                self.breaker.record(failure, path)
                 if isinstance(failure, Reply) and failure.status < 300:
                     return self._decoded(failure.body)
                 raise self._failed(failure)

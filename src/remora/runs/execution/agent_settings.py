@@ -6,6 +6,7 @@ from typing import Any
 from remora.agents.decision.query_settings import (
     ANSWER_TOKENS,
     QuerySettings,
+    may_write,
     strategy_for,
     writer_for,
 )
@@ -34,19 +35,15 @@ def query_settings_for(
     Raises ModelError or ConfigError if the model cannot be used as configured.
     """
     memory = config.runner.memory
-    decoding: str = config.model.decoding
-    renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
     limit = memory.packet_size_limit
     if model.describe().get("provider") == "embedded":
         limit = min(limit, EMBEDDED_LIMIT)
     if not memory.enabled:  # to compare: send as much raw history as the server accepts
-        renderer, limit = "history", model.context or limit
+        limit = model.context or limit
     if model.context is not None:
         limit = min(limit, model.context - ANSWER_TOKENS)
     has_candidates = agent.candidates is not None
-    renderer = f"{renderer}/1"
-    if (renderer, decoding) == ("functiongemma/1", "tool_call"):
-        renderer, decoding = FUNCTIONGEMMA_TOOLS, "auto"
+    renderer, decoding = _renderer_and_decoding(config)
     return QuerySettings(
         renderer=renderer,
         strategy=strategy_for(model, renderer, decoding, has_candidates=has_candidates),
@@ -57,6 +54,25 @@ def query_settings_for(
         ranks_fitted=config.model.decoding in _SCORING,
         **_common_settings(config, request),
     )
+
+
+def agent_may_write(config: Config, agent: Agent, provider: str) -> bool:
+    """Return True if `query_settings_for` will set `writing` for a model of this provider.
+
+    No connection to the model is needed.
+    """
+    renderer, decoding = _renderer_and_decoding(config)
+    return may_write(provider, renderer, decoding, has_candidates=agent.candidates is not None)
+
+
+def _renderer_and_decoding(config: Config) -> tuple[str, str]:
+    """Return the name of the renderer, and the decoding to use with it."""
+    renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
+    if not config.runner.memory.enabled:
+        renderer = "history"
+    if (renderer, config.model.decoding) == ("functiongemma", "tool_call"):
+        return FUNCTIONGEMMA_TOOLS, "auto"
+    return f"{renderer}/1", config.model.decoding
 
 
 def may_choose(project: Project, agent: Agent, model: Model) -> bool:
