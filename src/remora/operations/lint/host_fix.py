@@ -354,7 +354,14 @@ class _Fixer:
             present = self.check(fixed)
             own = {id(each) for each in self.targets(fixed, present)}
             own |= {id(each) for each in new_findings(self.before, present)}
-            wanted = [each for each in present if id(each) in own and self._allows(each)]
+            body = decode(self._path, fixed).body
+            wanted = [
+                each
+                for each in present
+                if id(each) in own
+                and self._allows(each)
+                and not self._left_alone.reason(each, body)
+            ]
             changed = apply_fixes_together(decode(self._path, fixed), wanted, unsafe=self._unsafe)
             if changed == fixed:
                 break
