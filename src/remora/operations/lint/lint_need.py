@@ -10,7 +10,7 @@ from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, Amount, FindingCo
 from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import LeftAlone, is_generated
+from remora.operations.lint.left_alone import kept_findings
 from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import Conventions, Recipe, parse_source
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
@@ -101,11 +101,7 @@ def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
         except HostError as error:  # a file that is not UTF-8, or too large
             found |= dict.fromkeys(map(place_of, here), error.message)
             continue
-        if is_generated(body):
-            found |= dict.fromkeys(map(place_of, here), "the file is generated")
-            continue
-        left_alone = LeftAlone(place, path, body, here)
-        found |= {place_of(each): why for each in here if (why := left_alone.reason(each, body))}
+        found |= kept_findings(place, path, body, here)
     return found
 
 
