@@ -55,7 +55,8 @@ def fixable_findings(
     find_formatted(tree, sorted({each["path"] for each in fixable}))
     if options.get("open"):
         known = {place_of(each) for each in fixable}
-        fixable += [each for each in found if not each["fix"] and place_of(each) not in known]
+        others = [each for each in found if place_of(each) not in known]
+        fixable += [each for each in others if _reason(each) == NO_FIX]
     return FindingCounts(
         amount=_counts(fixable),
         left=_left(every, {place_of(each) for each in fixable}, kept),
@@ -71,13 +72,8 @@ def _left(
     for each in findings:
         if place_of(each) in fixable:
             continue
-        why, fix = kept.get(place_of(each)), each["fix"]
-        if why is not None:
-            reason = KEPT
-        elif fix is not None and fix["applicability"] == "unsafe":
-            reason = NEEDS_UNSAFE
-        else:
-            reason = NO_FIX
+        why = kept.get(place_of(each))
+        reason = _reason(each) if why is None else KEPT
         text = f"{each['path']}:{each['line']} {each['code']}: {why or each['message']}"
         by_path.setdefault(each["path"], []).append((int(each["line"]), reason, text))
 
@@ -90,6 +86,12 @@ def _left(
         return by_node.get(node.key, {})
 
     return of_node
+
+
+def _reason(finding: Finding) -> str:
+    """Return why a finding is left that is not kept on purpose."""
+    fix = finding["fix"]
+    return NEEDS_UNSAFE if fix and fix["applicability"] == "unsafe" else NO_FIX
 
 
 def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:

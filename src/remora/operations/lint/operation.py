@@ -69,6 +69,7 @@ LINT = Operation(
     unit_seconds=0.004,
     unit="finding",
     by_default=True,
+    asks_writers=True,
     decides_by_rules=True,
     offers_choices=True,
     load=_load,
