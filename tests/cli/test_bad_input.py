@@ -278,6 +278,7 @@ def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path:
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
     shown = poor("analyze", "-o", "lint", cwd=left).out
     assert "2 nodes checked, 3 findings left: 2 need --unsafe-fixes, 1 has no fix" in shown
+    assert "`--model URL` lets a model server try 1 finding without a fix" in shown
     listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
     assert "a.py:1 E741: Ambiguous variable name" in listed
     document = poor("analyze", "-o", "lint", "--json", cwd=left).document

@@ -301,7 +301,8 @@ def test_rules_that_the_user_selects_are_fixed_all_the_same(
     assert (tmp_path / "a.py").read_text() != UNCONFIGURED[name]
 
 
-def test_imports_that_another_file_uses_stay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("nodes", [[], ["__module__"]], ids=["file", "node"])
+def test_imports_that_another_file_uses_stay(tmp_path: Path, nodes: list[str]) -> None:
     (tmp_path / "b.py").write_text("from .compat import iterkeys\n\nprint(iterkeys)\n")
     source = """from six import iterkeys
 from six import iteritems
@@ -309,7 +310,7 @@ from six import u  # pylint: disable=unused-import
 """
     (tmp_path / "ruff.toml").write_text('lint.select = ["F401"]\n')
     (tmp_path / "compat.py").write_text(source)
-    fix_findings(ToolTree(tmp_path), "compat.py", [])
+    fix_findings(ToolTree(tmp_path), "compat.py", nodes)
     assert (tmp_path / "compat.py").read_text() == source.replace("from six import iteritems\n", "")
 
 

@@ -53,3 +53,4 @@ def test_the_time_of_a_projects_own_agent_depends_on_the_model(
 def test_a_server_only_matters_for_operations_that_ask_it() -> None:
     assert job_seconds(plan("fixing", 0), OPERATIONS, "openai") == {"a-1": 2.0}
     assert job_seconds(plan("docstring", 1), OPERATIONS, "openai") is None
+    assert job_seconds(plan("lint", 1), BUILT_IN, "openai") is None

@@ -153,6 +153,9 @@ def _next_step(prepared: PreparedRun) -> str:
         steps.append("`--select RULES` checks other rules")
     if written:
         steps.append(f"`--model URL` lets a model server write {count(written, 'docstring')}")
+    if without_fix := plan.findings_left.get(NO_FIX, 0):
+        findings = count(without_fix, "finding")
+        steps.append(f"`--model URL` lets a model server try {findings} without a fix")
     if "test" in plan.operations and not request.strengthen:
         steps.append("`--strengthen` looks for faults that existing tests miss")
     others = [f"`-o {name}`" for name in ("test", "types") if name not in plan.operations]

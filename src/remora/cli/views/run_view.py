@@ -109,8 +109,13 @@ def decision_lines(document: Document, width: int | None) -> Iterator[str]:
 
 
 def unwritten_lines(document: Document, operations: Operations, width: int | None) -> Iterator[str]:
-    """Yield how many jobs found work that a model could do, if there was no model."""
-    by_rules = {each.name for each in operations.all if not each.asks_writers}
+    """Yield how many jobs found work that a model could do, if there was no model.
+
+    Jobs that count lint findings are left out, because these may be kept on purpose. The plan says
+    how many have no fix.
+    """
+    counting = {each.name for each in operations.all if each.totals and each.totals.counts_findings}
+    by_rules = {each.name for each in operations.all if not each.asks_writers} | counting
     left = [
         job
         for job in document["jobs"]

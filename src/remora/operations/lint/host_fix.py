@@ -12,9 +12,9 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.assigned_attributes import is_written
-from remora.operations.lint.fixable_findings import FixableFindings
+from remora.operations.lint.fixable_findings import FixableFindings, place_of
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import LeftAlone, is_generated
+from remora.operations.lint.left_alone import LeftAlone, is_generated, kept_findings
 from remora.operations.lint.recipes.apply import (
     Proposal,
     apply_proposals,
@@ -54,12 +54,18 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
 
     `nodes` contains qualnames. If it is empty, the findings of the whole file are returned. The
     result has the same keys as the result of `node_findings`, and `open_causes`, which is True if
-    exceptions need a cause, and the file does not show whether it should be hidden.
+    exceptions need a cause, and the file does not show whether it should be hidden. Each finding
+    also has `kept`, the reason why fixes leave it alone, which is empty if they do not.
     """
     content = place.read(path)
     body = decode(path, content).body
-    found = _on_nodes(path, content, check_text(place, path, content), nodes)
-    return {**describe_findings(body, found), "open_causes": _has_open_causes(body, found)}
+    every = check_text(place, path, content)
+    found = _on_nodes(path, content, every, nodes)
+    described = describe_findings(body, found)
+    kept = kept_findings(place, path, body, every)
+    for each in described["findings"]:
+        each["kept"] = kept.get(place_of(each), "")
+    return {**described, "open_causes": _has_open_causes(body, found)}
 
 
 def _has_open_causes(body: str, found: Sequence[Finding]) -> bool:
@@ -354,7 +360,14 @@ class _Fixer:
             present = self.check(fixed)
             own = {id(each) for each in self.targets(fixed, present)}
             own |= {id(each) for each in new_findings(self.before, present)}
-            wanted = [each for each in present if id(each) in own and self._allows(each)]
+            body = decode(self._path, fixed).body
+            wanted = [
+                each
+                for each in present
+                if id(each) in own
+                and self._allows(each)
+                and not self._left_alone.reason(each, body)
+            ]
             changed = apply_fixes_together(decode(self._path, fixed), wanted, unsafe=self._unsafe)
             if changed == fixed:
                 break

@@ -13,6 +13,7 @@ from itertools import takewhile
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.lint.fixable_findings import Place, place_of
 from remora.operations.lint.used_imports import is_used_elsewhere, names_from_modules, runs_code
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
@@ -159,6 +160,16 @@ class LeftAlone:
             return "Sphinx may read the name"
         is_kept = _KEPT_IMPORT.search(_line(finding, body)) or _KEPT_IMPORTS.search(body)
         return "a comment keeps it" if is_kept else ""
+
+
+def kept_findings(
+    place: ToolTree, path: str, body: str, findings: Sequence[Finding]
+) -> dict[Place, str]:
+    """Return the findings of a file that the fixes leave alone, with the reasons."""
+    if is_generated(body):
+        return dict.fromkeys(map(place_of, findings), "the file is generated")
+    left_alone = LeftAlone(place, path, body, findings)
+    return {place_of(each): why for each in findings if (why := left_alone.reason(each, body))}
 
 
 def _line(finding: Finding, body: str) -> str:

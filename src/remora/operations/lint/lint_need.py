@@ -10,7 +10,7 @@ from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, Amount, FindingCo
 from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import LeftAlone, is_generated
+from remora.operations.lint.left_alone import kept_findings
 from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import Conventions, Recipe, parse_source
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
@@ -55,7 +55,8 @@ def fixable_findings(
     find_formatted(tree, sorted({each["path"] for each in fixable}))
     if options.get("open"):
         known = {place_of(each) for each in fixable}
-        fixable += [each for each in found if not each["fix"] and place_of(each) not in known]
+        others = [each for each in found if place_of(each) not in known]
+        fixable += [each for each in others if _reason(each) == NO_FIX]
     return FindingCounts(
         amount=_counts(fixable),
         left=_left(every, {place_of(each) for each in fixable}, kept),
@@ -71,13 +72,8 @@ def _left(
     for each in findings:
         if place_of(each) in fixable:
             continue
-        why, fix = kept.get(place_of(each)), each["fix"]
-        if why is not None:
-            reason = KEPT
-        elif fix is not None and fix["applicability"] == "unsafe":
-            reason = NEEDS_UNSAFE
-        else:
-            reason = NO_FIX
+        why = kept.get(place_of(each))
+        reason = _reason(each) if why is None else KEPT
         text = f"{each['path']}:{each['line']} {each['code']}: {why or each['message']}"
         by_path.setdefault(each["path"], []).append((int(each["line"]), reason, text))
 
@@ -92,6 +88,12 @@ def _left(
     return of_node
 
 
+def _reason(finding: Finding) -> str:
+    """Return why a finding is left that is not kept on purpose."""
+    fix = finding["fix"]
+    return NEEDS_UNSAFE if fix and fix["applicability"] == "unsafe" else NO_FIX
+
+
 def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
     """Return the findings that the fixes leave alone, with the reasons."""
     found: dict[Place, str] = {}
@@ -101,11 +103,7 @@ def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
         except HostError as error:  # a file that is not UTF-8, or too large
             found |= dict.fromkeys(map(place_of, here), error.message)
             continue
-        if is_generated(body):
-            found |= dict.fromkeys(map(place_of, here), "the file is generated")
-            continue
-        left_alone = LeftAlone(place, path, body, here)
-        found |= {place_of(each): why for each in here if (why := left_alone.reason(each, body))}
+        found |= kept_findings(place, path, body, here)
     return found
 
 

@@ -23,6 +23,7 @@ def _load() -> Parts:
     from remora.operations.lint.checks import fewer_findings
     from remora.operations.lint.hidden_causes import RESTORER
     from remora.operations.lint.host_fix import file_findings, fix_findings
+    from remora.operations.lint.line_problem import line_problem
     from remora.operations.lint.lint_need import all_findings, fixable_findings
     from remora.tools.host_functions import HostFunction
 
@@ -35,6 +36,7 @@ def _load() -> Parts:
         host_functions=(
             HostFunction(function=file_findings, seconds=60.0),
             HostFunction(function=fix_findings, seconds=120.0),
+            HostFunction(function=line_problem, seconds=10.0),
         ),
         restorer=RESTORER,
     )
@@ -67,6 +69,7 @@ LINT = Operation(
     unit_seconds=0.004,
     unit="finding",
     by_default=True,
+    asks_writers=True,
     decides_by_rules=True,
     offers_choices=True,
     load=_load,
