@@ -199,6 +199,7 @@ def measured_uses(
                 model=str(model),
                 decoding=config.model.decoding,
                 renderer=config.model.renderer,
+                margin=config.model.margin,
             )
             one = measured_use(known, use)
             built = None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}

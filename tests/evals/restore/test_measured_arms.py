@@ -51,10 +51,10 @@ def test_a_model_is_compared_with_rules() -> None:
     rules = arm("rules", None, "left", "left")
     (found,) = measured([rules, arm(SERVER, "m", "exact", "equivalent")])
     assert found.use == ModelUse(
-        operation="docstring", model="m", decoding="grammar", renderer="auto"
+        operation="docstring", model="m", decoding="grammar", renderer="auto", margin=1.0
     )
-    assert (found.slots, found.written, found.right) == (2, 2, 2)
-    assert (found.gain, found.gain_ci95, found.helps) == (1.0, (1.0, 1.0), True)
+    assert (found.slots, found.files, found.written, found.right) == (2, 2, 2, 2)
+    assert (found.gain, found.gain_ci95, found.helps) == (1.0, (1.0, 1.0), False)
     assert (found.seed, found.commit, found.date) == (3, "abc", "2026-01-31")
 
 

@@ -13,12 +13,13 @@ from remora.runs.records.measured_models import (
     read_measured,
 )
 
-USE = ModelUse(operation="docstring", model="m", decoding="auto", renderer="auto")
+USE = ModelUse(operation="docstring", model="m", decoding="auto", renderer="auto", margin=1.0)
 FIGURES = MeasuredModel(
-    use=USE, slots=40, written=36, right=30, precision=0.83, coverage=0.9, gain=0.5,
+    use=USE, slots=40, files=8, written=36, right=30, precision=0.83, coverage=0.9, gain=0.5,
     gain_ci95=(0.25, 0.75), seed=0, commit="abc", date="2026-01-31",
 )  # fmt: skip
 OTHER = replace(FIGURES, use=replace(USE, renderer="json"))
+LENIENT = replace(FIGURES, use=replace(USE, margin=0.5))
 
 
 def test_nothing_is_measured_at_first(tmp_path: Path) -> None:
@@ -28,12 +29,40 @@ def test_nothing_is_measured_at_first(tmp_path: Path) -> None:
 
 def test_newer_figures_replace_those_of_the_same_use(tmp_path: Path) -> None:
     state = tmp_path / "roots" / "project"
-    keep_measured(state, [FIGURES, OTHER])
+    keep_measured(state, [FIGURES, OTHER, LENIENT])
     newer = replace(FIGURES, right=31)
     keep_measured(state, [newer])
     assert measured_use(read_measured(state), USE) == newer
     assert measured_use(read_measured(state), OTHER.use) == OTHER
+    assert measured_use(read_measured(state), LENIENT.use) == LENIENT
     assert state.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("earlier", "newer"),
+    [
+        (FIGURES, replace(FIGURES, gain=None, gain_ci95=None)),
+        (replace(FIGURES, slots=9), replace(FIGURES, slots=9, gain=None, gain_ci95=None)),
+        (FIGURES, replace(FIGURES, slots=2, files=2)),
+    ],
+    ids=["not compared", "neither enough", "on two files"],
+)
+def test_weaker_figures_replace_none(
+    tmp_path: Path, earlier: MeasuredModel, newer: MeasuredModel
+) -> None:
+    keep_measured(tmp_path, [earlier])
+    keep_measured(tmp_path, [newer])
+    assert read_measured(tmp_path) == (earlier,)
+    keep_measured(tmp_path, [replace(earlier, right=29)])
+    assert read_measured(tmp_path) == (replace(earlier, right=29),)
+
+
+@pytest.mark.parametrize(
+    ("slots", "files", "helps"), [(20, 5, True), (19, 5, False), (20, 4, False), (2, 2, False)]
+)
+def test_few_parts_or_files_prove_nothing(slots: int, files: int, *, helps: bool) -> None:
+    few = replace(FIGURES, slots=slots, files=files, gain_ci95=(1.0, 1.0))
+    assert few.helps is helps
 
 
 def test_a_damaged_file_counts_as_missing(tmp_path: Path) -> None:

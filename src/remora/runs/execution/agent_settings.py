@@ -1,6 +1,6 @@
 """Agent settings taken from the run's configuration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from remora.agents.decision.query_settings import (
@@ -17,7 +17,7 @@ from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS
 from remora.models.protocol import Model, Strategy
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.runs.records.measured_models import ModelUse, measured_use, read_measured
+from remora.runs.records.measured_models import MeasuredModel, ModelUse, measured_use
 
 _SCORING = ("auto", "likelihood")
 """Values of `model.decoding` with which texts of candidates are scored."""
@@ -75,11 +75,14 @@ def _renderer_and_decoding(config: Config) -> tuple[str, str]:
     return f"{renderer}/1", config.model.decoding
 
 
-def may_choose(project: Project, agent: Agent, model: Model) -> bool:
+def may_choose(
+    project: Project, agent: Agent, model: Model, measured: Iterable[MeasuredModel]
+) -> bool:
     """Return True if the model's choices between complete candidates count.
 
     For a built-in agent, they count if the model is measured to be better than rules on this
-    project, or is being measured. Agents of users have nothing to compare with.
+    project, or is being measured. Agents of users have nothing to compare with. `measured` contains
+    the project's figures.
     """
     operation, own = agent.definition.operation, project.config.model
     can_be_measured = agent.builtin and operation in project.operations.restorers
@@ -90,8 +93,9 @@ def may_choose(project: Project, agent: Agent, model: Model) -> bool:
         model=model.name,
         decoding=own.decoding,
         renderer=own.renderer,
+        margin=own.margin,
     )
-    known = measured_use(read_measured(project.state), use)
+    known = measured_use(measured, use)
     return known is not None and known.helps
 
 

@@ -163,7 +163,7 @@ def _query_settings(
         config, model = run.project.config, run.model(agent)
         turns = max_turns_for(config, agent, run.request)
         settings = query_settings_for(config, agent, model, run.request)
-        chooses = may_choose(run.project, agent, model)
+        chooses = may_choose(run.project, agent, model, run.measured)
         return model, msgspec.structs.replace(settings, chooses=chooses), turns
     model = run.model(agent, start.model.get("name"))
     settings = recorded_query_settings(start, start.model)

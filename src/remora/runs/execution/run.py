@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Protocol
 
 from remora.agents.definition.agent import Agent
@@ -14,6 +15,7 @@ from remora.runs.execution.engine import Engine, LocalEngine
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
+from remora.runs.records.measured_models import MeasuredModel, read_measured
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff_process import lint_file
 from remora.tools.host.ruff.shared_ruff import SharedRuff
@@ -81,6 +83,11 @@ class Run:
     def engine(self) -> Engine:
         concurrency = self.request.concurrency or self.project.config.model.max_concurrency
         return LocalEngine(concurrency)
+
+    @cached_property
+    def measured(self) -> tuple[MeasuredModel, ...]:
+        """The figures of models on this project, read only once, so all jobs use the same ones."""
+        return read_measured(self.project.state)
 
     def shared_work(self, operation: str) -> SharedWork:
         """Return what the jobs of an operation share, also with those that have ended."""

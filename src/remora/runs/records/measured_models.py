@@ -14,6 +14,8 @@ from remora.config.user_folders import make_private
 from remora.errors import DiskError
 
 _FILE = "measured_models.json"
+LEAST_SLOTS, LEAST_FILES = 20, 5
+"""With fewer, the interval of a gain can be too narrow: if all are right, it is [1, 1]."""
 
 
 class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,18 +25,20 @@ class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     decoding: str
     renderer: str
+    margin: float
 
 
 class MeasuredModel(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of a model for an operation.
 
-    Of `slots` hidden parts, `written` were written, and `right` of these have the same meaning as
-    before. `gain` is the share of right slots minus that of rules, with its 95 % interval. It is
+    Of `slots` hidden parts in `files` files, `written` were written, and `right` of these have the
+    same meaning as before. `gain` is the share of right slots minus that of rules, with its 95 % interval. It is
     null if rules were not measured at the same time.
     """
 
     use: ModelUse
     slots: int
+    files: int
     written: int
     right: int
     precision: float | None
@@ -46,9 +50,16 @@ class MeasuredModel(msgspec.Struct, frozen=True, kw_only=True):
     date: str
 
     @property
+    def is_enough(self) -> bool:
+        """Return True if the model was compared with rules on enough parts and files."""
+        return (
+            self.gain_ci95 is not None and self.slots >= LEAST_SLOTS and self.files >= LEAST_FILES
+        )
+
+    @property
     def helps(self) -> bool:
-        """Return True if the model is better than rules, with 95 % certainty."""
-        return self.gain_ci95 is not None and self.gain_ci95[0] > 0
+        """Return True if enough parts were compared, and the interval of the gain is above zero."""
+        return self.is_enough and self.gain_ci95 is not None and self.gain_ci95[0] > 0
 
 
 def read_measured(state: Path) -> tuple[MeasuredModel, ...]:
@@ -62,19 +73,27 @@ def read_measured(state: Path) -> tuple[MeasuredModel, ...]:
 def keep_measured(state: Path, found: Sequence[MeasuredModel]) -> None:
     """Add figures to a project's state folder, in place of earlier ones of the same use.
 
+    Earlier ones stay if they have a gain and the new ones do not, or if only they are enough.
     Raises DiskError if the file cannot be written.
     """
     if not found:
         return
-    new = {each.use for each in found}
-    earlier = [each for each in read_measured(state) if each.use not in new]
+    kept = {each.use: each for each in read_measured(state)}
+    for each in found:
+        earlier = kept.get(each.use)
+        if earlier is None or _evidence(each) >= _evidence(earlier):
+            kept[each.use] = each
     file, written = state / _FILE, state / f"{_FILE}.new"
     try:
         make_private(state)
-        written.write_bytes(msgspec.json.encode([*earlier, *found]))
+        written.write_bytes(msgspec.json.encode([*kept.values()]))
         written.replace(file)
     except OSError as error:
         raise DiskError(f"{file}: {error.strerror}") from error
+
+
+def _evidence(found: MeasuredModel) -> tuple[bool, bool]:
+    return found.is_enough, found.gain is not None
 
 
 def measured_use(known: Iterable[MeasuredModel], use: ModelUse) -> MeasuredModel | None:
