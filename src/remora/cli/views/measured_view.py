@@ -20,7 +20,7 @@ def _figures(operation: str, found: Mapping[str, Any] | None) -> str:
     text += f", of {found['slots']} hidden on {found['date']}"
     if found["gain"] is None:
         return f"{text}; not compared with rules: run {command}"
-    text += f"; {found['gain'] * 100:+.0f} % against rules"
+    text += f"; {found['gain'] * 100:+.0f} percentage points against rules"
     if found["gain_ci95"] is not None:
         low, high = (end * 100 for end in found["gain_ci95"])
         text += f" ({low:+.0f} to {high:+.0f})"
