@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.config.key_variables import KEY_VARIABLES
 from remora.config.pyproject import has_settings, read_settings
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, UsageError
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from remora.config.schema import Config
     from remora.config.yaml_positions import KeyPath
 
-_NOT_SETTINGS = {"REMORA_API_KEY", "REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG"}
+_NOT_SETTINGS = {
+    *("REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG"),
+    *(name for names in KEY_VARIABLES.values() for name in names),
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -132,3 +132,10 @@ asyncio.run(main())
 """
     subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=50)
     assert not (tmp_path / "run").exists()
+
+
+def test_child_processes_get_no_keys() -> None:
+    keys = dict.fromkeys(
+        ("REMORA_API_KEY", "REMORA_ESCALATION_API_KEY", "REMORA_SIGNING_KEY", "OPENAI_API_KEY"), "k"
+    )
+    assert environment({**keys, "REMORA_HUB__MEMORY": "1"}) == {"REMORA_HUB__MEMORY": "1"}

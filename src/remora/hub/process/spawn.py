@@ -4,10 +4,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from remora.config.key_variables import KEY_VARIABLES
+
 _PACKAGES = Path(__file__).resolve().parents[3]
 _PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE")
 _PASSED_BEGINNINGS = ("LC_", "XDG_", "REMORA_")
-_SECRETS = ("REMORA_API_KEY", "REMORA_SIGNING_KEY")
+_SECRETS = ("REMORA_SIGNING_KEY", *(name for names in KEY_VARIABLES.values() for name in names))
 FOLDER = "/"
 """Working directory of the children, in which relative paths of the environment do not exist."""
 
