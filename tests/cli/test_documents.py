@@ -22,7 +22,7 @@ def test_model_status(ran: Ran) -> None:
 def test_model_status_says_what_the_embedded_model_is_for(ran: Ran) -> None:
     configured = {**ran.remora.environ, "REMORA_MODEL__PROVIDER": "embedded"}
     shown = replace(ran.remora, environ=configured)("model", "status", cwd=ran.root).out
-    assert "the right one of four summaries in 89 % of cases, free rules in 84 %" in shown
+    assert "89 % of cases (the best free rule: 84 %)" in shown
     assert "writes nothing" in shown
     assert "lint      not measured; run `remora eval restore -o lint" in shown
     assert "docstring not measured" not in shown, "it writes nothing"

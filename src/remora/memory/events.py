@@ -49,8 +49,8 @@ class AgentStart(Payload, frozen=True, kw_only=True):
     `rebased` contains the files that changed after the run started, in the form `{path: {sha256,
     mode}}`, with null for a file that does not exist. `changes` contains the changes inherited from
     the parent of a fork. `first_turn` is the number of the first turn. Turn 0 includes the context
-    scripts. `larger` describes the model to escalate to, if there is one. `decides` is true if the packet already contains the facts and candidates of the first
-    turn.
+    scripts. `larger` describes the model to escalate to, if there is one. `decides` is true if the
+    packet already contains the facts and candidates of the first turn.
     """
 
     type: ClassVar[str] = "agent_start"

@@ -20,12 +20,12 @@ COMMAND = "`remora eval restore -o docstring --arm rules --arm configured`"
         (
             FIGURES,
             "31 of 40 written texts right, of 50 hidden on 2026-01-31; "
-            "+62 percentage points against rules (+50 to +70): its choices count",
+            "+62 percentage points against rules (+50 to +70): better than rules",
         ),
         (
             {**FIGURES, "gain": -0.1, "gain_ci95": [-0.2, 0.1], "helps": False},
             "31 of 40 written texts right, of 50 hidden on 2026-01-31; "
-            "-10 percentage points against rules (-20 to +10): its choices are not used",
+            "-10 percentage points against rules (-20 to +10): not shown to be better than rules",
         ),
         (
             {**FIGURES, "gain": None, "gain_ci95": None, "helps": False},

@@ -1,6 +1,5 @@
 """The turn loop of an agent. Each event is appended and applied before the agent acts on it."""
 
-import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -11,7 +10,6 @@ import msgspec
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
 from remora.agents.decision.candidates import as_candidates, valid_candidates
 from remora.agents.decision.policy import Decision
-from remora.agents.decision.query_settings import Rung
 from remora.agents.inputs.hub_pull import PullHook
 from remora.agents.inputs.node_versions import NodeVersions
 from remora.agents.inputs.packet_extensions import checked_extensions
@@ -34,7 +32,7 @@ from remora.agents.loop.tool_execution import (
 )
 from remora.agents.loop.trial import Trial, try_candidate
 from remora.agents.named_summarizers import summarizer_record
-from remora.agents.redaction import RedactedModel, placeholder_in_args
+from remora.agents.redaction import placeholder_in_args
 from remora.agents.run_in_thread import run_in_thread
 from remora.agents.verification import CheckResult, verify
 from remora.chat import ToolCall
@@ -68,7 +66,7 @@ class AgentRunner:
 
     def __init__(self, job: Job, dependencies: AgentDependencies) -> None:
         self.job = job
-        self.dependencies = _with_redacted_models(dependencies)
+        self.dependencies = dependencies.with_redacted_models()
         self._redact = dependencies.redact
         self._state = AgentState(first_context(job, dependencies), dependencies.blobs)
         self._changes = ChangeTracker(dependencies.workspace, dependencies.objects)
@@ -410,20 +408,6 @@ class AgentRunner:
         self._state.add(event)
         self.dependencies.on_event(event)
         return event
-
-
-def _with_redacted_models(dependencies: AgentDependencies) -> AgentDependencies:
-    """Return the dependencies with models whose answers are redacted before they are recorded."""
-
-    def redacted(rung: Rung | None) -> Rung | None:
-        return rung and rung._replace(model=RedactedModel(rung.model, dependencies.redact))
-
-    return dataclasses.replace(
-        dependencies,
-        model=RedactedModel(dependencies.model, dependencies.redact),
-        ranker=redacted(dependencies.ranker),
-        larger=redacted(dependencies.larger),
-    )
 
 
 FunctionGemmaRunner = AgentRunner

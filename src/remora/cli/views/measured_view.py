@@ -24,4 +24,6 @@ def _figures(operation: str, found: Mapping[str, Any] | None) -> str:
     if found["gain_ci95"] is not None:
         low, high = (end * 100 for end in found["gain_ci95"])
         text += f" ({low:+.0f} to {high:+.0f})"
-    return f"{text}: {'its choices count' if found['helps'] else 'its choices are not used'}"
+    return (
+        f"{text}: {'better than rules' if found['helps'] else 'not shown to be better than rules'}"
+    )

@@ -142,7 +142,7 @@ class _Work:
     """The annotations of a file that rules find, and the slots of those that models propose."""
 
     def __init__(self, place: ToolTree, path: str, nodes: Sequence[str]) -> None:
-        self._path = path
+        self._path, self._left = path, place.left
         self.content = decode(path, place.read(path))
         self.functions = _Functions(path, self.content.body, nodes)
         self.session = session_for(place, project_texts(place))
@@ -184,7 +184,10 @@ class _Work:
     def described(self, slots: Sequence[Slot]) -> dict[str, Any]:
         """Return a function with missing annotations, for `open_signatures`."""
         _, node, _ = self.functions.source.functions[slots[0].number]
-        likely = {slot.name: self.session.likely(self._path, slot, _LIKELIEST) for slot in slots}
+        likely = {
+            slot.name: self.session.likely(self._path, slot, _LIKELIEST, self._left)
+            for slot in slots
+        }
         return {
             "function": self.functions.source.qualnames[slots[0].number],
             "first": min([node.lineno, *(each.lineno for each in node.decorator_list)]),

@@ -187,9 +187,9 @@ class Session:
         """Return the candidate that was chosen for an annotation."""
         return self._inference.best[path, slot]
 
-    def likely(self, path: str, slot: Slot, most: int) -> list[str]:
+    def likely(self, path: str, slot: Slot, most: int, left: Callable[[], float]) -> list[str]:
         """Return the likeliest types of an annotation that was not found."""
-        with self._lock:
+        with self._locked(left):
             return [each.term for each in self._inference.ranked(path, slot)[:most]]
 
     def omits(self, path: str, slot: Slot) -> bool:
