@@ -23,6 +23,7 @@ from remora.operations.test.state_changes import root_name
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
+_LONGEST_TEXT = 1_200
 _MOST_STATEMENTS = 6
 _SHORT = 50
 _SHORT_EXAMPLE = 4
@@ -34,7 +35,10 @@ _SETUP = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef,
     ast.Import, ast.ImportFrom,
 )  # fmt: skip
+_MUTABLE = (ast.List, ast.Dict, ast.Set)
 _SHOWN = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
+_CHECKS = _SHOWN | {"isinstance", "raises"}
+"""Names of calls around a call that say little about its result, beside `assert...`."""
 
 
 class Snippet(NamedTuple):
@@ -78,7 +82,8 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
     seen: set[tuple[str, tuple[str, ...]]] = set()
     bound = _bound_in(snippet)
     for number, statement in enumerate(snippet.statements):
-        for call in _calls_of(statement, wanted):
+        around = _calls_around(statement, wanted) if snippet.source == "writer" else ()
+        for call in (*_calls_of(statement, wanted), *around):
             for each in _all_slices(snippet, bound, number, call, wanted):
                 if (each.call, each.setup) not in seen:
                     seen.add((each.call, each.setup))
@@ -150,6 +155,17 @@ def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
             if _is_named(function, wanted):  # `f(x)`, or `f(x)(y)` if it returns a function
                 yield node
         waiting.extend(ast.iter_child_nodes(node))
+
+
+def _calls_around(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
+    """Yield calls that use the result of the function, such as `str(f(x))` and `f(x).get(y)`."""
+    for one in ast.walk(statement):
+        if isinstance(one, ast.Call) and not _is_named(one.func, wanted):
+            name = last_name(one.func)
+            inner = (each.func for each in ast.walk(one) if isinstance(each, ast.Call))
+            is_check = name in _CHECKS or name.startswith("assert")
+            if not is_check and any(_is_named(each, wanted) for each in inner):
+                yield one
 
 
 def _unrolled(listed: ast.ListComp) -> list[ast.Call]:
@@ -251,7 +267,7 @@ class _Before:
             return True  # imported from where it is defined
         if not bound & needed and not _changes(each, needed - self._imported):
             return True
-        if not isinstance(each, _SETUP) or len(ast.unparse(each)) > _LONGEST_STATEMENT:
+        if not isinstance(each, _SETUP) or _is_long(each):
             return False
         if isinstance(each, ast.Import | ast.ImportFrom):
             if any(alias.name == "*" for alias in each.names):
@@ -264,6 +280,11 @@ class _Before:
         if not isinstance(each, ast.AugAssign | ast.Expr):
             needed -= bound - _read_by(each)
         return len(self.setup) <= _MOST_STATEMENTS
+
+
+def _is_long(statement: ast.stmt) -> bool:
+    is_text = isinstance(getattr(statement, "value", None), ast.Constant)
+    return len(ast.unparse(statement)) > (_LONGEST_TEXT if is_text else _LONGEST_STATEMENT)
 
 
 class _Inline(ast.NodeTransformer):
@@ -279,22 +300,25 @@ class _Inline(ast.NodeTransformer):
 def _with_literals(call: ast.Call, setup: list[ast.stmt]) -> ast.Call:
     """Return the call with short values in place of variables that nothing else uses.
 
-    The assignments of these variables are removed from `setup`.
+    The assignments of these variables are removed from `setup`. Objects that a resulting function
+    may change, as in `f(x)(row)`, keep theirs.
     """
     values: dict[str, ast.expr] = {}
+    changed = _MUTABLE if isinstance(call.func, ast.Call) else ()
     for one in list(setup):
         match one:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_short(value):
                 rest = [other for other in setup if other is not one]
                 reads = [n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == name]
-                if len(reads) == 1 and not any(_mentions(other, name) for other in rest):
+                is_used = any(_mentions(other, name) for other in rest)
+                if len(reads) == 1 and not is_used and not isinstance(value, changed):
                     values[name] = value
                     setup.remove(one)
     if not values:
         return call
-    changed = _Inline(values).visit(copy.deepcopy(call))
-    assert isinstance(changed, ast.Call)
-    return changed
+    inlined = _Inline(values).visit(copy.deepcopy(call))
+    assert isinstance(inlined, ast.Call)
+    return inlined
 
 
 def _is_short(value: ast.expr) -> bool:
@@ -342,7 +366,8 @@ def _without_module_name(found: CallInput, call: ast.Call, wanted: Wanted) -> Ca
     function = call.func
     imported = {name for each in found.imports for name in bound_names(ast.parse(each).body[0])}
     root = root_name(function)
-    if not (wanted.by_name and isinstance(function, ast.Attribute) and root in imported):
+    is_plain = wanted.by_name and isinstance(function, ast.Attribute) and root in imported
+    if not is_plain or not _is_named(function, wanted):
         return found
     plain = ast.unparse(ast.Call(ast.Name(wanted.name), call.args, call.keywords))
     rest = [ast.parse(each) for each in (plain, *found.setup)]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.case_lengths import is_too_long
 from remora.operations.test.cases.hollow_cases import EMPTY_VALUES, has_odd_floats
+from remora.operations.test.inputs.call_input import is_call_of
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.runner.trials import TrialResults
 from remora.operations.test.target_function import TargetFunction
@@ -24,7 +25,10 @@ def case_problem(subject: TargetFunction, case: Case) -> str:
     """
     if any(map(has_odd_floats, case.values)):
         return "its result has floats that cannot be compared exactly"
-    if case.value and not case.listed and contradicts_return(subject, case.value):
+    is_plain = is_call_of(subject.function.name, case.call)
+    if not is_plain and case.value == "None":
+        return "it returns nothing"
+    if is_plain and case.value and not case.listed and contradicts_return(subject, case.value):
         return "its result contradicts the annotation or the name of the function"
     return "its call or result is too long to read" if is_too_long(case) else ""
 
