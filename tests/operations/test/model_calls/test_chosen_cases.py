@@ -49,6 +49,11 @@ def test_of_equal_calls_the_shorter_one_is_taken_and_exceptions_come_last() -> N
     assert found == (["f(1)", "f('')"], "")
 
 
+def test_of_equal_calls_one_with_a_result_that_says_something_is_taken() -> None:
+    shown = case("f('some text')", "True")
+    assert chosen((case("f(0)", "False"), {1}), (shown, {1})) == (["f('some text')"], "")
+
+
 def test_a_call_that_detects_nothing_is_no_test() -> None:
     assert chosen((case("f(1)"), set())) == ([], NOT_DETECTED)
     late = "it takes longer than a second"

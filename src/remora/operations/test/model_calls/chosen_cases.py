@@ -38,7 +38,7 @@ def chosen_cases(
 ) -> tuple[list[Case], str]:
     """Return the cases that together detect most mutants, at most eight, or why there are none.
 
-    With `is_first`, the function has no other test, so one result must not be trivial.
+    Of equal cases, those with results that are not trivial come first, and then the shortest. With `is_first`, the function has no other test, so one result must not be trivial.
     """
     problems = [case_problem(subject, case) for case in found.cases]
     tried = zip(found.cases, found.killed, problems, strict=True)
@@ -46,14 +46,16 @@ def chosen_cases(
     chosen: list[Case] = []
     known: frozenset[int] = frozenset()
     while len(chosen) < _MOST_CASES and any(killed - known for _, killed in left):
-        case, killed = max(left, key=lambda pair: (len(pair[1] - known), -_length(pair[0])))
+        case, killed = max(
+            left, key=lambda one: (len(one[1] - known), not _is_trivial(one[0]), -_length(one[0]))
+        )
         chosen.append(case)
         known |= killed
     if not chosen:
         calls = [case.call for case in found.cases]
         reasons = [*found.problems, *zip(calls, problems, strict=True)]
         return [], next((f"{call}: {why}" for call, why in reasons if why), NOT_DETECTED)
-    if is_first and all(case.raises or {*case.values} <= _TRIVIAL for case in chosen):
+    if is_first and all(map(_is_trivial, chosen)):
         return [], NOTHING_SHOWN
     return sorted(chosen, key=lambda case: bool(case.raises)), ""
 
@@ -62,6 +64,10 @@ def detected_by(chosen: Sequence[Case], found: TrialResults) -> frozenset[int]:
     """Return the mutants that some of the tried cases detect."""
     pairs = zip(found.cases, found.killed, strict=True)
     return frozenset[int]().union(*(killed for case, killed in pairs if case in chosen))
+
+
+def _is_trivial(case: Case) -> bool:
+    return bool(case.raises) or {*case.values} <= _TRIVIAL
 
 
 def _length(case: Case) -> int:
