@@ -22,6 +22,10 @@ def decorated(name):
 
 def forget(row):
     row.clear()
+
+
+def shout(text):
+    print(text.upper())
 """
 
 
@@ -32,10 +36,12 @@ def forget(row):
         ("increment", False, WITHOUT_RESULT),
         ("decorated", True, 1),
         ("decorated", False, WITHOUT_RESULT),
-        ("forget", True, WITHOUT_RESULT),
+        ("forget", True, 1),
+        ("forget", False, WITHOUT_RESULT),
+        ("shout", True, WITHOUT_RESULT),
     ],
 )
-def test_a_model_can_write_what_is_done_with_a_function_that_is_a_result(
+def test_a_model_can_call_a_resulting_function_and_pass_objects_that_change(
     tmp_path: Path, name: str, can_write: bool, amount: int | str
 ) -> None:
     (tmp_path / "makers.py").write_text(MAKERS)

@@ -22,6 +22,7 @@ from remora.operations.test.missing_tests import (
     OPTIONAL,
     TRIVIAL,
     WITH_EFFECTS,
+    WITHOUT_RESULT,
     TestNeed,
 )
 from remora.operations.test.mutants import mutants
@@ -39,7 +40,9 @@ _MOST_TESTS = 5
 _CLOCK = frozenset({"now", "utcnow", "today", "freeze_time", "time_machine"})
 """Names in tests that read or set the clock. A test of such a function would fail another day."""
 _COVERED = "other tests or examples still cover the function"
-_NO_TEST = frozenset({CHANGING, NOT_CALLABLE, NOT_INSTALLED, OPTIONAL, TRIVIAL, WITH_EFFECTS})
+_NO_TEST = frozenset(
+    {CHANGING, NOT_CALLABLE, NOT_INSTALLED, OPTIONAL, TRIVIAL, WITH_EFFECTS, WITHOUT_RESULT}
+)
 """Reasons that the operation proposes no test of a function, whatever calls are known."""
 
 

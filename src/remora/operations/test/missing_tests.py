@@ -35,6 +35,7 @@ from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.source_blocks import used_names
+from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import why_trivial
@@ -181,12 +182,11 @@ class TestNeed:
         calls = self._calls(subject)
         is_shown = self._can_write or any(each.source not in ("value", "fixture") for each in calls)
         needs_result = subject.owner is None or not is_shown
-        if returns_functions(function, file.functions) or (
-            needs_result and _makes_function(function)
-        ):
-            return WITHOUT_ARGUMENTS if self._can_write else WITHOUT_RESULT
-        if needs_result and not _has_result(function):
-            return WITHOUT_RESULT
+        has_result = _has_result(function) and not _makes_function(function)
+        if returns_functions(function, file.functions) or (needs_result and not has_result):
+            # calls of the resulting function, or changes of an argument, need a writer
+            shows = _has_result(function) or has_changes(function)
+            return WITHOUT_ARGUMENTS if self._can_write and shows else WITHOUT_RESULT
         if not is_shown and _only_tells_state(function):
             return WITHOUT_RESULT
         if not calls or (not is_shown and is_wrapped(function)):

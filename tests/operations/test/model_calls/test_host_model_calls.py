@@ -64,6 +64,10 @@ def increment(name, step=1):
     return change
 
 
+def rename(row, old, new):
+    row[new] = row.pop(old)
+
+
 def stripped(text):
     return "\\n".join(line.rstrip() for line in text.split("\\n"))
 """
@@ -147,6 +151,11 @@ def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
             "increment",
             "row = {'n': 1}\nincrement('n')(row)\nincrement('n', 2)(row)",
             ['row = {"n": 1}', 'increment("n", 2)(row)', 'assert row == {"n": 3}'],
+        ),
+        (
+            "rename",
+            "row = {'n': 1}\nrename(row, 'n', 'm')",
+            ['row = {"n": 1}', 'rename(row, "n", "m")', 'assert row == {"m": 1}'],
         ),
         (
             "stripped",

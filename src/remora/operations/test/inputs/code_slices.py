@@ -54,10 +54,14 @@ class Snippet(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The called name. `by_name` is true for functions and classes, and false for methods."""
+    """The called name. `by_name` is true for functions and classes, and false for methods.
+
+    With `changes`, the function may change its arguments, so their variables are kept.
+    """
 
     name: str
     by_name: bool
+    changes: bool = False
 
 
 class _Bound(NamedTuple):
@@ -207,7 +211,8 @@ def _sliced(
     needed, setup = before.needed, before.setup
     if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
         return None
-    call = _with_literals(call, setup)
+    keeps_objects = wanted.changes or isinstance(call.func, ast.Call)
+    call = _with_literals(call, setup, _MUTABLE if keeps_objects else ())
     imports = {**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))}
     found = CallInput(
         call=ast.unparse(call),
@@ -297,21 +302,21 @@ class _Inline(ast.NodeTransformer):
         return self._values.get(node.id, node)
 
 
-def _with_literals(call: ast.Call, setup: list[ast.stmt]) -> ast.Call:
+def _with_literals(
+    call: ast.Call, setup: list[ast.stmt], kept: tuple[type[ast.expr], ...]
+) -> ast.Call:
     """Return the call with short values in place of variables that nothing else uses.
 
-    The assignments of these variables are removed from `setup`. Objects that a resulting function
-    may change, as in `f(x)(row)`, keep theirs.
+    The assignments of these variables are removed from `setup`. Values of types in `kept` stay.
     """
     values: dict[str, ast.expr] = {}
-    changed = _MUTABLE if isinstance(call.func, ast.Call) else ()
     for one in list(setup):
         match one:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_short(value):
                 rest = [other for other in setup if other is not one]
                 reads = [n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == name]
                 is_used = any(_mentions(other, name) for other in rest)
-                if len(reads) == 1 and not is_used and not isinstance(value, changed):
+                if len(reads) == 1 and not is_used and not isinstance(value, kept):
                     values[name] = value
                     setup.remove(one)
     if not values:
