@@ -182,6 +182,16 @@ def test_the_file_decides_about_sections_before_its_folder(
     assert "parameters.count" not in plan("search", PLAIN * 3 + NEW)["open"]
 
 
+def test_functions_of_a_script_have_sections_only_if_others_in_it_have(
+    plan: Callable[..., Any], tree: Path
+) -> None:
+    (tree / "b.py").write_text("".join(LISTING.format(n=n) for n in range(9)))
+    script = NEW + "\nif __name__ == '__main__':\n    search(1)\n"
+    assert plan("search", NEW)["texts"]["raises"]
+    assert (plan("search", script)["open"], plan("search", script)["texts"]["raises"]) == ([], {})
+    assert plan("search", LISTING.format(n=1) + script)["texts"]["raises"]
+
+
 def test_a_result_alone_is_described_by_the_summary(plan: Callable[..., Any]) -> None:
     assert plan("Basket.size", NEW)["open"] == []
     assert plan("Basket.total", NEW)["open"] == []

@@ -23,6 +23,7 @@ _ENOUGH = 3
 _NOT_A_COMMENT = re.compile(
     r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
 )
+_MAIN_GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
 _DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
 TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
     "google": re.compile(r"\s*\*{0,2}\w+ ?\((.*?)\)\s*:"),
@@ -73,7 +74,8 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     `parameters` contains descriptions of parameters, and `left_out` the parameters that a list
     leaves out, once per docstring. `methods` contains classes with the methods that have a
     docstring, and `subclasses` maps a base class to its subclasses. `possible` counts the sections
-    that documented public functions could have, and `written` those that they have.
+    that documented public functions could have, and `written` those that they have. `is_script` is
+    True if the file can be run.
     """
 
     parameters: tuple[ParameterText, ...] = ()
@@ -82,6 +84,7 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     subclasses: Mapping[str, tuple[str, ...]] = {}
     possible: Mapping[Possible, int] = {}
     written: Mapping[Possible, int] = {}
+    is_script: bool = False
 
     def bases_of(self, owner: str) -> list[str]:
         return [base for base, below in self.subclasses.items() if owner in below]
@@ -114,11 +117,12 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
     def leaves_out(self, section: Possible) -> bool:
         """Return True if most docstrings that could have a section like this have none.
 
-        The file itself decides if it has enough of them, and otherwise its folder.
+        The file itself decides if it has two of them, and otherwise its folder. Only its file
+        decides for a script, whose functions have no other callers.
         """
         own, every = self._counts(section)
-        count = own if own.functions >= _ENOUGH else every
-        return not count.is_usual if count.functions else section.alone
+        count = own if own.functions > 1 or self.own.is_script else every
+        return not count.is_usual if count.functions else section.alone or self.own.is_script
 
     def _counts(self, section: Possible) -> tuple[SectionCount, SectionCount]:
         """Return the counts of the file, and of the file and its folder."""
@@ -189,7 +193,12 @@ def collect_texts(source: Source) -> FileTexts:
         subclasses={base: tuple(dict.fromkeys(found)) for base, found in subclasses.items()},
         possible=possible,
         written=written,
+        is_script=any(map(_is_main_guard, source.tree.body)),
     )
+
+
+def _is_main_guard(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) in _MAIN_GUARDS
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
