@@ -157,17 +157,22 @@ def not_missed(tree: Path, slots: Sequence[Slot]) -> dict[SlotKey, str]:
     `tree` is the project without these tests. No project code runs.
     """
     need = TestNeed(tree, {"open": True})
-    place = ToolTree(tree)
+    modules = {path: _module(tree, path) for path in {slot.path for slot in slots}}
     found: dict[SlotKey, str] = {}
     for slot in slots:
-        module = parse_module(slot.path, place.read(slot.path))
-        assert isinstance(module, Module)
+        module = modules[slot.path]
         amount = need.amount(module, module.nodes[slot.number])
         if amount == 0:
             found[key_of(slot)] = _COVERED
         elif amount in _NO_TEST:
             found[key_of(slot)] = f"functions {amount}"
     return found
+
+
+def _module(tree: Path, path: str) -> Module:
+    module = parse_module(path, (tree / path).read_bytes())
+    assert isinstance(module, Module)  # it had slots
+    return module
 
 
 def new_tests(slots: Sequence[Slot], hidden: Texts, after: Texts) -> list[Restored]:
