@@ -11,8 +11,9 @@ from remora.ids import escape_path, node_key
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.ranking.linear_model import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
-from remora.operations.types.source.signature_text import as_signature, types_in
-from remora.operations.types.source.slots import FunctionNode, Slot, SourceText, find_slots
+from remora.operations.types.source.signature_text import as_signature, says_something, types_in
+from remora.operations.types.source.slots import RETURN, Slot, SourceText, find_slots
+from remora.operations.types.source.terms import without_none
 from remora.operations.types.writing.clean_file import without_findings
 from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
 from remora.tools.host.text_lines import decode
@@ -40,16 +41,17 @@ def open_signatures(
 
     Each has its qualname in `function`, its `first` and `last` line, its missing `names`, where
     `return` is the result, and in `likely` the likeliest types of each. What the project mostly
-    leaves out is not missing.
+    leaves out is not missing, and neither is what the project's type checker always refuses.
     """
     work = _Work(place, path, nodes)
     terms = work.by_rules | work.proposed(signatures)
+    closed = work.session.closed(path, work.by_rules, place)
     found: dict[int, list[Slot]] = {}
     for slot in work.functions.slots:
-        if not work.session.omits(path, slot):
-            found.setdefault(slot.number, [])
-            found[slot.number] += [slot] if (path, slot) not in terms else []
-    return [work.described(slots) for slots in found.values() if slots]
+        is_left = (path, slot) not in terms and (path, slot) not in closed
+        if is_left and not work.session.omits(path, slot):
+            found.setdefault(slot.number, []).append(slot)
+    return [work.described(slots) for slots in found.values()]
 
 
 def judge_signature(
@@ -71,8 +73,9 @@ def judge_signature(
         kept, why = work.session.judge(terms, base, place)
     except HostError as error:
         return {"accepted": "", "why": error.message}
-    accepted = as_signature({slot.name: term for (_, slot), term in kept.items()}) if kept else ""
-    return {"accepted": accepted, "why": why}
+    own = work.definitions(function)
+    accepted = {slot.name: term for (_, slot), term in kept.items() if slot.number in own}
+    return {"accepted": as_signature(accepted) if accepted else "", "why": why}
 
 
 def annotate(
@@ -156,30 +159,38 @@ class _Work:
         return {key: term for key, term in found.items() if key not in self.by_rules}
 
     def types_of(self, function: str, signature: str) -> Terms:
-        """Return the types of a signature for a function, and for others that replace it.
+        """Return the types of a signature for a function, and for others that must agree with it.
+
+        The methods that override it get the types of its parameters. Types that say nothing count
+        only where related methods have them.
+        """
+        own = self.definitions(function)
+        overriding = {each for number in own for each in self.session.overrides(self._path, number)}
+        terms = types_in(signature, self.session.owners(self._path))
+        return {
+            (self._path, slot): terms[slot.name]
+            for slot in self.functions.slots
+            if slot.name in terms
+            and (slot.number in own or (slot.number in overriding and slot.name != RETURN))
+            and self._counts(slot, terms[slot.name])
+        }
+
+    def _counts(self, slot: Slot, term: str) -> bool:
+        if says_something(term):
+            return True
+        return without_none(term) in self.session.stated(self._path, slot, self._left)
+
+    def definitions(self, function: str) -> set[int]:
+        """Return the numbers of the functions with a qualname.
 
         A function without decorators may be defined again under a condition, and mypy wants the
         same signature there.
         """
         source = self.functions.source
-        names = {function}
-        if all(not node.decorator_list for node in self._definitions(function)):
-            names |= {each for each in source.qualnames if _without_number(each) == function}
-        terms = types_in(signature, self.session.owners(self._path))
-        return {
-            (self._path, slot): terms[slot.name]
-            for slot in self.functions.slots
-            if slot.name in terms and source.qualnames[slot.number] in names
-        }
-
-    def _definitions(self, function: str) -> list[FunctionNode]:
-        """Return the functions with a qualname, with or without a number."""
-        source = self.functions.source
-        return [
-            node
-            for (_, node, _), name in zip(source.functions, source.qualnames, strict=True)
-            if _without_number(name) == function
-        ]
+        again = {n for n, each in enumerate(source.qualnames) if _without_number(each) == function}
+        if any(source.functions[number][1].decorator_list for number in again):
+            again = set()
+        return again | {n for n, each in enumerate(source.qualnames) if each == function}
 
     def described(self, slots: Sequence[Slot]) -> dict[str, Any]:
         """Return a function with missing annotations, for `open_signatures`."""

@@ -223,6 +223,14 @@ class Inference:
         """Return True if the project mostly leaves out annotations like this one."""
         return self._habits.omits(self._function(path, slot), slot.name)
 
+    def stated(self, path: str, slot: Slot) -> set[str]:
+        """Return the types that an overridden method or the methods of the class have for a slot."""
+        facts = self._facts()
+        function = facts.project.files[path].functions[slot.number]
+        known = facts.evidence.get(key_of(function, slot.name), ())
+        overridden = {each.term for each in known if each.source in ("inherited", "override")}
+        return overridden | facts.siblings.agreed(function, slot.name)
+
     def ranked(self, path: str, slot: Slot) -> list[Ranked]:
         """Return the candidates of a slot that were not refused, the most likely first.
 
