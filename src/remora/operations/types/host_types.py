@@ -1,7 +1,8 @@
 """Host functions that count, propose and write the missing annotations of a file."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
@@ -42,16 +43,15 @@ def open_signatures(
     Each has its qualname in `function`, its `first` and `last` line, its missing `names`, where
     `return` is the result, and in `likely` the likeliest types of each. What the project mostly
     leaves out is not missing, and neither is what the project's type checker always refuses.
+    What rules leave out because it would be scattered is missing only if nothing else is.
     """
     work = _Work(place, path, nodes)
-    terms = work.by_rules | work.proposed(signatures)
     closed = work.session.closed(path, work.by_rules, place)
-    found: dict[int, list[Slot]] = {}
-    for slot in work.functions.slots:
-        is_left = (path, slot) not in terms and (path, slot) not in closed
-        if is_left and not work.session.omits(path, slot):
-            found.setdefault(slot.number, []).append(slot)
-    return [work.described(slots) for slots in found.values()]
+    terms = work.by_rules | work.proposed(signatures)
+    found = work.left({*terms, *closed, *work.left_out})
+    if not found and not signatures:
+        found = work.left({*terms, *closed})
+    return [work.described(slots) for slots in found]
 
 
 def judge_signature(
@@ -83,7 +83,8 @@ def annotate(
 ) -> dict[str, Any]:
     """Write the annotations of a file that the project's code makes likely enough.
 
-    Types that a model proposed in `signatures` are written, too. Annotations that add a diagnostic
+    Types that a model proposed in `signatures` are written, too, and with them those that would
+    otherwise be scattered. Annotations that add a diagnostic
     of the type checker anywhere in the project, or a finding of ruff in the file, are left out.
     Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
     each one's place, source and probability in `chosen`, and the result of `missing_annotations`
@@ -92,17 +93,13 @@ def annotate(
     work = _Work(place, path, nodes)
     session, text = work.session, work.content.body
     proposed = work.proposed(signatures)
+    more: Terms = {}
     if proposed:
-        try:
-            proposed, _ = session.judge(proposed, work.by_rules, place)
-        except (
-            HostError
-        ):  # a checker fails with all of them, so only those of the rules are written
-            proposed = {}
+        with suppress(HostError):  # a checker fails with all of them
+            more, _ = session.judge(work.left_out | proposed, work.by_rules, place)
+    proposed = {key: term for key, term in more.items() if key in proposed}
     chosen = {
-        key: term
-        for key, term in (work.by_rules | proposed).items()
-        if key[1] in work.functions.slots
+        key: term for key, term in (work.by_rules | more).items() if key[1] in work.functions.slots
     }
 
     def write(terms: Terms) -> str:
@@ -145,11 +142,12 @@ class _Work:
     """The annotations of a file that rules find, and the slots of those that models propose."""
 
     def __init__(self, place: ToolTree, path: str, nodes: Sequence[str]) -> None:
-        self._path, self._left = path, place.left
+        self._path, self._seconds_left = path, place.left
         self.content = decode(path, place.read(path))
         self.functions = _Functions(path, self.content.body, nodes)
         self.session = session_for(place, project_texts(place))
         self.by_rules = self.session.annotations(path, place, place.shared.planned)
+        self.left_out = self.session.left_out(path)
 
     def proposed(self, signatures: Mapping[str, str]) -> Terms:
         """Return the types of signatures for slots that rules leave."""
@@ -178,7 +176,7 @@ class _Work:
     def _counts(self, slot: Slot, term: str) -> bool:
         if says_something(term):
             return True
-        return without_none(term) in self.session.stated(self._path, slot, self._left)
+        return without_none(term) in self.session.stated(self._path, slot, self._seconds_left)
 
     def definitions(self, function: str) -> set[int]:
         """Return the numbers of the functions with a qualname.
@@ -192,11 +190,19 @@ class _Work:
             again = set()
         return again | {n for n, each in enumerate(source.qualnames) if each == function}
 
+    def left(self, known: Collection[tuple[str, Slot]]) -> list[list[Slot]]:
+        """Return the missing annotations that are not known and not left out by habit, by function."""
+        found: dict[int, list[Slot]] = {}
+        for slot in self.functions.slots:
+            if (self._path, slot) not in known and not self.session.omits(self._path, slot):
+                found.setdefault(slot.number, []).append(slot)
+        return list(found.values())
+
     def described(self, slots: Sequence[Slot]) -> dict[str, Any]:
         """Return a function with missing annotations, for `open_signatures`."""
         _, node, _ = self.functions.source.functions[slots[0].number]
         likely = {
-            slot.name: self.session.likely(self._path, slot, _LIKELIEST, self._left)
+            slot.name: self.session.likely(self._path, slot, _LIKELIEST, self._seconds_left)
             for slot in slots
         }
         return {

@@ -120,6 +120,18 @@ class Session:
                 self._settle_alone(path)
             return self._alone[path]
 
+    def left_out(self, path: str) -> Terms:
+        """Return the types that are found for a file, but not among its `annotations`.
+
+        They would be scattered over it. If a model completes the file, they are not. Those that
+        leave their own signature incomplete are not returned.
+        """
+        with self._lock:
+            found = self._inference.scattered | self._inference.annotations | self._alone[path]
+            own = {key: term for key, term in found.items() if key[0] == path}
+            complete = self._inference.signatures.complete(own)
+            return {key: t for key, t in complete.items() if key not in self._alone[path]}
+
     def _settle_alone(self, path: str) -> None:
         """Find the annotations of a file that add no diagnostic without those of other files.
 
