@@ -44,15 +44,16 @@ def without_findings(
     for _ in range(_TRIES):
         if not kept:
             return before
-        after = _formatted(place, path, before, write(kept))
+        after = write(kept)
         if known is None:
-            return after
-        added = _added(place, path, (before, after), known)
+            return _formatted(place, path, before, after)
         for _ in range(_TRIES):
+            added = _added(place, path, (before, after), known)
             if not any(each["code"] in _FIXED for each in added):
                 break
             after = _fixed(place, path, (before, after), known, added, kept)
-            added = _added(place, path, (before, after), known)
+        after = _formatted(place, path, before, after)
+        added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
             after = with_sorted_imports(place, path, after.encode()).decode()
             added = _added(place, path, (before, after), known)
