@@ -84,9 +84,8 @@ def annotate(
     """Write the annotations of a file that the project's code makes likely enough.
 
     Types that a model proposed in `signatures` are written, too, and with them those that would
-    otherwise be scattered. Annotations that add a diagnostic
-    of the type checker anywhere in the project, or a finding of ruff in the file, are left out.
-    Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
+    otherwise be scattered. Annotations that add a diagnostic of the type checker anywhere in the
+    project, or a finding of ruff in the file, are left out. Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
     each one's place, source and probability in `chosen`, and the result of `missing_annotations`
     for the new content in `left`.
     """
