@@ -104,7 +104,7 @@ async def try_candidate(
         status=result.status,
         changes_sha256=canonical_sha256(result.change_set),
         notes={name: value for name, value in notes.items() if value},
-        detail=next(iter(errors), "") or result.error,
+        detail=next(iter(errors), result.error) or "",
     )
 
 
