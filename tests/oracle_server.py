@@ -54,15 +54,28 @@ def oracle_server(
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
         question = asked_for(request)
-        send_json(handler, answer((question.tool, answers[question.tool](question))))
+        args = _as_declared(answers[question.tool](question), question.tool, request["tools"])
+        send_json(handler, answer((question.tool, args)))
 
-    with openai_server(chat, model="oracle") as server:
+    def complete(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        if not _TARGET.search(request.get("prompt", "")):  # Remora tests what the server can do
+            send_json(handler, {"error": {"message": "not a question"}}, 400)
+            return
+        question = asked_for(request)
+        text = functiongemma_call(question.tool, answers[question.tool](question))
+        choice = {"index": 0, "text": text, "finish_reason": "stop"}
+        send_json(handler, {"object": "text_completion", "model": "oracle", "choices": [choice]})
+
+    with openai_server(chat, model="oracle", complete=complete) as server:
         yield server
 
 
 def asked_for(request: dict[str, Any]) -> Question:
-    """Read the target and the open action from a prompt, which shows the packet as lines or JSON."""
-    prompt = str(request["messages"][-1]["content"])
+    """Read the target and the open action from a prompt, which shows the packet as lines or JSON.
+
+    A request for a plain completion has the whole prompt in FunctionGemma's format.
+    """
+    prompt = request.get("prompt") or str(request["messages"][-1]["content"])
     if prompt.startswith("{"):
         packet = json.loads(prompt)
         (action,) = packet["candidate_actions"]
@@ -70,6 +83,24 @@ def asked_for(request: dict[str, Any]) -> Question:
         return Question(packet["node_id"], action["tool"], about, *line)
     (node,), ((tool, _, about),) = _TARGET.findall(prompt), _ACTION.findall(prompt)
     return Question(node, tool, json.loads(about), *map(int, _LINE.findall(prompt)))
+
+
+def functiongemma_call(tool: str, args: Mapping[str, Any]) -> str:
+    """Return a call as FunctionGemma writes it."""
+    written = ",".join(
+        f"{name}:<escape>{value}<escape>" if isinstance(value, str) else f"{name}:{value}"
+        for name, value in args.items()
+    )
+    return f"<start_function_call>call:{tool}{{{written}}}<end_function_call>"
+
+
+def _as_declared(
+    args: Mapping[str, Any], tool: str, tools: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return arguments as a server sends them: as strings, if a tool declares them as strings."""
+    (declared,) = (each["function"] for each in tools if each["function"]["name"] == tool)
+    types = {name: each["type"] for name, each in declared["parameters"]["properties"].items()}
+    return {name: str(args[name]) if types[name] == "string" else args[name] for name in args}
 
 
 def _edit(question: Question, lines: Mapping[str, str]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def function(name: str, docstring: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("renderer", ["lines", "json"])
+@pytest.mark.parametrize("renderer", ["lines", "json", "functiongemma"])
 def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: str) -> None:
     files = {
         f"{style.__name__}_style/{part}.py": "\n\n".join(
