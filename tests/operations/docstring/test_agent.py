@@ -232,6 +232,18 @@ def test_a_section_is_written_when_all_its_parts_are_described(
     assert played.result.status == "submitted"
 
 
+def test_nothing_more_is_asked_about_a_section_with_a_part_left_out(
+    theatre: Theatre, docstring: Agent
+) -> None:
+    answers = described(
+        ("summary", "Join two lists"), ("parameters.first", ""), ("outcome", "A new list")
+    )
+    source = "def merge(first, second):\n    return first + second\n"
+    played = play(theatre, docstring, "merge", source=source, answers=answers)
+    assert len(played.payloads(ModelRequest)) == len(answers)
+    assert b"Returns:\n        A new list.\n" in (played.after or b"")
+
+
 def test_the_job_says_why_no_answer_was_taken(theatre: Theatre, docstring: Agent) -> None:
     bad = described(("summary", "Frob the x"))
     played = play(theatre, docstring, "Cart.frob", answers=bad)

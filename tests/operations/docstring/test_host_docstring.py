@@ -139,6 +139,70 @@ def test_a_list_of_exceptions_is_added_if_most_docstrings_have_one(
     assert written in (tree / "a.py").read_text()
 
 
+NEW = """
+def search(count):
+    if count < 1:
+        raise ValueError("a count is at least one")
+    return [count]
+
+class Basket:
+    def size(self):
+        return 3
+
+    @property
+    def total(self):
+        return 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "parts", "conditions"),
+    [
+        ("", ["parameters.count", "outcome"], ["ValueError"]),
+        (PLAIN, ["outcome"], []),
+        (PLAIN * 3 + LISTING.format(n=1), ["outcome"], []),
+        ("".join(LISTING.format(n=n) for n in range(2)) + PLAIN, ["outcome"], ["ValueError"]),
+    ],
+    ids=["none", "no sections", "one of four with exceptions", "most with exceptions"],
+)
+def test_a_new_docstring_has_the_sections_that_most_others_have(
+    plan: Callable[..., Any], others: str, parts: list[str], conditions: list[str]
+) -> None:
+    made = plan("search", others + NEW)
+    assert made["open"] == parts
+    assert list(made["texts"]["raises"]) == conditions
+
+
+def test_the_file_decides_about_sections_before_its_folder(
+    plan: Callable[..., Any], tree: Path
+) -> None:
+    described = 'def f{n}(count):\n    """Do it.\n\n    :param count: How many {n}.\n    """\n'
+    (tree / "b.py").write_text("".join(described.format(n=n) for n in range(9)))
+    assert "parameters.count" in plan("search", PLAIN + NEW)["open"]
+    assert "parameters.count" not in plan("search", PLAIN * 3 + NEW)["open"]
+
+
+def test_functions_of_a_script_have_sections_only_if_others_in_it_have(
+    plan: Callable[..., Any], tree: Path
+) -> None:
+    (tree / "b.py").write_text("".join(LISTING.format(n=n) for n in range(9)))
+    script = NEW + "\nif __name__ == '__main__':\n    search(1)\n"
+    assert plan("search", NEW)["texts"]["raises"]
+    assert (plan("search", script)["open"], plan("search", script)["texts"]["raises"]) == ([], {})
+    assert plan("search", LISTING.format(n=1) + script)["texts"]["raises"]
+
+
+def test_a_result_alone_is_described_by_the_summary(plan: Callable[..., Any]) -> None:
+    assert plan("Basket.size", NEW)["open"] == []
+    assert plan("Basket.total", NEW)["open"] == []
+    described = (
+        'def f{n}():\n    """Do it.\n\n    Returns:\n        A {n}.\n    """\n    return {n}\n'
+    )
+    others = "".join(described.format(n=n) for n in range(3))
+    assert plan("Basket.size", others + NEW)["open"] == ["outcome"]
+    assert plan("Basket.total", others + NEW)["open"] == []
+
+
 def test_an_inherited_docstring_is_none_that_is_missing(
     plan: Callable[..., Any], tree: Path
 ) -> None:

@@ -5,14 +5,22 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.effects import is_none_or_missing, is_stub, own_nodes, returns_or_yields
+from remora.code.syntax.effects import (
+    is_none_or_missing,
+    is_stub,
+    own_nodes,
+    returns_or_yields,
+    unqualified_name,
+)
 from remora.operations.docstring.exceptions.raised_exceptions import raised_exceptions
 from remora.operations.docstring.parts import Describable, Parameter
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
+_PROPERTIES = ("property", "cached_property")
 
 
 def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
+    """Return the parts of a node. The docstring of a property describes its value by itself."""
     if isinstance(node, ast.Module):
         return Describable()
     if isinstance(node, ast.ClassDef):
@@ -41,6 +49,8 @@ def source_of(node: ast.expr | None) -> str | None:
 def _outcome(
     node: ast.FunctionDef | ast.AsyncFunctionDef, body: Sequence[ast.stmt]
 ) -> Literal["nothing", "returns", "yields"]:
+    if any(unqualified_name(each) in _PROPERTIES for each in node.decorator_list):
+        return "nothing"
     if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(body)):
         return "yields"
     if returns_or_yields(body) or (is_stub(node, body) and not is_none_or_missing(node.returns)):

@@ -28,6 +28,7 @@ from remora.operations.docstring.related_texts import (
     RelatedTexts,
     collect_texts,
     comment_above,
+    possible_sections,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from remora.operations.docstring.summary.name_words import only_repeats_name
@@ -60,9 +61,10 @@ def docstring_plan(
     - `style`: the docstring style to use
     - `parts`: lines about the contradictions, or about the parts to describe
     - `summaries`: for a missing docstring, the sentence of a comment above the definition
-    - `texts`: known descriptions of `parameters`, `attributes`, `outcome` and `raises`. For an
-      existing docstring, only the descriptions to add.
-    - `open`: parts without a description
+    - `texts`: known descriptions of `parameters`, `attributes`, `outcome` and `raises`. For a new
+      docstring, only in sections that others have. For an existing docstring, only the
+      descriptions to add.
+    - `open`: parts without a description, in the same sections
     - `renames`: pairs of a documented parameter and its name in the signature
     - `mends`: True if the texts or the code alone allow a correction
     - `room`: maximum length of the summary
@@ -74,8 +76,9 @@ def docstring_plan(
     room = _summary_width(found, formatting)
     if found.text is None:
         inherited = found.related.inherits_docstring(getattr(found.node, "name", ""))
-        texts = known_texts(describable, found.related)
-        plan = UpdatePlan(texts=texts, left=tuple(_missing_texts(describable, texts)))
+        usual = _usual_parts(describable, found.related)
+        texts = known_texts(usual, found.related)
+        plan = UpdatePlan(texts=texts, left=tuple(_missing_texts(usual, texts)))
         state, parts = (
             "inherited" if inherited else "missing",
             list(_describable_lines(describable)),
@@ -197,6 +200,18 @@ def _describable_lines(describable: Describable) -> Iterator[str]:
     if describable.outcome != "nothing":
         yield f"{describable.outcome} {describable.annotation or 'a value'}"
     yield from (f"raises {each.name} {each.reason}".rstrip() for each in describable.raises)
+
+
+def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable:
+    """Return the parts of the sections that most other docstrings have."""
+    omitted = [each.kind for each in possible_sections(describable) if related.leaves_out(each)]
+    return Describable(
+        parameters=() if "parameters" in omitted else describable.parameters,
+        attributes=() if "attributes" in omitted else describable.attributes,
+        outcome="nothing" if describable.outcome in omitted else describable.outcome,
+        raises=() if "raises" in omitted else describable.raises,
+        annotation=describable.annotation,
+    )
 
 
 def _missing_texts(describable: Describable, texts: DocstringTexts) -> Iterator[str]:

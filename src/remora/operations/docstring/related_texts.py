@@ -2,7 +2,9 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,13 +15,15 @@ from remora.code.syntax.source import Source
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.parts import Describable, ParsedDocstring, Style
+from remora.operations.docstring.parts import Describable, Kind, ParsedDocstring, Style
 
 _LONGEST = 160
-_MIN_WITH_SECTION = 3
+_ENOUGH = 3
+"""Documented functions that show a habit."""
 _NOT_A_COMMENT = re.compile(
     r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
 )
+_MAIN_GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
 _DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
 TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
     "google": re.compile(r"\s*\*{0,2}\w+ ?\((.*?)\)\s*:"),
@@ -43,22 +47,44 @@ class ParameterText(msgspec.Struct, frozen=True):
     type: str = ""
 
 
+class Possible(NamedTuple):
+    """A section that a docstring could have.
+
+    `alone` is True for the result of a function without parameters: its summary often says it all.
+    """
+
+    kind: Kind
+    alone: bool = False
+
+
+class SectionCount(NamedTuple):
+    """How many documented public functions could have a section, and how many have it."""
+
+    functions: int = 0
+    with_section: int = 0
+
+    @property
+    def is_usual(self) -> bool:
+        return 2 * self.with_section >= self.functions
+
+
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Texts found in a file.
 
     `parameters` contains descriptions of parameters, and `left_out` the parameters that a list
     leaves out, once per docstring. `methods` contains classes with the methods that have a
-    docstring, and `subclasses` maps a base class to its subclasses. `raising` is the number of
-    documented public functions with a `raise` statement, and `listed` is how many of them have a
-    list of exceptions.
+    docstring, and `subclasses` maps a base class to its subclasses. `possible` counts the sections
+    that documented public functions could have, and `written` those that they have. `is_script` is
+    True if the file can be run.
     """
 
     parameters: tuple[ParameterText, ...] = ()
     left_out: tuple[str, ...] = ()
     methods: frozenset[tuple[str, str]] = frozenset()
     subclasses: Mapping[str, tuple[str, ...]] = {}
-    raising: int = 0
-    listed: int = 0
+    possible: Mapping[Possible, int] = {}
+    written: Mapping[Possible, int] = {}
+    is_script: bool = False
 
     def bases_of(self, owner: str) -> list[str]:
         return [base for base, below in self.subclasses.items() if owner in below]
@@ -83,12 +109,29 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lists_exceptions(self) -> bool:
         """True if most docstrings of functions that raise list their exceptions."""
-        for files in ((self.own,), self.files):
-            raising = sum(each.raising for each in files)
-            listed = sum(each.listed for each in files)
-            if raising > _MIN_WITH_SECTION:
-                return listed >= _MIN_WITH_SECTION and 2 * listed >= raising
+        for count in self._counts(Possible("raises")):
+            if count.functions > _ENOUGH:
+                return count.with_section >= _ENOUGH and count.is_usual
         return False
+
+    def leaves_out(self, section: Possible) -> bool:
+        """Return True if most docstrings that could have a section like this have none.
+
+        The file itself decides if it has two of them, and otherwise its folder. Only its file
+        decides for a script, whose functions have no other callers.
+        """
+        own, every = self._counts(section)
+        count = own if own.functions > 1 or self.own.is_script else every
+        return not count.is_usual if count.functions else section.alone or self.own.is_script
+
+    def _counts(self, section: Possible) -> tuple[SectionCount, SectionCount]:
+        """Return the counts of the file, and of the file and its folder."""
+        possible = [each.possible.get(section, 0) for each in self.files]
+        written = [each.written.get(section, 0) for each in self.files]
+        return (
+            SectionCount(possible[0], written[0]),
+            SectionCount(sum(possible), sum(written)),
+        )
 
     def is_usually_left_out(self, name: str) -> bool:
         """Return True if lists of parameters leave out this name more often than they have it."""
@@ -123,7 +166,8 @@ def collect_texts(source: Source) -> FileTexts:
     left_out: list[str] = []
     methods: set[tuple[str, str]] = set()
     subclasses: dict[str, list[str]] = {}
-    raising = listed = 0
+    possible: Counter[Possible] = Counter()
+    written: Counter[Possible] = Counter()
     for node, owner in _definitions(source.tree.body, ""):
         text = docstring_text(node.body)
         if isinstance(node, ast.ClassDef):
@@ -137,17 +181,24 @@ def collect_texts(source: Source) -> FileTexts:
         describable = describable_parts(node)
         parameters += _described(node, parsed, owner)
         left_out += _left_out(describable, parsed)
-        if not node.name.startswith("_") and describable.raises:
-            raising += 1
-            listed += any(section.kind == "raises" for section in parsed.sections)
+        if not node.name.startswith("_"):
+            kinds = {section.kind for section in parsed.sections}
+            could = list(possible_sections(describable))
+            possible.update(could)
+            written.update(each for each in could if each.kind in kinds)
     return FileTexts(
         parameters=tuple(parameters),
         left_out=tuple(left_out),
         methods=frozenset(methods),
         subclasses={base: tuple(dict.fromkeys(found)) for base, found in subclasses.items()},
-        raising=raising,
-        listed=listed,
+        possible=possible,
+        written=written,
+        is_script=any(map(_is_main_guard, source.tree.body)),
     )
+
+
+def _is_main_guard(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) in _MAIN_GUARDS
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
@@ -170,6 +221,17 @@ def _described(
                 found = TYPE_PATTERNS[parsed.style or "google"].match(line)
                 kind = found[1].strip() if found and len(item.names) == 1 else ""
                 yield from (ParameterText(name, item.text, owner, kind) for name in item.names)
+
+
+def possible_sections(describable: Describable) -> Iterator[Possible]:
+    if describable.parameters:
+        yield Possible("parameters")
+    if describable.outcome != "nothing":
+        yield Possible(describable.outcome, alone=not describable.parameters)
+    if describable.raises:
+        yield Possible("raises")
+    if describable.attributes:
+        yield Possible("attributes")
 
 
 def _left_out(describable: Describable, parsed: ParsedDocstring) -> list[str]:
