@@ -3,17 +3,25 @@
 It shows how much of what people wrote the rest of Remora can carry into the files, so every miss is
 a fault of the harness, and not of a model. It answers by the tool that a question is about: parts
 of docstrings, types of signatures, lines without findings, and calls that people wrote in tests.
+
+    python -m tests.oracle_server PROJECT OPERATION
+
+prints its address, and serves what people wrote in a project until its input is closed.
 """
 
 import ast
 import copy
 import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from remora.bootstrap.operations import BUILT_IN
+from remora.code.syntax.source import parse_text
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.operations.restorer import Slot, Texts
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
@@ -262,3 +270,18 @@ class _Inline(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         is_read = isinstance(node.ctx, ast.Load)
         return self._values.get(node.id, node) if is_read else node
+
+
+def main() -> None:
+    project, operation = Path(sys.argv[1]), sys.argv[2]
+    files = (each for each in project.rglob("*.py") if ".venv" not in each.parts)
+    texts = {str(each.relative_to(project)): each.read_text("utf-8", "replace") for each in files}
+    parsed = {path: text for path, text in texts.items() if not isinstance(parse_text(text), str)}
+    with oracle_server(BUILT_IN.restorers[operation].find(parsed), parsed) as server:
+        sys.stdout.write(f"{server.address}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
