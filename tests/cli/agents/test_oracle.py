@@ -177,7 +177,7 @@ BROKEN = {
     "    return sorted(names, key=len)": "    return sorted(names, key=lenght)",
     "    return path.rpartition(separator)[2]": "    return path.rpartition(seperator)[2]",
     "    if isinstance(value, tuple):": "    if isinstance(value, tupel):",
-    '    return "%d items" % count': '    return "%d items" % (count, total)',
+    '    return "%d items" % (count,)': '    return "%d items" % ()',
     "    return [*head, *tail]": "    return [*head, *tails]",
     "    assert width > 0, width": "    assert (width > 0, width)",
 }

@@ -77,3 +77,37 @@ def test_annotations_that_were_there_keep_their_notation(tmp_path: Path) -> None
 
     after = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
     assert "def f(a: str | None, b: Optional[int]):" in after
+
+
+def test_new_annotation_that_reads_like_an_older_line_is_still_the_new_one(tmp_path: Path) -> None:
+    new = "def f(\n    a=None,\n):\n    return a\n"
+    old = "\n\ndef g(\n    a: Optional[int] = None,\n):\n    return a\n"
+    before = f"from typing import Optional\n\n\n{new}{old}"
+    (tmp_path / "ruff.toml").write_text("target-version = 'py310'\nlint.select = ['UP']\n")
+    (tmp_path / "m.py").write_text(before)
+    slot = SourceText(before).slots[0]
+
+    def write(_terms: Terms) -> str:
+        return before.replace("    a=None", "    a: Optional[int] = None")
+
+    place = ToolTree(tmp_path)
+    after = without_findings(place, "m.py", before, write, {("m.py", slot): "int | None"})
+    assert "def f(\n    a: int | None = None,\n)" in after
+    assert "def g(\n    a: Optional[int] = None,\n)" in after
+
+
+def test_signature_is_wrapped_only_if_its_final_notation_is_too_long(tmp_path: Path) -> None:
+    before = (
+        "from typing import Optional\n\n\ndef f(first, b: Optional[int]):\n    return first, b\n"
+    )
+    settings = "target-version = 'py310'\nline-length = 44\nlint.select = ['UP']\n"
+    (tmp_path / "ruff.toml").write_text(settings)
+    (tmp_path / "m.py").write_text(before)
+    (slot, _) = SourceText(before).slots
+
+    def write(_terms: Terms) -> str:
+        return before.replace("first, b:", "first: Optional[str], b:")
+
+    place = ToolTree(tmp_path)
+    after = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
+    assert "def f(first: str | None, b: Optional[int]):" in after

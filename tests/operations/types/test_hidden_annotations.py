@@ -25,10 +25,7 @@ class Cart:
         return None
 """
 BARE = """\
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    pass
 
 
 class Cart:

@@ -58,3 +58,17 @@ def test_a_function_that_was_not_checked_before_is_left_out_as_a_whole() -> None
     assert {f"{slot.function}.{slot.name}" for _, slot in left} == {
         *("outer.a", "outer.b", "outer.return", "known.return")
     }
+
+
+def test_a_type_that_the_signature_may_not_have_leaves_the_others() -> None:
+    """The body was not read before, but the diagnostic is about a type and not about the body."""
+    index = ProjectIndex({"a.py": "def f(a, b):\n    return a\n"})
+    every = {slot.name: ("a.py", slot) for slot in find_slots(index.files["a.py"].source)}
+    terms: Terms = {every["a"]: "str", every["b"]: "int", every["return"]: "Handle[str]"}
+
+    def added_by(annotations: Terms) -> list[Diagnostic]:
+        message = 'Variable "handles.Handle" is not valid as a type'
+        return [Diagnostic("a.py", "valid-type", 1, 1, message)] * (every["return"] in annotations)
+
+    left = settle(terms, {}, index, added_by, by_function=True)
+    assert left == {every["a"]: "str", every["b"]: "int"}

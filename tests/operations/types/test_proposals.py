@@ -110,6 +110,7 @@ def test_type_that_the_code_contradicts_is_refused_and_others_are_kept(place: To
     [
         ("I would write a list here.", "not a signature"),
         ("(data: Any)", "no type for what is missing"),
+        ("(data: object | None)", "no type for what is missing"),
         ("(other: int)", "no type for what is missing"),
     ],
 )
@@ -134,6 +135,13 @@ def test_function_that_is_defined_twice_gets_both_signatures(place: ToolTree) ->
     assert not any(each["function"].startswith("cut") for each in opened)
     annotate(place, "shop.py", [], {"cut": accepted})
     assert text_of(place).count("def cut(text: str) -> str:") == 2
+
+
+def test_one_of_several_functions_with_a_name_is_told_by_its_number(place: ToolTree) -> None:
+    nested = "    def cut(text): return text[0]\n    return cut\n"
+    (place.tree / "shop.py").write_text(f"def one():\n{nested}" + f"def one():\n{nested}")
+    judged = judge_signature(place, "shop.py", "one#2.cut", "(text: str) -> str", {})
+    assert judged == {"accepted": "(text: str) -> str", "why": ""}
 
 
 def test_all_missing_annotations_count_if_a_model_can_write(place: ToolTree) -> None:
@@ -173,3 +181,114 @@ def test_checker_that_fails_with_proposed_types_keeps_those_of_rules(
     annotate(judged_by_both, "shop.py", [], {"exact": signature})
     assert "def exact(amount):" in text_of(place)
     assert "def show(item: Item) -> None:" in text_of(place)
+
+
+RULES_OF_A_CLASS = """\
+from typing import Any
+
+
+class Rule:
+    def __lt__(self, other: Any) -> bool:
+        return other is not None
+
+    def __le__(self, other: Any) -> bool:
+        return other is not None
+
+    def __gt__(self, other) -> bool:
+        return other is not None
+
+
+class Keys(dict[str, int]):
+    def __contains__(self, key) -> bool:
+        return super().__contains__(key)
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "signature"),
+    [("Rule.__gt__", "(other: Any)"), ("Keys.__contains__", "(key: object)")],
+)
+def test_type_that_says_nothing_is_kept_where_related_methods_have_it(
+    place: ToolTree, function: str, signature: str
+) -> None:
+    (place.tree / "shop.py").write_text(RULES_OF_A_CLASS)
+    judged = judge_signature(place, "shop.py", function, signature, {})
+    assert judged == {"accepted": signature, "why": ""}
+
+
+STORES = """\
+class Store:
+    def put(self, row):
+        raise NotImplementedError
+
+
+class Shelf(Store):
+    def put(self, row):
+        return [row]
+
+
+class Count(Store):
+    def put(self, row):
+        return row + 1
+
+
+print(Shelf().put("tea"), Count().put(2.5))
+"""
+
+
+def test_methods_that_override_another_get_the_types_of_its_parameters(place: ToolTree) -> None:
+    """A refused one stays open, but nobody is asked for a type that contradicts the other one."""
+    (place.tree / "shop.py").write_text(STORES)
+    accepted = judge_signature(place, "shop.py", "Store.put", "(row: str) -> None", {})["accepted"]
+    assert accepted == "(row: str) -> None"
+    opened = open_signatures(place, "shop.py", [], {"Store.put": accepted})
+    assert not any("row" in each["names"] for each in opened)
+    annotate(place, "shop.py", [], {"Store.put": accepted})
+    assert text_of(place).count("(self, row: str)") == 2
+    assert "(self, row)" in text_of(place)
+
+
+def test_function_whose_body_has_an_error_of_mypy_is_not_open(place: ToolTree) -> None:
+    """Its first annotation makes mypy read the body, whatever the type is."""
+    broken = "\n\ndef shelves(rows):\n    found = {}\n    return len(found)\n"
+    (place.tree / "shop.py").write_text(SHOP + broken)
+    settings = SETTINGS.replace("[tool.ty]\n", "[tool.mypy]\n")
+    (place.tree / "pyproject.toml").write_text(settings)
+    opened = [each["function"] for each in open_signatures(place, "shop.py", [], {})]
+    assert opened == ["first", "total", "exact"]
+
+
+BOX = """\
+class Box:
+    def take(self, lot):
+        self.lot = lot.rows
+
+    def clear(self):
+        self.lot = None
+
+    def move(self, lot, to, at, by, of):
+        return lot.rows[to].add(at, by(of))
+
+    def weigh(self, lot, to, at, by, of):
+        return lot.rows[to].sum(at, by(of))
+
+    def count(self, lot, to, at, by, of):
+        return lot.rows[to].count(at, by(of))
+"""
+
+
+def test_result_that_would_be_scattered_is_written_beside_types_of_a_model(place: ToolTree) -> None:
+    (place.tree / "shop.py").write_text(BOX)
+    assert annotate(place, "shop.py", [], {})["written"] == 0
+    opened = {each["function"]: each["names"] for each in open_signatures(place, "shop.py", [], {})}
+    assert opened["Box.take"] == ["lot"]
+    assert "Box.clear" not in opened
+    annotate(place, "shop.py", [], {"Box.count": "(to: str) -> int"})
+    assert "def take(self, lot) -> None:" in text_of(place)
+    assert "def clear(self) -> None:" in text_of(place)
+
+
+def test_result_that_would_be_scattered_is_open_if_nothing_else_is(place: ToolTree) -> None:
+    (place.tree / "shop.py").write_text(BOX)
+    (opened,) = open_signatures(place, "shop.py", ["Box.clear"], {})
+    assert (opened["function"], opened["likely"]) == ("Box.clear", {"return": ["None"]})

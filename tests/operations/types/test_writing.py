@@ -151,6 +151,17 @@ def test_ambiguous_and_unknown_names_are_left(text: str, term: str) -> None:
         assert written(text, {"a": term}) == text
 
 
+@pytest.mark.parametrize("module", [".models", "shop.models"])
+def test_first_import_from_the_package_looks_like_those_of_other_files(module: str) -> None:
+    lazy = "from __future__ import annotations\n"
+    others = {"shop/models.py": MODELS, "shop/till.py": f"from {module} import Order\n"}
+    index = ProjectIndex({"shop/cart.py": f"{lazy}def f(a): ...\n", **others})
+    file = index.files["shop/cart.py"]
+    (slot, _) = find_slots(file.source)
+    text = AnnotatedFile(file, FileNames(file, ProjectNames(index, 12)), {slot: "Order"}).text
+    assert f"    from {module} import Order\n" in text
+
+
 def test_original_lines_are_known() -> None:
     text = "import os\n\nfrom shop import (\n    a,\n)\n\ndef f(a): ...\nx = 1\n"
     index = ProjectIndex({"shop/cart.py": text, "shop/models.py": MODELS})

@@ -28,8 +28,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     `changes_sha256` is the hash of the change set, and `verified` is true if all checks passed.
     `notes` are the packet's extensions that the tools set, without empty ones: they may change a
-    file later, together with other notes. `detail` is the reason that the trial failed, or else the
-    first error of a tool call.
+    file later, together with other notes. `detail` is the first error, which says the most about the
+    candidate, or else the reason that the trial failed.
     """
 
     status: str
@@ -104,7 +104,7 @@ async def try_candidate(
         status=result.status,
         changes_sha256=canonical_sha256(result.change_set),
         notes={name: value for name, value in notes.items() if value},
-        detail=result.error or next(iter(errors), ""),
+        detail=next(iter(errors), result.error) or "",
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from remora.operations.types.checker.judge import Terms, settle
+from remora.operations.types.checker.judge import Key, Terms, of_unchecked, settle
 from remora.operations.types.checker.type_checker import (
     Diagnostic,
     TypeChecker,
@@ -13,7 +13,7 @@ from remora.operations.types.checker.type_checker import (
     new_diagnostics,
 )
 from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.slots import Slot
+from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 
@@ -80,6 +80,20 @@ class AnnotatedProject:
         """
         tried = self.writable(terms)
         return settle(tried, base, self._original, added_by, by_function=by_function)
+
+    def closed(self, slots: Iterable[Key], base: Terms, added_by: AddedBy) -> set[Key]:
+        """Return those of some slots in which a checker refuses every type, given those of `base`.
+
+        These are in functions without any annotation. The first one makes mypy check the body, and
+        it finds an error there even if it knows nothing about the types.
+        """
+        anything = {
+            (path, slot): "None"
+            if slot.name == RETURN and slot.function.endswith("__init__")
+            else "Any"
+            for path, slot in slots
+        }
+        return of_unchecked(anything, added_by(base | anything), self._original)
 
     def adding(self, run: Run, question: str) -> AddedBy:
         """Return a function that returns the diagnostics of a checker that annotations add."""

@@ -1,7 +1,8 @@
 """Host functions that count, propose and write the missing annotations of a file."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
@@ -11,8 +12,9 @@ from remora.ids import escape_path, node_key
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.ranking.linear_model import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
-from remora.operations.types.source.signature_text import as_signature, types_in
-from remora.operations.types.source.slots import FunctionNode, Slot, SourceText, find_slots
+from remora.operations.types.source.signature_text import as_signature, says_something, types_in
+from remora.operations.types.source.slots import RETURN, Slot, SourceText, find_slots
+from remora.operations.types.source.terms import without_none
 from remora.operations.types.writing.clean_file import without_findings
 from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
 from remora.tools.host.text_lines import decode
@@ -40,16 +42,16 @@ def open_signatures(
 
     Each has its qualname in `function`, its `first` and `last` line, its missing `names`, where
     `return` is the result, and in `likely` the likeliest types of each. What the project mostly
-    leaves out is not missing.
+    leaves out is not missing, and neither is what the project's type checker always refuses.
+    What rules leave out because it would be scattered is missing only if nothing else is.
     """
     work = _Work(place, path, nodes)
+    closed = work.session.closed(path, work.by_rules, place)
     terms = work.by_rules | work.proposed(signatures)
-    found: dict[int, list[Slot]] = {}
-    for slot in work.functions.slots:
-        if not work.session.omits(path, slot):
-            found.setdefault(slot.number, [])
-            found[slot.number] += [slot] if (path, slot) not in terms else []
-    return [work.described(slots) for slots in found.values() if slots]
+    found = work.left({*terms, *closed, *work.left_out})
+    if not found and not signatures:
+        found = work.left({*terms, *closed})
+    return [work.described(slots) for slots in found]
 
 
 def judge_signature(
@@ -71,8 +73,9 @@ def judge_signature(
         kept, why = work.session.judge(terms, base, place)
     except HostError as error:
         return {"accepted": "", "why": error.message}
-    accepted = as_signature({slot.name: term for (_, slot), term in kept.items()}) if kept else ""
-    return {"accepted": accepted, "why": why}
+    own = work.definitions(function)
+    accepted = {slot.name: term for (_, slot), term in kept.items() if slot.number in own}
+    return {"accepted": as_signature(accepted) if accepted else "", "why": why}
 
 
 def annotate(
@@ -80,26 +83,22 @@ def annotate(
 ) -> dict[str, Any]:
     """Write the annotations of a file that the project's code makes likely enough.
 
-    Types that a model proposed in `signatures` are written, too. Annotations that add a diagnostic
-    of the type checker anywhere in the project, or a finding of ruff in the file, are left out.
-    Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
+    Types that a model proposed in `signatures` are written, too, and with them those that would
+    otherwise be scattered. Annotations that add a diagnostic of the type checker anywhere in the
+    project, or a finding of ruff in the file, are left out. Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
     each one's place, source and probability in `chosen`, and the result of `missing_annotations`
     for the new content in `left`.
     """
     work = _Work(place, path, nodes)
     session, text = work.session, work.content.body
     proposed = work.proposed(signatures)
+    more: Terms = {}
     if proposed:
-        try:
-            proposed, _ = session.judge(proposed, work.by_rules, place)
-        except (
-            HostError
-        ):  # a checker fails with all of them, so only those of the rules are written
-            proposed = {}
+        with suppress(HostError):  # a checker fails with all of them
+            more, _ = session.judge(work.left_out | proposed, work.by_rules, place)
+    proposed = {key: term for key, term in more.items() if key in proposed}
     chosen = {
-        key: term
-        for key, term in (work.by_rules | proposed).items()
-        if key[1] in work.functions.slots
+        key: term for key, term in (work.by_rules | more).items() if key[1] in work.functions.slots
     }
 
     def write(terms: Terms) -> str:
@@ -142,11 +141,12 @@ class _Work:
     """The annotations of a file that rules find, and the slots of those that models propose."""
 
     def __init__(self, place: ToolTree, path: str, nodes: Sequence[str]) -> None:
-        self._path, self._left = path, place.left
+        self._path, self._seconds_left = path, place.left
         self.content = decode(path, place.read(path))
         self.functions = _Functions(path, self.content.body, nodes)
         self.session = session_for(place, project_texts(place))
         self.by_rules = self.session.annotations(path, place, place.shared.planned)
+        self.left_out = self.session.left_out(path)
 
     def proposed(self, signatures: Mapping[str, str]) -> Terms:
         """Return the types of signatures for slots that rules leave."""
@@ -156,36 +156,52 @@ class _Work:
         return {key: term for key, term in found.items() if key not in self.by_rules}
 
     def types_of(self, function: str, signature: str) -> Terms:
-        """Return the types of a signature for a function, and for others that replace it.
+        """Return the types of a signature for a function, and for others that must agree with it.
+
+        The methods that override it get the types of its parameters. Types that say nothing count
+        only where related methods have them.
+        """
+        own = self.definitions(function)
+        overriding = {each for number in own for each in self.session.overrides(self._path, number)}
+        terms = types_in(signature, self.session.owners(self._path))
+        return {
+            (self._path, slot): terms[slot.name]
+            for slot in self.functions.slots
+            if slot.name in terms
+            and (slot.number in own or (slot.number in overriding and slot.name != RETURN))
+            and self._counts(slot, terms[slot.name])
+        }
+
+    def _counts(self, slot: Slot, term: str) -> bool:
+        if says_something(term):
+            return True
+        return without_none(term) in self.session.stated(self._path, slot, self._seconds_left)
+
+    def definitions(self, function: str) -> set[int]:
+        """Return the numbers of the functions with a qualname.
 
         A function without decorators may be defined again under a condition, and mypy wants the
         same signature there.
         """
         source = self.functions.source
-        names = {function}
-        if all(not node.decorator_list for node in self._definitions(function)):
-            names |= {each for each in source.qualnames if _without_number(each) == function}
-        terms = types_in(signature, self.session.owners(self._path))
-        return {
-            (self._path, slot): terms[slot.name]
-            for slot in self.functions.slots
-            if slot.name in terms and source.qualnames[slot.number] in names
-        }
+        again = {n for n, each in enumerate(source.qualnames) if _without_number(each) == function}
+        if any(source.functions[number][1].decorator_list for number in again):
+            again = set()
+        return again | {n for n, each in enumerate(source.qualnames) if each == function}
 
-    def _definitions(self, function: str) -> list[FunctionNode]:
-        """Return the functions with a qualname, with or without a number."""
-        source = self.functions.source
-        return [
-            node
-            for (_, node, _), name in zip(source.functions, source.qualnames, strict=True)
-            if _without_number(name) == function
-        ]
+    def left(self, known: Collection[tuple[str, Slot]]) -> list[list[Slot]]:
+        """Return the missing annotations that are not known and not left out by habit, by function."""
+        found: dict[int, list[Slot]] = {}
+        for slot in self.functions.slots:
+            if (self._path, slot) not in known and not self.session.omits(self._path, slot):
+                found.setdefault(slot.number, []).append(slot)
+        return list(found.values())
 
     def described(self, slots: Sequence[Slot]) -> dict[str, Any]:
         """Return a function with missing annotations, for `open_signatures`."""
         _, node, _ = self.functions.source.functions[slots[0].number]
         likely = {
-            slot.name: self.session.likely(self._path, slot, _LIKELIEST, self._left)
+            slot.name: self.session.likely(self._path, slot, _LIKELIEST, self._seconds_left)
             for slot in slots
         }
         return {

@@ -81,6 +81,8 @@ class Inference:
         self.signatures = Signatures(self.original)
         self.annotations: Terms = {}
         """All annotations found so far."""
+        self.scattered: Terms = {}
+        """Annotations that were found and left out, because they would be scattered."""
         self.best: dict[tuple[str, Slot], Ranked] = {}
         """The last candidate of each slot: the likeliest, or one that other methods agree on."""
 
@@ -147,7 +149,9 @@ class Inference:
 
     def leave_out_scattered(self) -> None:
         """Remove annotations of signatures and files most of which would stay without."""
-        self.annotations = self.signatures.consistent(self.annotations)
+        kept = self.signatures.consistent(self.annotations)
+        self.scattered |= {key: t for key, t in self.annotations.items() if key not in kept}
+        self.annotations = kept
 
     def _completing(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
         """Return the candidates of some slots of sparsely annotated files that complete `known`."""
@@ -222,6 +226,14 @@ class Inference:
     def omits(self, path: str, slot: Slot) -> bool:
         """Return True if the project mostly leaves out annotations like this one."""
         return self._habits.omits(self._function(path, slot), slot.name)
+
+    def stated(self, path: str, slot: Slot) -> set[str]:
+        """Return the types that an overridden method or the methods of the class have for a slot."""
+        facts = self._facts()
+        function = facts.project.files[path].functions[slot.number]
+        known = facts.evidence.get(key_of(function, slot.name), ())
+        overridden = {each.term for each in known if each.source in ("inherited", "override")}
+        return overridden | facts.siblings.agreed(function, slot.name)
 
     def ranked(self, path: str, slot: Slot) -> list[Ranked]:
         """Return the candidates of a slot that were not refused, the most likely first.

@@ -13,12 +13,13 @@ from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.import_check import find_import_check
-from remora.operations.types.checker.judge import Terms, independent_groups
+from remora.operations.types.checker.judge import Key, Terms, independent_groups
 from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
 from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import Ranked, weights
+from remora.operations.types.ranking.overrides import overrides_of
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
@@ -55,6 +56,7 @@ class Session:
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._alone: dict[str, Terms] = {}
+        self._closed: dict[str, set[Key]] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
         self.judges = _ty()
@@ -117,6 +119,18 @@ class Session:
             if path not in self._alone:
                 self._settle_alone(path)
             return self._alone[path]
+
+    def left_out(self, path: str) -> Terms:
+        """Return the types that are found for a file, but not among its `annotations`.
+
+        They would be scattered over it. If a model completes the file, they are not. Those that
+        leave their own signature incomplete are not returned.
+        """
+        with self._lock:
+            found = self._inference.scattered | self._inference.annotations | self._alone[path]
+            own = {key: term for key, term in found.items() if key[0] == path}
+            complete = self._inference.signatures.complete(own)
+            return {key: t for key, t in complete.items() if key not in self._alone[path]}
 
     def _settle_alone(self, path: str) -> None:
         """Find the annotations of a file that add no diagnostic without those of other files.
@@ -199,6 +213,34 @@ class Session:
     def owners(self, path: str) -> Collection[str]:
         """Return the names of modules and classes whose attributes a file can refer to."""
         return self._inference.original.files[path].owners
+
+    def stated(self, path: str, slot: Slot, left: Callable[[], float]) -> Collection[str]:
+        """Return the types that an overridden method or the methods of the class have for a slot."""
+        with self._locked(left):
+            return self._inference.stated(path, slot)
+
+    def overrides(self, path: str, number: int) -> set[int]:
+        """Return the functions of a file that override one of its methods."""
+        index = self._inference.original
+        found = overrides_of(index.files[path].functions[number], index)
+        return {each.number for each in found if each.path == path}
+
+    def closed(self, path: str, base: Terms, place: ToolTree) -> set[Key]:
+        """Return the slots of a file in which the project's type checker refuses every type.
+
+        `base` contains the annotations of the file that add no diagnostic.
+        """
+        project = self._inference.project
+        with self._locked(place.left):
+            checker = self._other_checker(self._python)
+            if path not in self._closed and checker is not None:
+                self.checker.left = place.left
+                self._closed[path] = set()
+                with suppress(HostError):
+                    added_by = project.adding(checker.check, checker.question)
+                    slots = [each for each in self._inference.slots([path]) if each not in base]
+                    self._closed[path] = project.closed(slots, base, added_by)
+            return self._closed.get(path, set())
 
     def judge(self, terms: Terms, base: Terms, place: ToolTree) -> tuple[Terms, str]:
         """Return the annotations that add no diagnostic together with `base`, and why others do.

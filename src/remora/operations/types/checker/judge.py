@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from remora.operations.types.checker.type_checker import Diagnostic
-from remora.operations.types.source.project_index import Function, ProjectIndex
+from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
 from remora.operations.types.source.slots import Slot
-from remora.operations.types.source.terms import canonical
+from remora.operations.types.source.terms import canonical, names_in
 
 _WORD = re.compile(r"\w+")
 _EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")
@@ -33,8 +33,8 @@ def settle(
     that may be the cause are tried apart from the others. After several runs, all that may be the
     cause are left out.
 
-    With `by_function`, a diagnostic in a function that had no annotation removes all annotations of
-    that function, because mypy checks its body only now.
+    With `by_function`, a diagnostic in the body of a function that had no annotation removes all
+    annotations of that function, because mypy checks its body only now.
     """
     accepted: Terms = {}
     waiting = [chosen]
@@ -43,7 +43,7 @@ def settle(
         group = waiting.pop()
         added = added_by(base | accepted | group) if group else []
         runs += 1
-        unchecked = _of_unchecked(group, added, index) if by_function else set()
+        unchecked = of_unchecked(group, added, index) if by_function else set()
         if unchecked:
             waiting.append({key: term for key, term in group.items() if key not in unchecked})
             continue
@@ -55,14 +55,15 @@ def settle(
     return accepted
 
 
-def _of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> set[Key]:
-    """Return the annotations of functions with diagnostics that had no annotation before."""
+def of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> set[Key]:
+    """Return the annotations of functions with diagnostics in their bodies, and with no others."""
     found: set[tuple[str, int]] = set()
     for each in added:
         around = [
             (path, slot.number)
             for path, slot in group
-            if path == each.path and _is_inside(each.line, index.files[path].functions[slot.number])
+            if path == each.path
+            and _is_in_body(each.line, index.files[path].functions[slot.number])
         ]
         if around:
             found.add(max(around))  # the innermost function
@@ -76,6 +77,10 @@ def _of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex
 
 def _is_inside(line: int, function: Function) -> bool:
     return function.node.lineno <= line <= (function.node.end_lineno or function.node.lineno)
+
+
+def _is_in_body(line: int, function: Function) -> bool:
+    return _is_inside(line, function) and line >= function.node.body[0].lineno
 
 
 def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[str]]:
@@ -133,18 +138,38 @@ def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
     These are annotations of functions around it or named by it, and of those only the ones that it
     names, if there are any. Without any, they are those of functions named in the function around
     it, and then those of the same file.
+
+    A line of a signature has the names of all its parameters. There, only the message counts, which
+    may also name a class of a type.
     """
-    file = index.files.get(found.path)
-    known = file is not None and 0 < found.line <= len(file.source.lines)
-    line = file.source.lines[found.line - 1] if file is not None and known else ""
+    line = _line_of_code(found, index)
     words = set(_WORD.findall(f"{line} {found.message}"))
     around = {key for key in group if _is_near(key, found, words, index)}
     expected = {canonical(text) for text in _EXPECTED.findall(found.message)}
-    named = {key for key in around if key[1].name in words or (expected and group[key] in expected)}
+    classes = set() if line else {each for each in words if not is_builtin(each)}
+    named = {
+        key
+        for key in around
+        if key[1].name in words
+        or group[key] in expected
+        or not classes.isdisjoint(names_in(group[key]))
+    }
     if named or around:
         return named or around
     near = {key for key in group if _is_near(key, found, _words_around(found, index), index)}
     return near or {key for key in group if key[0] == found.path}
+
+
+def _line_of_code(found: Diagnostic, index: ProjectIndex) -> str:
+    """Return the line of a diagnostic, or an empty string if it is part of a signature."""
+    file = index.files.get(found.path)
+    if file is None or not 0 < found.line <= len(file.source.lines):
+        return ""
+    is_signature = any(
+        _is_inside(found.line, each) and not _is_in_body(found.line, each)
+        for each in file.functions
+    )
+    return "" if is_signature else file.source.lines[found.line - 1]
 
 
 def _words_around(found: Diagnostic, index: ProjectIndex) -> set[str]:

@@ -206,11 +206,14 @@ class TypeChecker:
 def new_diagnostics(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the diagnostics of `after` that `before` does not have.
 
-    Diagnostics are compared by path, rule and line. Lines must not have moved.
+    Diagnostics are compared by path, rule and line. Lines must not have moved. Of several on a
+    line, those with another message are the new ones.
     """
+    before = list(before)
     known = Counter((each.path, each.rule, each.line) for each in before)
+    said = {(each.path, each.line, each.message) for each in before}
     found = []
-    for each in after:
+    for each in sorted(after, key=lambda each: (each.path, each.line, each.message) not in said):
         key = (each.path, each.rule, each.line)
         known[key] -= 1
         if known[key] < 0:

@@ -16,7 +16,7 @@ def overrides_agree(
     function: Function, term: str, index: ProjectIndex, evidence: EvidenceOf
 ) -> bool:
     """Return True if the methods that override a function are known to return the same type."""
-    for method in _overrides(function, index):
+    for method in overrides_of(function, index):
         known = evidence.get(key_of(method, RETURN), ())
         found = [one.term for one in known if one.source in ("returned", "yield")]
         found = [method.returns] if method.returns else found
@@ -38,7 +38,7 @@ def hook_result(function: Function, name: str, index: ProjectIndex, evidence: Ev
         override
         for each in index.functions[function.short]
         if each.owner is not None and names_of(each) == names_of(function)
-        for override in _overrides(each, index)
+        for override in overrides_of(each, index)
     ]
     return "None" if overrides and all(_is_none(each, evidence) for each in overrides) else ""
 
@@ -69,8 +69,8 @@ def _is_none(method: Function, evidence: EvidenceOf) -> bool:
     return any(each.source == "nothing" for each in evidence.get(key_of(method, RETURN), ()))
 
 
-def _overrides(function: Function, index: ProjectIndex) -> Iterator[Function]:
-    """Yield the methods of all subclasses that override a method, without special methods."""
+def overrides_of(function: Function, index: ProjectIndex) -> Iterator[Function]:
+    """Yield the methods of all subclasses that override a method. Special methods have none."""
     if function.owner is None or function.short.startswith("__"):
         return
     names = [function.owner.name.rpartition(".")[2]]

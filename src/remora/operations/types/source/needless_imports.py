@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from remora.code.syntax.source import parse_text
+from remora.operations.import_edits import is_type_checking
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 
 _Import = ast.Import | ast.ImportFrom
@@ -28,7 +29,7 @@ def without_needless_imports(
 
     Names in `imported`, which other files import from this one, are kept, and so are imports in
     `__init__.py`, which others may use, and statements with comments. So is everything if the new
-    text does not parse.
+    text does not parse. A `TYPE_CHECKING` block without other statements is removed.
     """
     stem = path.rpartition("/")[2].removesuffix(".py")
     if stem == "__init__" or isinstance(parse_text(after), str):
@@ -36,7 +37,8 @@ def without_needless_imports(
     source = ParsedText(after)
     needless = _used_names(ParsedText(before).tree) - _used_names(source.tree)
     needless -= {name for module, name in imported if module == stem}
-    return apply_edits(after, _edits(source, needless)) if needless else after
+    text = apply_edits(after, [*_edits(source, needless), *_empty_blocks(source)])
+    return text if text == after else without_needless_imports(path, before, text, imported)
 
 
 def _used_names(tree: ast.Module) -> set[str]:
@@ -66,6 +68,14 @@ def _edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edit]:
             if id(node) in dropped:
                 is_last = is_emptied and node is body[-1] and body is not source.tree.body
                 yield _edit(source, node, dropped[id(node)], "pass" if is_last else "")
+
+
+def _empty_blocks(source: ParsedText) -> Iterator[Edit]:
+    """Yield the edits that remove `TYPE_CHECKING` blocks in which no import is left."""
+    for node in source.tree.body:
+        match node:
+            case ast.If(test=test, body=[ast.Pass()], orelse=[]) if is_type_checking(test):
+                yield _without_lines(source, node)
 
 
 def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
@@ -105,5 +115,9 @@ def _edit(source: ParsedText, node: ast.stmt, kept: list[ast.alias], other: str)
         return Edit(source.start(node), source.end(node), text)
     if other:
         return Edit(source.start(node), source.end(node), other)
+    return _without_lines(source, node)
+
+
+def _without_lines(source: ParsedText, node: ast.stmt) -> Edit:
     end = (node.end_lineno or node.lineno) + 1
     return Edit(source.start_of_line(node.lineno), source.start_of_line(end), "")

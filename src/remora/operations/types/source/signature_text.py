@@ -18,9 +18,8 @@ _SAYS_NOTHING = frozenset(("Any", "object", "Incomplete"))
 def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
     """Return the canonical type of each annotated parameter, and of the result as `return`.
 
-    `def`, the function's name and the colon at the end may be there. Types that say nothing, such
-    as `Any`, are left out. Names of modules and classes in `owners` stay as they are, such as
-    `h11.Request`. Raises HostError if the text is not a signature.
+    `def`, the function's name and the colon at the end may be there. Names of modules and classes in
+    `owners` stay as they are, such as `h11.Request`. Raises HostError if the text is not a signature.
     """
     text = _TAIL.sub("", _HEAD.sub("", signature.strip().strip("`").strip(), count=1).strip())
     text = f"(){text}" if text.startswith("->") else text
@@ -38,7 +37,7 @@ def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
         for name, annotation in {**annotations, RETURN: node.returns}.items()
         if annotation is not None
     }
-    return {name: term for name, term in found.items() if _says_something(term)}
+    return {name: term for name, term in found.items() if term}
 
 
 def _canonical(annotation: ast.expr, owners: Collection[str]) -> str:
@@ -93,9 +92,9 @@ def _is_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and bool(_DOTTED.fullmatch(ast.unparse(node)))
 
 
-def _says_something(term: str) -> bool:
-    names = {each.rpartition(".")[2] for each in members_of(term)}
-    return bool(term) and _SAYS_NOTHING.isdisjoint(names)
+def says_something(term: str) -> bool:
+    """Return False for types that fit every value, such as `Any`."""
+    return _SAYS_NOTHING.isdisjoint(each.rpartition(".")[2] for each in members_of(term))
 
 
 def as_signature(terms: Mapping[str, str]) -> str:

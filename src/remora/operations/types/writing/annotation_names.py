@@ -52,6 +52,12 @@ class ProjectNames:
         return usual.most_common(1)[0][0] if usual else ""
 
     @cached_property
+    def imports_relatively(self) -> bool:
+        """True if most files that import others of their package do so relatively."""
+        every = [_imports_relatively(file) for file in self.index.files.values()]
+        return every.count(True) > every.count(False)
+
+    @cached_property
     def uses_extensions(self) -> bool:
         return any(
             module == "typing_extensions"
@@ -93,6 +99,11 @@ class FileNames:
         if writer.quoted and not self._lazy:
             text = f'"{text.replace(chr(34), chr(39))}"'
         return Written(text, frozenset(writer.imports))
+
+    @property
+    def _imports_relatively(self) -> bool:
+        own = _imports_relatively(self._file)
+        return self._project.imports_relatively if own is None else own
 
     @property
     def joins(self) -> bool:
@@ -166,7 +177,7 @@ class FileNames:
         if len(own) + bool(module and not own) != 1:
             return None
         if own:
-            source = module_of(own[0], self._file)
+            source = module_of(own[0], self._file, relative=self._imports_relatively)
             return None if source is None else self._own(name, source)
         if module == "collections.abc" and self._project.minor < _GENERICS_SINCE and not self._lazy:
             module = "typing"
@@ -267,16 +278,23 @@ class _Writer:
         return found.text
 
 
-def module_of(path: str, importer: File) -> str | None:
+def _imports_relatively(file: File) -> bool | None:
+    """Return whether a file imports others of its package relatively, or None if it imports none."""
+    modules = [module for module, _ in file.imports.values()]
+    if any(module.startswith(".") for module in modules):
+        return True
+    package = _parts(file.path)[0]
+    return False if any(each.partition(".")[0] == package for each in modules) else None
+
+
+def module_of(path: str, importer: File, *, relative: bool) -> str | None:
     """Return the module of a project's file, as another file would import it.
 
-    The module is relative if the importing file has relative imports. Returns None if the files
-    have no package in common.
+    Returns None if the files have no package in common.
     """
     target, own = _parts(path), _parts(importer.path)
     if not target or target[0] != own[0]:
         return None
-    relative = any(module.startswith(".") for module, _ in importer.imports.values())
     if not relative:
         return ".".join(target)
     package = own if importer.path.endswith("/__init__.py") else own[:-1]

@@ -4,14 +4,13 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from difflib import SequenceMatcher
 
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.slots import RETURN, Slot, SourceText, parameters_of
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.new_findings import new_findings, suspects
+from remora.tools.host.ruff.new_findings import new_findings, new_lines, suspects
 from remora.tools.host.ruff.ruff_process import (
     check_text,
     fix_text,
@@ -20,7 +19,6 @@ from remora.tools.host.ruff.ruff_process import (
 )
 from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
 from remora.tools.host.style_config import configured_width, habitual_width
-from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _TRIES = 4
@@ -46,15 +44,16 @@ def without_findings(
     for _ in range(_TRIES):
         if not kept:
             return before
-        after = _formatted(place, path, before, write(kept))
+        after = write(kept)
         if known is None:
-            return after
-        added = _added(place, path, (before, after), known)
+            return _formatted(place, path, before, after)
         for _ in range(_TRIES):
+            added = _added(place, path, (before, after), known)
             if not any(each["code"] in _FIXED for each in added):
                 break
             after = _fixed(place, path, (before, after), known, added, kept)
-            added = _added(place, path, (before, after), known)
+        after = _formatted(place, path, before, after)
+        added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
             after = with_sorted_imports(place, path, after.encode()).decode()
             added = _added(place, path, (before, after), known)
@@ -85,7 +84,7 @@ def _fixed(
     if fresh:
         content = fix_text(place, path, after.encode(), fixable=sorted(fresh), unsafe=True).content
         return content.decode()
-    new, own = _new_lines(before, after), _own_annotations(SourceText(after), kept)
+    new, own = new_lines(before, after), _own_annotations(SourceText(after), kept)
     edits: list[Edit] = []
     for each in wanted:
         found = edits_of(after, each["fix"])
@@ -111,13 +110,6 @@ def _own_annotations(source: SourceText, kept: Terms) -> list[tuple[int, int]]:
             if name in wanted and annotation is not None:
                 found.append((source.start(annotation), source.end(annotation)))
     return found
-
-
-def _new_lines(before: str, after: str) -> set[int]:
-    """Return the numbers of the lines of a text that an older text does not have there."""
-    matcher = SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
-    changed = (each for each in matcher.get_opcodes() if each[0] != "equal")
-    return {line + 1 for _, _, _, first, last in changed for line in range(first, last)}
 
 
 def _added(

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from difflib import SequenceMatcher
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
@@ -40,16 +41,25 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
     findings of unchanged lines instead of those that are really new. Findings in changed lines
     that are like them are returned instead.
     """
-    old, new = set(split_lines(before)), split_lines(after)
+    if not extra:
+        return []
+    new = new_lines(before, after)
     keys = set(map(comparison_key, extra))
     changed = [
         each
         for each in found
         if comparison_key(each) in keys
-        and any(line not in old for line in new[each["line"] - 1 : each["end_line"]])
+        and not new.isdisjoint(range(each["line"], each["end_line"] + 1))
     ]
     explained = set(map(comparison_key, changed))
     return [*changed, *(each for each in extra if comparison_key(each) not in explained)]
+
+
+def new_lines(before: str, after: str) -> set[int]:
+    """Return the numbers of the lines of a text that an older text does not have there."""
+    matcher = SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
+    changed = (each for each in matcher.get_opcodes() if each[0] != "equal")
+    return {line + 1 for _, _, _, first, last in changed for line in range(first, last)}
 
 
 def lasting_new_finding(
