@@ -6,36 +6,59 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.openai_server import Chat, Handler, answer, send_json
 
-_PART = re.compile(r'describe\(part="([^"]+)"\)')
+_OPEN = re.compile(r'^- (\w+)\((\w+)="([^"]+)"\)', re.MULTILINE)
+_WRITTEN = {
+    "describe": ("text", "Keep what a visitor picked"),
+    "propose_types": ("signature", "(self, item: str, count: int = 1) -> None"),
+}
+
+
+class Wanted(NamedTuple):
+    """The call that a request asks for: its tool, the known argument and the one to write."""
+
+    tool: str
+    known: Mapping[str, str]
+    name: str
+    text: str
+
+    @property
+    def args(self) -> dict[str, Any]:
+        return {**self.known, self.name: self.text}
+
+
+def wanted(request: Mapping[str, Any]) -> Wanted:
+    found = _OPEN.search(str(request["messages"][-1]["content"]))
+    assert found is not None, request
+    tool, known, value = found.groups()
+    return Wanted(tool, {known: value}, *_WRITTEN[tool])
 
 
 def good(handler: Handler, request: dict[str, Any], _number: int) -> None:
-    """Describe the part that is asked for."""
-    send_json(handler, described(request))
+    """Make the call that is asked for."""
+    send_json(handler, good_answer(request))
 
 
-def described(request: dict[str, Any], model: str = "m") -> dict[str, Any]:
-    args = {"part": part_of(request), "text": "Keep what a visitor picked"}
-    return answer(("describe", args), model=model)
+def good_answer(request: Mapping[str, Any], model: str = "m") -> dict[str, Any]:
+    call = wanted(request)
+    return answer((call.tool, call.args), model=model)
 
 
-def part_of(request: dict[str, Any]) -> str:
-    """Return the part of the docstring that a request asks for."""
-    found = _PART.search(str(request["messages"][-1]["content"]))
-    return found[1] if found else ""
-
-
-def _sends(body: Callable[[str], Any]) -> Chat:
-    """Answer with a body that is made from the part that is asked for."""
+def _sends(body: Callable[[Wanted], Any]) -> Chat:
+    """Answer with a body that is made from the call that is asked for."""
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
-        send_json(handler, body(part_of(request)))
+        send_json(handler, body(wanted(request)))
 
     return chat
+
+
+def _half(call: Wanted) -> str:
+    """Return the arguments of a call up to the one to write."""
+    return json.dumps({**call.known, call.name: ""}).removesuffix('": ""}')
 
 
 def _status(status: int, message: str, **headers: str) -> Chat:
@@ -51,7 +74,7 @@ def _slow(handler: Handler, request: dict[str, Any], number: int) -> None:
 
 
 def _stops_in_the_middle(handler: Handler, request: dict[str, Any], _number: int) -> None:
-    raw = json.dumps(described(request)).encode()
+    raw = json.dumps(good_answer(request)).encode()
     handler.send_response(200)
     handler.send_header("Content-Length", str(len(raw)))
     handler.end_headers()
@@ -86,30 +109,25 @@ def _dies(handler: Handler, request: dict[str, Any], number: int) -> None:
 
 
 def _replaced(handler: Handler, request: dict[str, Any], number: int) -> None:
-    send_json(handler, described(request, model="m" if number == 1 else "other"))
+    send_json(handler, good_answer(request, model="m" if number == 1 else "other"))
 
 
 def _truncates(handler: Handler, request: dict[str, Any], _number: int) -> None:
-    send_json(handler, {**described(request), "usage": {"prompt_tokens": 12}})
+    send_json(handler, {**good_answer(request), "usage": {"prompt_tokens": 12}})
 
 
 FAULTS: Mapping[str, Chat] = {
     "slow": _slow,
     "stops in the middle": _stops_in_the_middle,
-    "prose": _sends(lambda _part: answer(text="Certainly! This method adds an item.")),
-    "half a call": _sends(lambda part: answer(("describe", f'{{"part": "{part}", "te'))),
-    "two calls": _sends(
-        lambda part: answer(
-            ("describe", {"part": part, "text": "Keep what a visitor picked"}),
-            ("submit_result", {}),
-        )
-    ),
-    "an unknown tool": _sends(lambda _part: answer(("delete_files", {"path": "."}))),
+    "prose": _sends(lambda _call: answer(text="Certainly! This method adds an item.")),
+    "half a call": _sends(lambda call: answer((call.tool, _half(call)))),
+    "two calls": _sends(lambda call: answer((call.tool, call.args), ("submit_result", {}))),
+    "an unknown tool": _sends(lambda _call: answer(("delete_files", {"path": "."}))),
     "another tool's arguments": _sends(
-        lambda _part: answer(("describe", {"summary": "Keep it", "renames": []}))
+        lambda call: answer((call.tool, {"summary": "Keep it", "renames": []}))
     ),
-    "wrong types": _sends(lambda part: answer(("describe", {"part": part, "text": 7}))),
-    "1 MB": _sends(lambda part: answer(("describe", {"part": part, "text": "word " * 200_000}))),
+    "wrong types": _sends(lambda call: answer((call.tool, {**call.args, call.name: 7}))),
+    "1 MB": _sends(lambda call: answer((call.tool, {**call.args, call.name: "word " * 200_000}))),
     "nothing": _empty_body,
     "busy once": _busy_once,
     "busy": _status(429, "too many requests"),

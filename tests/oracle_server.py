@@ -3,17 +3,25 @@
 It shows how much of what people wrote the rest of Remora can carry into the files, so every miss is
 a fault of the harness, and not of a model. It answers by the tool that a question is about: parts
 of docstrings, types of signatures, lines without findings, and calls that people wrote in tests.
+
+    python -m tests.oracle_server PROJECT OPERATION
+
+prints its address, and serves what people wrote in a project until its input is closed.
 """
 
 import ast
 import copy
 import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from remora.bootstrap.operations import BUILT_IN
+from remora.code.syntax.source import parse_text
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.operations.restorer import Slot, Texts
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
@@ -57,15 +65,28 @@ def oracle_server(
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
         question = asked_for(request)
-        send_json(handler, answer((question.tool, answers[question.tool](question))))
+        args = _as_declared(answers[question.tool](question), question.tool, request["tools"])
+        send_json(handler, answer((question.tool, args)))
 
-    with openai_server(chat, model="oracle") as server:
+    def complete(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        if not _TARGET.search(request.get("prompt", "")):  # Remora tests what the server can do
+            send_json(handler, {"error": {"message": "not a question"}}, 400)
+            return
+        question = asked_for(request)
+        text = functiongemma_call(question.tool, answers[question.tool](question))
+        choice = {"index": 0, "text": text, "finish_reason": "stop"}
+        send_json(handler, {"object": "text_completion", "model": "oracle", "choices": [choice]})
+
+    with openai_server(chat, model="oracle", complete=complete) as server:
         yield server
 
 
 def asked_for(request: dict[str, Any]) -> Question:
-    """Read the target and the open action from a prompt, which shows the packet as lines or JSON."""
-    prompt = str(request["messages"][-1]["content"])
+    """Read the target and the open action from a prompt, which shows the packet as lines or JSON.
+
+    A request for a plain completion has the whole prompt in FunctionGemma's format.
+    """
+    prompt = request.get("prompt") or str(request["messages"][-1]["content"])
     if prompt.startswith("{"):
         packet = json.loads(prompt)
         (action,) = packet["candidate_actions"]
@@ -73,6 +94,24 @@ def asked_for(request: dict[str, Any]) -> Question:
         return Question(packet["node_id"], action["tool"], about, *line)
     (node,), ((tool, _, about),) = _TARGET.findall(prompt), _ACTION.findall(prompt)
     return Question(node, tool, json.loads(about), *map(int, _LINE.findall(prompt)))
+
+
+def functiongemma_call(tool: str, args: Mapping[str, Any]) -> str:
+    """Return a call as FunctionGemma writes it."""
+    written = ",".join(
+        f"{name}:<escape>{value}<escape>" if isinstance(value, str) else f"{name}:{value}"
+        for name, value in args.items()
+    )
+    return f"<start_function_call>call:{tool}{{{written}}}<end_function_call>"
+
+
+def _as_declared(
+    args: Mapping[str, Any], tool: str, tools: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return arguments as a server sends them: as strings, if a tool declares them as strings."""
+    (declared,) = (each["function"] for each in tools if each["function"]["name"] == tool)
+    types = {name: each["type"] for name, each in declared["parameters"]["properties"].items()}
+    return {name: str(args[name]) if types[name] == "string" else args[name] for name in args}
 
 
 def _edit(question: Question, lines: Mapping[str, str]) -> dict[str, Any]:
@@ -287,3 +326,18 @@ class _Inline(ast.NodeTransformer):
         self.generic_visit(node)
         node.args = [part for each in node.args for part in _unpacked(each)]
         return node
+
+
+def main() -> None:
+    project, operation = Path(sys.argv[1]), sys.argv[2]
+    files = (each for each in project.rglob("*.py") if ".venv" not in each.parts)
+    texts = {str(each.relative_to(project)): each.read_text("utf-8", "replace") for each in files}
+    parsed = {path: text for path, text in texts.items() if not isinstance(parse_text(text), str)}
+    with oracle_server(BUILT_IN.restorers[operation].find(parsed), parsed) as server:
+        sys.stdout.write(f"{server.address}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

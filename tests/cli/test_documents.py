@@ -2,12 +2,15 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from tests.cli.conftest import Ran, Remora
+
+JUDGEMENT = Path(__file__).parents[2] / "docs/evals/judgement.json"
 
 
 def test_model_status(ran: Ran) -> None:
@@ -22,7 +25,10 @@ def test_model_status(ran: Ran) -> None:
 def test_model_status_says_what_the_embedded_model_is_for(ran: Ran) -> None:
     configured = {**ran.remora.environ, "REMORA_MODEL__PROVIDER": "embedded"}
     shown = replace(ran.remora, environ=configured)("model", "status", cwd=ran.root).out
-    assert "89 % of cases (the best free rule: 84 %)" in shown
+    measured = json.loads(JUDGEMENT.read_text())["docstring-text"]["seeds"]["1"]
+    right, free = (measured["accuracy"][arm] for arm in ("likelihood", measured["best_baseline"]))
+    assert f"{right * 100:.0f} % of cases (the best free rule: {free * 100:.0f} %)" in shown
+    assert "docs/evals/judgement.md" in shown
     assert "writes nothing" in shown
     assert "lint      not measured; run `remora eval restore -o lint" in shown
     assert "docstring not measured" not in shown, "it writes nothing"

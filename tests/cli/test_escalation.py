@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree, write
-from tests.misbehaving_server import FAULTS, good, part_of
+from tests.misbehaving_server import FAULTS, good, wanted
 from tests.openai_server import Chat, Handler, Server, answer, openai_server, send_json
 
 CART = '''\
@@ -253,7 +253,7 @@ def test_the_embedded_model_chooses_between_answers_of_a_server(remora: Remora, 
     texts = ("Add an item to the cart count times", "Send an email to the customer")
 
     def differs(handler: Handler, request: dict[str, Any], number: int) -> None:
-        args = {"part": part_of(request), "text": texts[number % 2]}
+        args = {**wanted(request).args, "text": texts[number % 2]}
         send_json(handler, answer(("describe", args), model="small"))
 
     with openai_server(differs, model="small") as server:
@@ -270,5 +270,5 @@ def test_the_embedded_model_chooses_between_answers_of_a_server(remora: Remora, 
     scored = [one for one in requests if one["decoding"]["strategy"] == "likelihood"]
     assert scored
     assert {one["model"] for one in scored} == {"SmolLM2-135M-Instruct"}
-    assert sorted(scored[0]["decoding"]["texts"]) == sorted(texts)
+    assert sorted(scored[0]["decoding"]["texts"]) == sorted(f"{text}." for text in texts)
     check_records(remora, cart)

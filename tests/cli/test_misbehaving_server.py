@@ -1,8 +1,9 @@
 """Whatever a model server answers, a run ends, is recorded, and leaves the user's files alone."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -17,59 +18,86 @@ class Cart:
     def add(self, item, count=1):
         self.items += [item] * count
 '''
-QUICK = {
-    "REMORA_MODEL__TIMEOUT_S": "0.5",
-    "REMORA_MODEL__RETRIES": "1",
-    "REMORA_MODEL__SAMPLES": "2",
+REMOVE = """
+    def remove(self, item, count=1):
+        self.items[:] = self.items[count:]
+"""
+PROJECT = '[project]\nname = "cart"\nrequires-python = ">=3.11"\n[tool.ty]\n'
+TARGET = "cart.py:Cart.add"
+QUICK = {"REMORA_MODEL__RETRIES": "1", "REMORA_MODEL__SAMPLES": "2"}
+IMPATIENT = {**QUICK, "REMORA_MODEL__TIMEOUT_S": "0.5"}
+
+
+class Added(NamedTuple):
+    """The lines that an operation adds by rules alone, and with an answer that passes the checks."""
+
+    by_rules: Sequence[str]
+    answered: Sequence[str]
+
+
+ADDED = {
+    "docstring": Added([], ['        """Keep what a visitor picked."""']),
+    "types": Added(
+        ["    def add(self, item, count: int = 1) -> None:"],
+        ["    def add(self, item: str, count: int = 1) -> None:"],
+    ),
 }
 
 
 class End(NamedTuple):
-    """How a run with a fault ends: exit code, status of its job, and a part of its message."""
+    """How a run with a fault ends.
+
+    If answers are `refused`, rules decide. If the model `failed`, the job ends with an error.
+    """
 
     code: int
-    status: str
+    answers: Literal["used", "refused", "failed"]
     message: str = ""
 
 
+USED = End(0, "used")
 UNREACHABLE = "cannot reach the model server at "
-REFUSED = "no answer passed the checks: "
 ENDS = {
-    "slow": End(3, "error", "did not respond within 0.5 s; raise model.timeout_s"),
-    "stops in the middle": End(3, "error", UNREACHABLE),
-    "prose": End(0, "no_change", REFUSED + "the answer has no tool call"),
-    "half a call": End(0, "no_change", REFUSED + "the answer ends inside a tool call: describe"),
-    "two calls": End(0, "submitted"),
-    "an unknown tool": End(0, "no_change", REFUSED + "unknown tool 'delete_files'"),
-    "another tool's arguments": End(0, "no_change", REFUSED + "describe: the argument 'part'"),
-    "wrong types": End(0, "no_change", REFUSED + "describe: text must be of type string"),
-    "1 MB": End(0, "no_change", REFUSED + "A description is one sentence of at most 240"),
-    "nothing": End(3, "error", "sent an unusable response: not JSON; check that model.base_url"),
-    "busy once": End(0, "submitted"),
-    "busy": End(3, "error", "returned status 429: too many requests; the server limits"),
-    "fails": End(3, "error", "returned status 500: out of memory; check the server's log"),
-    "resets": End(3, "error", UNREACHABLE),
-    "dies": End(1, "error", UNREACHABLE),
-    "wrong key": End(3, "error", "returned status 401: invalid key; no key was sent"),
-    "replaced": End(1, "error", "answers with the model 'other', and answered with 'm' before"),
-    "truncates": End(1, "error", "its context is smaller than it reports"),
+    "slow": End(3, "failed", "did not respond within 0.5 s; raise model.timeout_s"),
+    "stops in the middle": End(3, "failed", UNREACHABLE),
+    "prose": End(0, "refused", "no answer passed the checks: the answer has no tool call"),
+    "half a call": End(0, "refused", "the answer ends inside a tool call: "),
+    "two calls": USED,
+    "an unknown tool": End(0, "refused", "unknown tool 'delete_files'"),
+    "another tool's arguments": End(0, "refused", "is missing"),
+    "wrong types": End(0, "refused", "must be of type string, not 7"),
+    "1 MB": End(0, "refused", "no answer passed the checks: "),
+    "nothing": End(3, "failed", "sent an unusable response: not JSON; check that model.base_url"),
+    "busy once": USED,
+    "busy": End(3, "failed", "returned status 429: too many requests; the server limits"),
+    "fails": End(3, "failed", "returned status 500: out of memory; check the server's log"),
+    "resets": End(3, "failed", UNREACHABLE),
+    "dies": End(1, "failed", UNREACHABLE),
+    "wrong key": End(3, "failed", "returned status 401: invalid key; no key was sent"),
+    "replaced": End(1, "failed", "answers with the model 'other', and answered with 'm' before"),
+    "truncates": End(1, "failed", "its context is smaller than it reports"),
 }
-FAST = ("prose", "nothing", "dies", "replaced", "truncates")
+FAST = {
+    *(("docstring", fault) for fault in ("prose", "nothing", "dies", "replaced", "truncates")),
+    ("types", "prose"),
+}
+CASES = [
+    pytest.param(*case, marks=() if case in FAST else pytest.mark.slow)
+    for case in ((operation, fault) for operation in ADDED for fault in FAULTS)
+]
 
 
 @pytest.fixture
 def cart(tmp_path: Path) -> Path:
-    root = write(tmp_path / "cart", {"cart.py": CART})
+    root = write(tmp_path / "cart", {"cart.py": CART, "pyproject.toml": PROJECT})
     git(root, "init", "-q")
     return root
 
 
-def analyze(user: Remora, root: Path, fault: str, *args: str) -> Done:
-    quick = replace(user, environ=QUICK)
+def analyze(user: Remora, root: Path, operation: str, fault: str) -> Done:
+    quick = replace(user, environ={**(IMPATIENT if fault == "slow" else QUICK), **user.environ})
     with openai_server(FAULTS[fault]) as server:
-        done = quick(
-            "analyze", "-o", "docstring", "--model", server.address, "--json", *args, cwd=root
-        )
+        done = quick("analyze", "-o", operation, "--model", server.address, "--json", cwd=root)
     assert server.requests, done.err
     return done
 
@@ -79,30 +107,62 @@ def job_of(done: Done) -> dict[str, Any]:
     return dict(job)
 
 
+def recorded_errors(user: Remora, root: Path) -> str:
+    """Return the messages and hints of all errors in the job's stream."""
+    events = user("trace", "show", TARGET, "--json", cwd=root).document["events"]
+    errors = (each["data"] for each in events if each["type"] == "agent_error")
+    return "\n".join(f"{each['message']}; {each['hint']}" for each in errors)
+
+
+def added_lines(user: Remora, root: Path) -> Iterator[str]:
+    """Yield the lines that the run would add to the user's files."""
+    for line in user("diff", "last", cwd=root).out.splitlines():
+        if line.startswith("+") and not line.startswith("+++"):
+            yield line[1:]
+
+
+def check_records(user: Remora, root: Path) -> None:
+    verified = user("trace", "verify", "--all", cwd=root)
+    assert verified.code == 0, verified.out
+
+
 def test_every_fault_has_an_end() -> None:
     assert set(ENDS) == set(FAULTS)
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in FAULTS],
-)
-def test_a_run_with_a_faulty_server_is_recorded(poor: Remora, cart: Path, fault: str) -> None:
+@pytest.mark.parametrize(("operation", "fault"), CASES)
+def test_a_run_with_a_faulty_server_is_recorded(
+    poor: Remora, cart: Path, operation: str, fault: str
+) -> None:
     before = tree(cart)
-    done = analyze(poor, cart, fault)
-    job, end = job_of(done), ENDS[fault]
-    assert (done.code, job["status"]) == (end.code, end.status), done.err
-    assert end.message in (job["error"] or "")
+    done = analyze(poor, cart, operation, fault)
+    end, added = ENDS[fault], ADDED[operation]
+    lines = {"used": added.answered, "refused": added.by_rules, "failed": []}[end.answers]
+    status = "error" if end.answers == "failed" else "submitted" if lines else "no_change"
+    assert (done.code, job_of(done)["status"]) == (end.code, status), done.err
     assert "Traceback" not in done.err
+    assert list(added_lines(poor, cart)) == lines
+    assert end.message in recorded_errors(poor, cart)
     assert tree(cart) == before
-    verified = poor("trace", "verify", "--all", cwd=cart)
-    assert verified.code == 0, verified.out
+    check_records(poor, cart)
+
+
+@pytest.mark.slow
+def test_a_model_is_replaced_between_two_turns(poor: Remora, cart: Path) -> None:
+    write(cart, {"cart.py": CART + REMOVE})
+    once = replace(poor, environ={"REMORA_MODEL__SAMPLES": "1"})
+    done = analyze(once, cart, "types", "replaced")
+    job = job_of(done)
+    assert (done.code, job["status"], job["turns"]) == (1, "error", 2), done.err
+    assert ENDS["replaced"].message in job["error"]
+    assert list(added_lines(poor, cart)) == []
+    check_records(poor, cart)
 
 
 def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) -> None:
-    analyze(poor, cart, "replaced")
-    shown = poor("trace", "show", "cart.py:Cart.add", cwd=cart).out
+    analyze(poor, cart, "docstring", "replaced")
+    shown = poor("trace", "show", TARGET, cwd=cart).out
     assert 'model_response  describe(part="summary", text="Keep what a visitor picked")' in shown
-    analyze(poor, cart, "1 MB")
-    shown = poor("trace", "show", "cart.py:Cart.add", cwd=cart).out
+    analyze(poor, cart, "docstring", "1 MB")
+    shown = poor("trace", "show", TARGET, cwd=cart).out
     assert "context_update  trials: 1 tried, 0 kept" in shown

@@ -1,11 +1,14 @@
 """Every recorded strategy has one object that decodes, reads and names what it needs."""
 
+import json
 from typing import get_args
 
 import pytest
 
 from remora.agents.decision.strategies import STRATEGIES
-from remora.chat import ANSWER_FORMS
+from remora.chat import ANSWER_FORMS, ToolSchema
+from remora.memory.events import ModelResponse
+from remora.memory.packet import Candidate
 from remora.models.protocol import Capabilities, Strategy
 
 
@@ -46,3 +49,17 @@ def test_every_strategy_that_asks_a_model_has_a_form_of_answer() -> None:
         "string_tool_call",
     ]
     assert [name for name, form in ANSWER_FORMS.items() if form.ranks] == ["rank"]
+
+
+@pytest.mark.parametrize(("hides", "choice"), [({}, 0), ({"hide": True}, 1), ({"hide": False}, 0)])
+def test_a_written_call_is_the_candidate_with_most_of_its_arguments(
+    hides: dict[str, bool], choice: int
+) -> None:
+    fix = ToolSchema(
+        name="fix",
+        parameters={"type": "object", "properties": {"hide": {"type": "boolean"}}},
+    )
+    candidates = [Candidate(tool="fix", args={}), Candidate(tool="fix", args={"hide": True})]
+    answer = ModelResponse(text=json.dumps({"tool": "fix", "args": hides}))
+    read = STRATEGIES["grammar"].read([answer], candidates, [fix], 1.0)
+    assert (read.args, read.choice) == (hides, choice)

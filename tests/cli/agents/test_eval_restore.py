@@ -334,7 +334,7 @@ def test_a_model_chooses_only_where_it_is_measured_to_help(poor: Remora, tmp_pat
         done = user(*LINT, "--arm", "rules", "--arm", "configured", cwd=root)
         assert [arm(done, name)["exact"] for name in ("rules", "configured")] == [0, 20]
         status = user("model", "status", cwd=root).out
-        assert "+100 percentage points against rules (+100 to +100): its choices count" in status
+        assert "+100 percentage points against rules (+100 to +100): better than rules" in status
         (job,) = user(*analyze, cwd=root).document["jobs"]
         assert job["decisions"]["server"] == 1
         assert "from None" in user("diff", "last", cwd=root).out

@@ -72,7 +72,7 @@ def function(name: str, docstring: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("renderer", ["lines", "json"])
+@pytest.mark.parametrize("renderer", ["lines", "json", "functiongemma"])
 def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: str) -> None:
     files = {
         f"{style.__name__}_style/{part}.py": "\n\n".join(
@@ -96,7 +96,7 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     assert (operation["slots"], found["error"]) == (36, None)
     assert set(operation["hidden"]) == {"summary", "parameters"}
     assert (found["exact"] + found["equivalent"]) / found["slots"] >= LEAST, operation["examples"]
-    assert "+100 percentage points against rules (+100 to +100): its choices count" in status.out
+    assert "+100 percentage points against rules (+100 to +100): better than rules" in status.out
     assert tree(root) == before
 
 

@@ -99,3 +99,9 @@ def test_a_page_escapes_what_is_in_the_project() -> None:
     assert "&lt;left out&gt;" in page
     assert "&lt;rules&gt;" in page
     assert page.count("<polyline") == 1
+
+
+def test_the_axes_of_the_curve_have_names() -> None:
+    page = html_page(restore_document(report([arm("rules")])), "shop")
+    assert ">coverage</text>" in page
+    assert ">precision</text>" in page

@@ -17,6 +17,13 @@ BANNED = """\
 """
 
 
+def project(folder: Path, settings: str, module: str) -> ToolTree:
+    """Create a project with ruff's settings and a module."""
+    (folder / "ruff.toml").write_text(settings)
+    (folder / "m.py").write_text(module)
+    return ToolTree(folder)
+
+
 @pytest.mark.parametrize(
     ("rules", "left"),
     [
@@ -29,10 +36,7 @@ BANNED = """\
 def test_annotation_with_a_finding_is_mended_or_left_out(
     tmp_path: Path, rules: list[str], left: str
 ) -> None:
-    (tmp_path / "ruff.toml").write_text(
-        f"target-version = 'py310'\n[lint]\nselect = {rules}\n{BANNED}"
-    )
-    (tmp_path / "m.py").write_text(BEFORE)
+    settings = f"target-version = 'py310'\n[lint]\nselect = {rules}\n{BANNED}"
     slots = {each.function + each.name: ("m.py", each) for each in SourceText(BEFORE).slots}
 
     def write(terms: Terms) -> str:
@@ -43,36 +47,34 @@ def test_annotation_with_a_finding_is_mended_or_left_out(
         return text.replace("g():", "g() -> int:") if slots["greturn"] in terms else text
 
     chosen = {slots["fa"]: "str | None", slots["greturn"]: "int"}
-    after = without_findings(ToolTree(tmp_path), "m.py", BEFORE, write, chosen)
+    place = project(tmp_path, settings, BEFORE)
+    after = without_findings(place, "m.py", BEFORE, write, chosen)
     assert left in after
     assert "def g() -> int:" in after
 
 
 def test_imports_for_type_checkers_only_get_a_block_of_their_own(tmp_path: Path) -> None:
     before = "from __future__ import annotations\n\n\ndef f(a):\n    return a\n"
-    (tmp_path / "ruff.toml").write_text("[lint]\nselect = ['F', 'I', 'PIE', 'TC']\n")
-    (tmp_path / "m.py").write_text(before)
+    place = project(tmp_path, "[lint]\nselect = ['F', 'I', 'PIE', 'TC']\n", before)
     (slot, _) = SourceText(before).slots
 
     def write(_terms: Terms) -> str:
         text = before.replace("annotations\n", "annotations\n\nfrom decimal import Decimal\n")
         return text.replace("f(a)", "f(a: Decimal)")
 
-    after = without_findings(ToolTree(tmp_path), "m.py", before, write, {("m.py", slot): "Decimal"})
+    after = without_findings(place, "m.py", before, write, {("m.py", slot): "Decimal"})
     assert "if TYPE_CHECKING:\n    from decimal import Decimal\n" in after
     assert "def f(a: Decimal):" in after
 
 
 def test_annotations_that_were_there_keep_their_notation(tmp_path: Path) -> None:
     before = "from typing import Optional\n\n\ndef f(a, b: Optional[int]):\n    return a, b\n"
-    (tmp_path / "ruff.toml").write_text("target-version = 'py310'\nlint.select = ['UP']\n")
-    (tmp_path / "m.py").write_text(before)
+    place = project(tmp_path, "target-version = 'py310'\nlint.select = ['UP']\n", before)
     (slot, _) = SourceText(before).slots
 
     def write(_terms: Terms) -> str:
         return before.replace("a, b: Optional[int]", "a: Optional[str], b: Optional[int]")
 
-    place = ToolTree(tmp_path)
     after = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
     assert "def f(a: str | None, b: Optional[int]):" in after
 

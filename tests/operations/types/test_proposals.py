@@ -1,16 +1,16 @@
 """Types that a model proposes for signatures that rules leave open."""
 
+import venv
 from pathlib import Path
 
 import pytest
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.errors import HostError
 from remora.operations.types.hidden_annotations import choices_of
 from remora.operations.types.host_types import annotate, judge_signature, open_signatures
-from remora.operations.types.shared_inference import Session
 from remora.operations.types.types_need import unannotated
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 
 SHOP = """\
@@ -154,23 +154,33 @@ def test_all_missing_annotations_count_if_a_model_can_write(place: ToolTree) -> 
     assert with_model(module, node) == 2
 
 
+def failing_pyright(folder: Path) -> Path:
+    """Create an environment whose pyright fails on `decimal.Decimal`. Return its Python."""
+    venv.create(folder, symlinks=True)
+    checker = folder / "bin/pyright"
+    checker.write_text(
+        "#!/bin/sh\ngrep -q decimal.Decimal shop.py && exit 3\necho '{\"generalDiagnostics\": []}'\n"
+    )
+    checker.chmod(0o755)
+    return folder / "bin/python"
+
+
 def test_checker_that_fails_with_proposed_types_keeps_those_of_rules(
-    place: ToolTree, monkeypatch: pytest.MonkeyPatch
+    place: ToolTree, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A check that fails only with the types of a model must not cost those of the rules."""
-
-    def fails(*_args: object) -> None:
-        raise HostError("mypy failed")
-
-    (place.tree / "shop.py").write_text(
-        SHOP.replace("def label(item: Item) -> str", "def label(item: Item)")
-    )
-    signatures = {"first": "(data: list[Item]) -> Item"}
-    monkeypatch.setattr(Session, "judge", fails)
-    annotate(place, "shop.py", [], signatures)
-    assert "def first(data):" in text_of(place)
-    judged = judge_signature(place, "shop.py", "first", "(data: list[Item])", {})
-    assert judged == {"accepted": "", "why": "mypy failed"}
+    shop = f"{SHOP}\n\ndef show(item: Item):\n    print(item)\n"
+    for name, text in {"shop.py": shop, "pyproject.toml": "[tool.pyright]\n"}.items():
+        (place.tree / name).write_text(text)
+    python = failing_pyright(tmp_path_factory.mktemp("env"))
+    trusted = ProjectPython(python=python, root=place.tree, trusted=True)
+    judged_by_both = ToolTree(place.tree, trusted)
+    signature = "(amount: decimal.Decimal) -> decimal.Decimal"
+    judged = judge_signature(judged_by_both, "shop.py", "exact", signature, {})
+    assert judged == {"accepted": "", "why": "the project's pyright failed"}
+    annotate(judged_by_both, "shop.py", [], {"exact": signature})
+    assert "def exact(amount):" in text_of(place)
+    assert "def show(item: Item) -> None:" in text_of(place)
 
 
 RULES_OF_A_CLASS = """\

@@ -161,14 +161,16 @@ def _read_written(
 ) -> Callable[[Answers, Sequence[Candidate], Tools, float], ToolCalled]:
     """Return a function that parses calls written by a model.
 
-    If there are candidates, the call must match one of them.
+    If there are candidates, the call must match one of them. Of several, it is the one with which
+    it has the most arguments in common.
     """
 
     def read(
         answers: Answers, candidates: Sequence[Candidate], tools: Tools, _margin: float
     ) -> ToolCalled:
         call = parse(answers[-1], tools)
-        choice = next((i for i, c in enumerate(candidates) if matches_candidate(call, c)), None)
+        fitting = [i for i, one in enumerate(candidates) if matches_candidate(call, one)]
+        choice = max(fitting, key=lambda index: len(candidates[index].args), default=None)
         if candidates and choice is None:
             raise BadCall(f"{call.tool} with these arguments is not one of the valid actions")
         return ToolCalled(

@@ -1,30 +1,24 @@
 """The turn loop of an agent. Each event is appended and applied before the agent acts on it."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
-import msgspec
-
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
-from remora.agents.decision.candidates import as_candidates, valid_candidates
 from remora.agents.decision.policy import Decision
-from remora.agents.inputs.hub_pull import PullHook
-from remora.agents.inputs.node_versions import NodeVersions
-from remora.agents.inputs.packet_extensions import checked_extensions
 from remora.agents.inputs.target_location import last_known_target, locate_target
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.agent_start import first_context, first_event
 from remora.agents.loop.change_tracker import ChangeTracker
 from remora.agents.loop.decider import Decider
 from remora.agents.loop.dependencies import AgentDependencies
+from remora.agents.loop.packet_updates import PacketUpdates
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import Ending, submission_ending
 from remora.agents.loop.tool_execution import (
     ScriptInputs,
     ToolExecution,
-    context_update,
     execute_call,
     refused_result,
     run_script_tool,
@@ -45,7 +39,6 @@ from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import (
     AgentEnd,
     AgentError,
-    ContextUpdate,
     Event,
     Payload,
     SubmitResult,
@@ -55,6 +48,7 @@ from remora.memory.events import (
 from remora.memory.packet import Candidate, packet_json
 from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
+from remora.tools.tool import Tool
 from remora.tools.tree import ToolTree
 
 _log = logging.getLogger("remora.bugs")
@@ -70,11 +64,10 @@ class AgentRunner:
         self._redact = dependencies.redact
         self._state = AgentState(first_context(job, dependencies), dependencies.blobs)
         self._changes = ChangeTracker(dependencies.workspace, dependencies.objects)
-        self._schemas = dependencies.redact.clean(dependencies.agent.schemas)
+        self._updates = PacketUpdates(
+            job, self.dependencies, self._state, self._run_script, self._emit
+        )
         self._target: dict[str, Any] | None = None
-        sides = NodeVersions(job, dependencies.workspace, dependencies.user_file)
-        room = dependencies.settings.hub_characters(exact=dependencies.model.counter.exact)
-        self._hook = PullHook(dependencies.facts, sides, dependencies.redact, room)
 
     @property
     def context(self) -> ContextManager:
@@ -126,8 +119,6 @@ class AgentRunner:
         for event in self.dependencies.recorded:
             self._state.add(event)
             self.dependencies.on_event(event)
-        if self._state.start is not None:
-            self._schemas = self._state.start.tools
 
     def _keep_scripts(self) -> None:
         """Store all scripts, so that a replay can load them by the hashes in the stream."""
@@ -181,7 +172,7 @@ class AgentRunner:
     # --- turns -----------------------------------------------------------------------------
 
     async def _turns(self) -> Ending:
-        await self._run_context_scripts()
+        await self._updates.run_context_scripts()
         most = self.dependencies.max_turns
         while (ending := self._state.ending) is None and self._state.next_turn <= most:
             ending = await self._turn(self._state.next_turn)
@@ -195,26 +186,19 @@ class AgentRunner:
         if self._state.turn.number != number:
             self._emit(TurnStart(), number, PacketDelta(turn=number))
         if not self._state.turn.is_decided:
-            await self._prepare(number)
+            await self._updates.prepare_turn(number)
         if self._state.turn.call is None and self._state.ending is None:
             self._record_decision(await self._decide(), number)
         if self._state.turn.call is None or self._state.ending is not None:
             return self._state.ending
         return await self._execute(self._state.turn.call, number)
 
-    async def _prepare(self, turn: int) -> None:
-        """Update the facts and candidates in the packet, unless they are already recorded."""
-        if not self._state.turn.has_facts:
-            await self._update_facts(turn)
-        if not self._state.turn.has_candidates:
-            await self._update_candidates(turn)
-
     # --- deciding --------------------------------------------------------------------------
 
     async def _decide(self) -> Decision:
         """Decide by rule, or else by trials and by asking models."""
         decider = Decider(
-            self._state, self.dependencies, self._schemas, self._emit, self._try_candidate
+            self._state, self.dependencies, self._state.tools, self._emit, self._try_candidate
         )
         return await decider.decide()
 
@@ -271,7 +255,8 @@ class AgentRunner:
         summarized = summarizer_record(
             self.dependencies.agent.summarizers.get(call.tool), execution.result
         )
-        self._emit(tool_result(call, execution, changes, summarized), turn, self._permitted(delta))
+        permitted = self._updates.permitted(delta)
+        self._emit(tool_result(call, execution, changes, summarized), turn, permitted)
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Run the checks if any file has changed, and record the result."""
@@ -313,57 +298,11 @@ class AgentRunner:
         own = self.dependencies
         return work(ToolTree(own.workspace.tree, own.python, own.observed))
 
-    # --- packet updates --------------------------------------------------------------------
-
-    async def _run_context_scripts(self) -> None:
-        """Run each context script once at turn 0.
-
-        Scripts whose results are already recorded are skipped.
-        """
-        start = self._state.start
-        if start is None or start.first_turn or self._state.turn.number:
-            return
-        for part in self.dependencies.agent.context[self._state.context_scripts_run :]:
-            execution = await self._run_redacted(run_script_tool, part, {}, self._script_inputs())
-            delta = self.context.delta_for({"tool": part.script.name, **execution.result})
-            delta = msgspec.structs.replace(self._permitted(delta), add_action=msgspec.UNSET)
-            self._emit(context_update("context", execution), 0, delta)
-
-    async def _update_facts(self, turn: int) -> None:
-        pulled = await self._hook.pull(self.context.packet)
-        if pulled is not None:
-            update = ContextUpdate(source="hub", value=pulled.value, error=pulled.error)
-            self._emit(update, turn, pulled.delta)
-
-    async def _update_candidates(self, turn: int) -> None:
-        part = self.dependencies.agent.candidates
-        if part is None:
-            return
-        execution = await self._run_redacted(run_script_tool, part, {}, self._script_inputs())
-        found = as_candidates(execution.result.get("candidate_actions") or (), self._base())
-        actions, problem = self._valid(found)
-        problem = execution.record["error"] or problem
-        text_place = self.context.text_place(execution.result.get("text_place"))
-        delta = PacketDelta(candidate_actions=actions, text_place=text_place)
-        if (place := execution.result.get("excerpt")) is not None:
-            delta = msgspec.structs.replace(delta, excerpt=self.context.place(place))
-        if problem:
-            delta = msgspec.structs.replace(delta, set_error=error_text(problem))
-        self._emit(context_update("candidates", execution), turn, delta)
-
-    def _permitted(self, delta: PacketDelta) -> PacketDelta:
-        """Remove disallowed candidates and extensions from a script's delta."""
-        if delta.candidate_actions is not msgspec.UNSET:
-            actions, _ = self._valid(delta.candidate_actions)
-            delta = msgspec.structs.replace(delta, candidate_actions=actions)
-        schema = self.dependencies.agent.definition.packet_extension
-        return checked_extensions(delta, self.context.packet.extensions, schema)
-
-    def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
-        complete = self.dependencies.settings.writing is None
-        return valid_candidates(found, self._schemas, complete=complete)
-
     # --- scripts and the stream ------------------------------------------------------------
+
+    async def _run_script(self, script: Tool) -> ToolExecution:
+        """Run a context or candidates script."""
+        return await self._run_redacted(run_script_tool, script, {}, self._script_inputs())
 
     async def _run_redacted(
         self, work: Callable[..., ToolExecution], *args: object

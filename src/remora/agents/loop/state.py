@@ -18,6 +18,7 @@ from remora.agents.loop.stop_rules import (
     TurnCounts,
     error_ending,
 )
+from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
@@ -117,6 +118,12 @@ class AgentState:
             return self.turn.number
         first = self.start.first_turn if self.start is not None else 1
         return max(self.turn.number + 1, first)
+
+    @property
+    def tools(self) -> tuple[ToolSchema, ...]:
+        """Return the schemas of the agent's tools."""
+        assert self.start is not None  # every agent begins with it
+        return self.start.tools
 
     def add(self, event: Event) -> None:
         if event.type != AgentStart.type:  # its packet is the one before its own delta

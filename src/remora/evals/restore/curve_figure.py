@@ -6,7 +6,7 @@ from typing import Any
 
 from remora.text import escape_line
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 380, 220, 46, 14
+_WIDTH, _HEIGHT, _LEFT, _TOP = 380, 220, 62, 14
 _COLORS = ("var(--wait)", "var(--good)", "var(--warn)", "var(--bad)", "var(--dim)")
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _LEGEND = 18
@@ -34,6 +34,8 @@ def _axes() -> Iterator[str]:
         yield f'<text x="{x}" y="{_y(0) + 15}" text-anchor="middle">{tick:.0%}</text>'
         yield f'<text x="{_x(0) - 6}" y="{y + 4}" text-anchor="end">{tick:.0%}</text>'
     yield f'<text x="{_x(0.5)}" y="{_y(0) + 31}" text-anchor="middle">coverage</text>'
+    turned = f"translate(14 {_y(0.5)}) rotate(-90)"
+    yield f'<text transform="{turned}" text-anchor="middle">precision</text>'
 
 
 def _arm(arm: Mapping[str, Any], color: str) -> Iterator[str]:

@@ -12,8 +12,9 @@ from remora.text import escape_line
 # no scripts, images or fonts: even an unescaped name could not load anything
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _CURVE_STYLE = """\
-.curve { max-width: 32rem; display: block; font-size: 11px; fill: var(--text); }
+.curve { max-width: 32rem; display: block; font-size: 11px; fill: var(--text); overflow: visible; }
 .grid { stroke: var(--line); } td { font-variant-numeric: tabular-nums; }
+.arms th, .arms td + td { overflow-wrap: normal; }
 """
 _EXPLANATION = (
     "Precision is the share of the written parts that mean what people wrote; coverage is the share "
@@ -51,7 +52,7 @@ def _operation(found: Mapping[str, Any]) -> Iterator[str]:
     arms = [arm for arm in found["arms"] if not arm["error"]]
     if arms:
         yield curve_figure(arms)
-        yield _row("th", [name.lower() for name in HEAD], "<table>")
+        yield _row("th", [name.lower() for name in HEAD], '<table class="arms">')
         yield from (_row("td", row(arm)) for arm in arms)
         yield "</table>"
     for arm in found["arms"]:

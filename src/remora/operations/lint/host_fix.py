@@ -1,4 +1,4 @@
-"""Host functions that list and fix the findings of a file, or of some nodes of a file."""
+"""The host function that fixes the findings of a file, or of some nodes of a file."""
 
 import ast
 from collections import Counter
@@ -6,15 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.ids import escape_path, node_key
 from remora.operations.lint.assigned_attributes import is_written
-from remora.operations.lint.fixable_findings import FixableFindings, place_of
+from remora.operations.lint.fixable_findings import FixableFindings
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.left_alone import LeftAlone, is_generated, kept_findings
+from remora.operations.lint.host_findings import findings_on_nodes
+from remora.operations.lint.left_alone import LeftAlone, is_generated
 from remora.operations.lint.recipes.apply import (
     Proposal,
     apply_proposals,
@@ -30,7 +28,7 @@ from remora.operations.lint.recipes.base import (
     nodes_with_parents,
     parse_source,
 )
-from remora.operations.lint.recipes.exceptions import HIDDEN, UNCHAINED, has_no_habit
+from remora.operations.lint.recipes.exceptions import HIDDEN, UNCHAINED
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
@@ -47,31 +45,6 @@ from remora.tools.tree import ToolTree
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
 _LONG_LINE = "long line"
-
-
-def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
-    """Return the findings on the lines of several nodes of a file.
-
-    `nodes` contains qualnames. If it is empty, the findings of the whole file are returned. The
-    result has the same keys as the result of `node_findings`, and `open_causes`, which is True if
-    exceptions need a cause, and the file does not show whether it should be hidden. Each finding
-    also has `kept`, the reason why fixes leave it alone, which is empty if they do not.
-    """
-    content = place.read(path)
-    body = decode(path, content).body
-    every = check_text(place, path, content)
-    found = _on_nodes(path, content, every, nodes)
-    described = describe_findings(body, found)
-    kept = kept_findings(place, path, body, every)
-    for each in described["findings"]:
-        each["kept"] = kept.get(place_of(each), "")
-    return {**described, "open_causes": _has_open_causes(body, found)}
-
-
-def _has_open_causes(body: str, found: Sequence[Finding]) -> bool:
-    tree = parse_text(body)
-    needs_cause = any(each["code"] == UNCHAINED for each in found)
-    return needs_cause and isinstance(tree, ast.AST) and has_no_habit(tree)
 
 
 def fix_findings(
@@ -158,7 +131,7 @@ class _Fixer:
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
         found = [each for each in findings if each["code"] != _LONG_LINE]
-        return _on_nodes(self._path, content, found, self._nodes)
+        return findings_on_nodes(self._path, content, found, self._nodes)
 
     def has_fewer(self, content: bytes) -> bool:
         """Return True if a version of the file has fewer of the findings that are to be fixed."""
@@ -392,15 +365,3 @@ def _ruff_fixes(source: PythonSource, findings: Iterable[Finding]) -> Iterator[P
 
 def _trust_ruff(_before: PythonSource, _after: PythonSource) -> bool:
     return True
-
-
-def _on_nodes(
-    path: str, content: bytes, findings: list[Finding], nodes: Sequence[str]
-) -> list[Finding]:
-    if not nodes:
-        return findings
-    module = parse_module(path, content)
-    if not isinstance(module, Module):
-        raise HostError(f"{path}: {module.detail}")
-    own = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
-    return [finding for finding in findings if finding["line"] in own]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def _load() -> Parts:
     from remora.operations.lint.checks import fewer_findings
     from remora.operations.lint.hidden_causes import RESTORER
-    from remora.operations.lint.host_fix import file_findings, fix_findings
+    from remora.operations.lint.host_findings import file_findings
+    from remora.operations.lint.host_fix import fix_findings
     from remora.operations.lint.line_problem import line_problem
     from remora.operations.lint.lint_need import all_findings, fixable_findings
     from remora.tools.host_functions import HostFunction

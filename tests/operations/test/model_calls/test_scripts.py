@@ -12,7 +12,9 @@ WRITTEN = {"ids": ["test_mod.py::test_f"], "killed": 2, "mutants": 4, "lines": 3
 COUNTED = {"killed": 3, "mutants": 5, "lines": 6, "all_lines": 6}
 
 
-def reported(script: str, host: Any, options: Any = None, **packet: Any) -> dict[str, Any]:
+def reported(
+    script: str, host: Any, options: Any = None, folder: str = "tools", **packet: Any
+) -> dict[str, Any]:
     inputs = {
         "function": "f",
         "code": "f(1)",
@@ -20,7 +22,7 @@ def reported(script: str, host: Any, options: Any = None, **packet: Any) -> dict
         "options": options or {},
         "packet": {"knowledge": {}, "extensions": {}, **packet},
     }
-    tool = load(TEST.folder / "tools" / f"{script}.pym")
+    tool = load(TEST.folder / folder / f"{script}.pym")
     taken = {each.name: inputs[each.name] for each in tool.inputs}
     done = tool.run(taken, host, limits=Limits(), clock=ticking()(), seed=0)
     assert done.error is None
@@ -72,3 +74,25 @@ def test_a_function_that_cannot_be_examined_is_removed_from_the_open_ones() -> N
     found = reported("read_function", host, extensions={"open": ["f", "g"]})
     assert (found["outcome"], found["extensions"]) == ("error", {"open": ["g"]})
     assert found["summary"] == "the tests did not finish in time"
+
+
+@pytest.mark.parametrize(
+    ("still_open", "tool"), [(["f", "g"], "submit_result"), (["g"], "read_function")]
+)
+def test_no_other_function_is_examined_if_the_tool_itself_failed(
+    still_open: list[str], tool: str
+) -> None:
+    """The same failure in several turns would end the job without the tests of rules."""
+    failed = {"tool": "read_function", "args": {"function": "f"}, "outcome": "error"}
+    found = reported(
+        "candidates",
+        {},
+        {"open": True},
+        folder="context",
+        recent_actions=[failed],
+        extensions={"open": still_open},
+        constraints={"max_turns": 60},
+        turn=3,
+        excerpt=None,
+    )
+    assert [each["tool"] for each in found["candidate_actions"]] == [tool]

@@ -1,0 +1,103 @@
+"""Updates of an agent's packet before a decision: context scripts, facts and candidates."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from remora.agents.decision.candidates import as_candidates, valid_candidates
+from remora.agents.inputs.hub_pull import PullHook
+from remora.agents.inputs.node_versions import NodeVersions
+from remora.agents.inputs.packet_extensions import checked_extensions
+from remora.agents.job import Job
+from remora.agents.loop.dependencies import AgentDependencies
+from remora.agents.loop.state import AgentState
+from remora.agents.loop.tool_execution import ToolExecution, context_update
+from remora.memory.context import ContextManager
+from remora.memory.delta import PacketDelta, error_text
+from remora.memory.events import ContextUpdate, Event, Payload
+from remora.memory.packet import Candidate
+from remora.tools.tool import Tool
+
+RunScript = Callable[[Tool], Awaitable[ToolExecution]]
+Emit = Callable[[Payload, int, PacketDelta], Event]
+
+
+class PacketUpdates:
+    """Updates the packet of an agent, and records each update.
+
+    Updates that are already recorded are not repeated.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        dependencies: AgentDependencies,
+        state: AgentState,
+        run_script: RunScript,
+        emit: Emit,
+    ) -> None:
+        self._job = job
+        self._dependencies = dependencies
+        self._state = state
+        self._run_script = run_script
+        self._emit = emit
+        sides = NodeVersions(job, dependencies.workspace, dependencies.user_file)
+        room = dependencies.settings.hub_characters(exact=dependencies.model.counter.exact)
+        self._hook = PullHook(dependencies.facts, sides, dependencies.redact, room)
+
+    async def run_context_scripts(self) -> None:
+        """Run each context script once at turn 0."""
+        start = self._state.start
+        if start is None or start.first_turn or self._state.turn.number:
+            return
+        for part in self._dependencies.agent.context[self._state.context_scripts_run :]:
+            execution = await self._run_script(part)
+            delta = self._context.delta_for({"tool": part.script.name, **execution.result})
+            delta = msgspec.structs.replace(self.permitted(delta), add_action=msgspec.UNSET)
+            self._emit(context_update("context", execution), 0, delta)
+
+    async def prepare_turn(self, turn: int) -> None:
+        """Update the facts and the candidates."""
+        if not self._state.turn.has_facts:
+            await self._update_facts(turn)
+        if not self._state.turn.has_candidates:
+            await self._update_candidates(turn)
+
+    async def _update_facts(self, turn: int) -> None:
+        pulled = await self._hook.pull(self._context.packet)
+        if pulled is not None:
+            update = ContextUpdate(source="hub", value=pulled.value, error=pulled.error)
+            self._emit(update, turn, pulled.delta)
+
+    async def _update_candidates(self, turn: int) -> None:
+        part = self._dependencies.agent.candidates
+        if part is None:
+            return
+        execution = await self._run_script(part)
+        base = self._dependencies.workspace.base_bytes(self._job.path)
+        found = as_candidates(execution.result.get("candidate_actions") or (), base)
+        actions, problem = self._valid(found)
+        problem = execution.record["error"] or problem
+        text_place = self._context.text_place(execution.result.get("text_place"))
+        delta = PacketDelta(candidate_actions=actions, text_place=text_place)
+        if (place := execution.result.get("excerpt")) is not None:
+            delta = msgspec.structs.replace(delta, excerpt=self._context.place(place))
+        if problem:
+            delta = msgspec.structs.replace(delta, set_error=error_text(problem))
+        self._emit(context_update("candidates", execution), turn, delta)
+
+    def permitted(self, delta: PacketDelta) -> PacketDelta:
+        """Remove disallowed candidates and extensions from a script's delta."""
+        if delta.candidate_actions is not msgspec.UNSET:
+            actions, _ = self._valid(delta.candidate_actions)
+            delta = msgspec.structs.replace(delta, candidate_actions=actions)
+        schema = self._dependencies.agent.definition.packet_extension
+        return checked_extensions(delta, self._context.packet.extensions, schema)
+
+    def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
+        complete = self._dependencies.settings.writing is None
+        return valid_candidates(found, self._state.tools, complete=complete)
+
+    @property
+    def _context(self) -> ContextManager:
+        return self._state.context
