@@ -31,6 +31,9 @@ _ACTION = re.compile(r"^- (\w+)\((?:line=\d+, )?(\w+)=(\"(?:[^\"\\\n]|\\.)*\")\)
 _LINE = re.compile(r"^- edit_line\(line=(\d+),", re.MULTILINE)
 _PART_OF = {"outcome": "returns"}
 _NO_TEXTS: Mapping[str, str] = {}
+_MOST_NUMBERS = 10
+_CHECKS = ("assert", "isinstance", "print", "raises")
+"""Beginnings of the names of functions that tests call with results, and models do not."""
 
 
 class Question(NamedTuple):
@@ -162,16 +165,16 @@ def written_calls(slot: Slot, texts: Texts) -> str:
     Constants of the test file and the rows of tables take the place of their names.
     """
     name = slot.qualname.rpartition(".")[2]
-    lines: dict[str, None] = {}
+    parts: dict[str, None] = {}
     for test in slot.text.split(" "):
         path, *names = test.split("::")
         tree = ast.parse(texts[path])
         function = _test_named(tree, names)
-        constants = _constants(tree)
+        constants = _constants(tree) | _attributes(tree, names)
         for row in _rows(function):
-            lines |= dict.fromkeys(_imports(tree))
-            lines |= dict.fromkeys(_lines(_with_values(function.body, constants | row), name))
-    return "\n".join(lines)
+            lines = _lines(_with_values(function.body, constants | row), name)
+            parts |= dict.fromkeys([*_imports(tree), "\n".join(lines)])
+    return "\n".join(parts)
 
 
 def _test_named(tree: ast.Module, names: Sequence[str]) -> ast.FunctionDef:
@@ -191,6 +194,20 @@ def _constants(tree: ast.Module) -> dict[str, ast.expr]:
         for target in one.targets
         if isinstance(target, ast.Name)
     }
+
+
+def _attributes(tree: ast.Module, names: Sequence[str]) -> dict[str, ast.expr]:
+    """Return the literals that the set-up method of the test's class assigns, as in `self.x`."""
+    own = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    methods = {
+        each.name: each for each in getattr(own.get(names[0]), "body", []) if hasattr(each, "name")
+    }
+    found: dict[str, ast.expr] = {}
+    for name in ("setUp", "setup_method"):
+        for one in getattr(methods.get(name), "body", []):
+            if isinstance(one, ast.Assign) and _is_literal(one.value):
+                found |= {ast.unparse(each): one.value for each in one.targets}
+    return found
 
 
 def _rows(function: ast.FunctionDef) -> list[dict[str, ast.expr]]:
@@ -230,22 +247,45 @@ def _with_values(body: Sequence[ast.stmt], values: Mapping[str, ast.expr]) -> li
 def _lines(body: Sequence[ast.stmt], name: str) -> Iterator[str]:
     """Yield the statements of a test in order, with only the calls of the function from assertions.
 
-    Loops over literals are unrolled.
+    Loops over literals are unrolled, and those over ranges for some numbers.
     """
     for one in body:
         match one:
             case ast.With(body=inner):
                 yield from _lines(inner, name)
+            case ast.For(target=ast.Name(id=number), iter=ast.Call(func=ast.Name("range"))):
+                for each in _numbers(one.iter):
+                    yield from _lines(_with_values(one.body, {number: each}), name)
             case ast.For(target=target, iter=ast.List(elts=rows) | ast.Tuple(elts=rows)):
                 columns = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
                 for row in rows:
                     values = dict(zip(columns, _cells(row, len(columns)), strict=False))
                     yield from _lines(_with_values(one.body, values), name)
             case _:
-                calls = [each for each in ast.walk(one) if _is_call_of(each, name)]
+                calls = [*_outermost_calls(one, name)]
                 if isinstance(one, ast.Assign | ast.Expr) and not calls:
                     yield ast.unparse(one)
                 yield from map(ast.unparse, calls)
+
+
+def _numbers(call: ast.expr) -> list[ast.expr]:
+    """Return some numbers of a range of literals, from the first to the last."""
+    given = getattr(call, "args", [])
+    numbers = range(*map(ast.literal_eval, given)) if all(map(_is_literal, given)) else range(0)
+    step = len(numbers) // _MOST_NUMBERS or 1
+    return [ast.Constant(each) for each in numbers[::-step][::-1]]
+
+
+def _outermost_calls(node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """Yield the calls of the function, with what is called with their results but for checks."""
+    called = getattr(node, "func", None)
+    is_check = (getattr(called, "id", "") or getattr(called, "attr", "")).startswith(_CHECKS)
+    if called is not None and not is_check:
+        if any(_is_call_of(each, name) for each in ast.walk(node)):
+            yield node
+        return
+    for each in ast.iter_child_nodes(node):
+        yield from _outermost_calls(each, name)
 
 
 def _is_call_of(node: ast.AST, name: str) -> bool:
@@ -261,6 +301,13 @@ def _is_literal(value: ast.expr) -> bool:
     return True
 
 
+def _unpacked(argument: ast.expr) -> list[ast.expr]:
+    match argument:
+        case ast.Starred(value=ast.Tuple(elts=items) | ast.List(elts=items)):
+            return items
+    return [argument]
+
+
 class _Inline(ast.NodeTransformer):
     """Replaces names with the values that they stand for."""
 
@@ -270,6 +317,15 @@ class _Inline(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         is_read = isinstance(node.ctx, ast.Load)
         return self._values.get(node.id, node) if is_read else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        return self._values.get(ast.unparse(node)) or self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Pass the items of a tuple in place of `*name`."""
+        self.generic_visit(node)
+        node.args = [part for each in node.args for part in _unpacked(each)]
+        return node
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Hiding of what people wrote, and comparison with what an operation writes in its place."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -62,6 +63,8 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
       one result for each slot.
     - `judge`, if there is one, runs both versions of the project, and corrects the results. It takes
       the original tree and the one that the operation left behind.
+    - `left_out`, if there is one, takes a tree in which slots are hidden, and returns those that the
+      operation does not look for there, each with the reason. They are not measured.
     - `choices` takes the outputs of a job's tools on a file, and returns what chose each text. A
       slot without an entry was chosen by a rule, or by the model that made the job's decisions.
     - With `alone`, at most one slot of a definition is hidden, because the others show how.
@@ -73,6 +76,7 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     hide: Callable[[Texts, Sequence[Slot]], dict[str, str]]
     compare: Callable[[Sequence[Slot], Texts, Texts], Sequence[Restored]]
     judge: "Callable[[ToolTree, ToolTree, Sequence[Slot], Sequence[Restored]], Sequence[Restored]] | None" = None
+    left_out: Callable[[Path, Sequence[Slot]], Mapping[SlotKey, str]] | None = None
     choices: Callable[[str, Sequence[Any]], Mapping[SlotKey, Choice]] = lambda _path, _outputs: {}
     alone: bool = False
     settings: Mapping[str, Any] = {}

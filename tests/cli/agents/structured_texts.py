@@ -194,11 +194,74 @@ def test_call_sign():
     with pytest.raises(ValueError):
         times.call_sign("DLXABC")
 """
+RESULTS = """\
+class Opening:
+    def __init__(self, hours):
+        self._hours = hours
+
+    def hours_on(self, day):
+        return self._hours.get(day, "closed")
+
+
+class Stop:
+    def __init__(self, name, minute):
+        self._name = name
+        self._minute = minute
+
+    def __str__(self):
+        return f"{self._name} {self._minute // 60}:{self._minute % 60:02}"
+
+
+def opening_of(text):
+    hours = {}
+    for part in text.split("; "):
+        day, _, times = part.partition(" ")
+        first, last = times.split("-")
+        hours[day] = f"{int(first)} to {int(last)}"
+    return Opening(hours)
+
+
+def stops_of(text):
+    found = []
+    for part in text.split(", "):
+        name, time = part.split("@")
+        hour, minute = time.split(":")
+        found.append(Stop(name.strip(), int(hour) * 60 + int(minute)))
+    return found
+
+
+def sender_of(letter):
+    head, _, body = letter.partition("\\n\\n")
+    fields = dict(line.split(": ") for line in head.split("\\n"))
+    return fields["From"].lower(), len(body.split())
+"""
+TEST_RESULTS = """\
+from results import opening_of, sender_of, stops_of
+
+LETTER = "From: Ada@example.org\\nTo: charles@example.org\\nSubject: The engine\\n\\nIt works now."
+
+
+def test_opening_of():
+    assert opening_of("Mo 8-12; Tu 09-13").hours_on("Tu") == "9 to 13"
+    assert opening_of("Mo 8-12").hours_on("Su") == "closed"
+
+
+def test_stops_of():
+    stops = stops_of("Rome@8:05, Oslo @23:30")
+    assert [str(each) for each in stops] == ["Rome 8:05", "Oslo 23:30"]
+
+
+def test_sender_of():
+    assert sender_of(LETTER) == ("ada@example.org", 3)
+"""
+"""Results that no literal equals, and a text of several lines."""
 FILES = {
     "numbers_in_texts.py": NUMBERS,
     "places.py": PLACES,
+    "results.py": RESULTS,
     "times.py": TIMES,
     "tests/test_numbers_in_texts.py": TEST_NUMBERS,
     "tests/test_places.py": TEST_PLACES,
+    "tests/test_results.py": TEST_RESULTS,
     "tests/test_times.py": TEST_TIMES,
 }

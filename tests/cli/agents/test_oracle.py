@@ -251,7 +251,7 @@ def test_calls_that_people_chose_come_back_as_tests(
     assert done.returncode == 0, err
     (operation,) = json.loads(out)["operations"]
     rules, people = operation["arms"]
-    assert (operation["slots"], rules["error"], people["error"]) == (13, None, None)
+    assert (operation["slots"], rules["error"], people["error"]) == (16, None, None)
     assert people["equivalent"] / people["slots"] >= LEAST, operation["examples"]
     assert rules["equivalent"] <= people["equivalent"] / 2
     assert tree(root) == before

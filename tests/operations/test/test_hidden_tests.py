@@ -75,6 +75,36 @@ def test_functions_without_tests_or_with_the_name_of_another_are_not_found() -> 
     assert RESTORER.find({"shop.py": SHOP}) == []
 
 
+@pytest.mark.parametrize(
+    "test",
+    [
+        "@freeze_time('2026-01-01')\ndef test_age():\n    assert age(2000) == 26",
+        "def test_age():\n    assert age(date.today().year) == 0",
+    ],
+)
+def test_functions_whose_tests_use_the_clock_are_not_found(test: str) -> None:
+    ages = {"ages.py": "def age(year):\n    return this_year() - year\n", "test_ages.py": test}
+    assert RESTORER.find(ages) == []
+    plain = {**ages, "test_ages.py": "def test_age():\n    assert age(2000) > 20"}
+    assert [each.qualname for each in RESTORER.find(plain)] == ["age"]
+
+
+def test_functions_whose_tests_are_not_missed_are_left_out(tmp_path: Path) -> None:
+    shop = f"{SHOP}\n\ndef store(price):\n    open('prices', 'a').write(label(price))\n"
+    (tmp_path / "shop.py").write_text(shop)
+    used = "from shop import label\n\n\ndef test_shop():\n    assert label(2.5)\n"
+    (tmp_path / "test_shop.py").write_text(used)
+    slots = [
+        Slot(path="shop.py", number=number, qualname=name, part="tests", text="test_shop.py::test")
+        for number, name in ((1, "discounted"), (2, "rounded"), (4, "store"))
+    ]
+    assert RESTORER.left_out is not None
+    assert RESTORER.left_out(tmp_path, slots) == {
+        ("shop.py", 2, "tests"): "other tests or examples still cover the function",
+        ("shop.py", 4, "tests"): "functions with effects outside the process",
+    }
+
+
 def test_all_tests_of_a_function_are_hidden() -> None:
     assert RESTORER.hide(TEXTS, [slot("discounted")]) == {"shop.py": SHOP, "test_shop.py": HIDDEN}
 

@@ -19,7 +19,7 @@ from remora.evals.restore.slot_results import ArmResult, OperationResult, Restor
 from remora.evals.restore.work_folder import ArmFolder, locked, work_folder
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
-from remora.operations.restorer import Restorer, Slot
+from remora.operations.restorer import Restorer, Slot, key_of
 from remora.runs.project import Project
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.text import count
@@ -133,7 +133,7 @@ class _Measurement:
         found = [slot for slot in restorer.find(texts) if slot.path not in excluded]
         wanted, seed = self._request.slots, self._request.seed
         slots = sample_slots(found, wanted, seed, alone=restorer.alone)
-        hidden = self._hidden(restorer, texts, slots)
+        hidden = self._measured(name, self._hidden(restorer, texts, slots), place)
         kinds = Counter(restorer.kind(slot.part) for slot in hidden.slots)
         result = OperationResult(
             operation=name, found=len(found), slots=hidden.slots, hidden=dict(kinds)
@@ -166,6 +166,33 @@ class _Measurement:
             texts={**after, **{path: texts[path] for path in broken}},
         )
 
+    def _measured(self, operation: str, hidden: Hidden, place: Path) -> Hidden:
+        """Return the slots that the operation looks for. The notes count the others by reason."""
+        left_out = hidden.restorer.left_out
+        if left_out is None or not hidden.slots:
+            return hidden
+        folder = ArmFolder(place / "hidden")
+        folder.remove_copy()
+        try:
+            folder.copy(self._base, self._contents(hidden))
+            reasons = left_out(folder.tree, hidden.slots)
+        finally:
+            folder.remove_copy()
+        self._notes += [
+            f"left out {count(number, 'part')} of {operation}: {reason}"
+            for reason, number in Counter(reasons.values()).most_common()
+        ]
+        kept = [slot for slot in hidden.slots if key_of(slot) not in reasons]
+        return msgspec.structs.replace(hidden, slots=kept)
+
+    def _contents(self, hidden: Hidden) -> dict[str, bytes]:
+        """Return the contents of the files in which something is hidden."""
+        return {
+            path: self._files[path]._replace(body=text).bytes()
+            for path, text in hidden.texts.items()
+            if path in self._files and text != self._files[path].body
+        }
+
     def _arm(self, operation: str, arm: Arm, hidden: Hidden, place: Path) -> ArmResult:
         folder = ArmFolder(place / self._key(operation, arm, hidden))
         if self._request.fresh:
@@ -175,12 +202,7 @@ class _Measurement:
             self._notify(f"{operation}, arm {arm.name}: using the result of an earlier command")
             return known
         self._notify(f"{operation}, arm {arm.name}: started")
-        contents = {
-            path: self._files[path]._replace(body=text).bytes()
-            for path, text in hidden.texts.items()
-            if path in self._files and text != self._files[path].body
-        }
-        folder.copy(self._base, contents)
+        folder.copy(self._base, self._contents(hidden))
         try:
             result = arm_result(arm.name, hidden, self._run(folder, operation, arm, hidden.slots))
         except RemoraError as error:

@@ -34,7 +34,8 @@ def test_only_adds(submission: Submission) -> str:
         most = _MAX_TESTS * len(_functions(submission))
         return "" if len(found) <= most else f"there are {len(found)} new tests (maximum {most})"
     first = re.sub(r"(_with(out)?_\w+|_\d+)\Z", "", found[0])
-    related = re.compile(rf"{re.escape(first)}(_(with|without|raises)_\w+|_raises|_\d+)?")
+    further = r"(_more_cases|_examples)?(_(with|without|raises)_\w+|_raises|_\d+)?"
+    related = re.compile(re.escape(first) + further)
     rest = [name for name in found if not related.fullmatch(name)]
     return "" if len(found) <= _MAX_TESTS and not rest else f"there are {len(found)} new tests"
 

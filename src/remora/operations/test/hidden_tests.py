@@ -3,6 +3,7 @@
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -12,8 +13,18 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
-from remora.operations.restorer import Restored, Restorer, Slot, Texts
+from remora.operations.restorer import Restored, Restorer, Slot, SlotKey, Texts, key_of
 from remora.operations.test.function_context import target_at
+from remora.operations.test.missing_tests import (
+    CHANGING,
+    NOT_CALLABLE,
+    NOT_INSTALLED,
+    OPTIONAL,
+    TRIVIAL,
+    WITH_EFFECTS,
+    WITHOUT_RESULT,
+    TestNeed,
+)
 from remora.operations.test.mutants import mutants
 from remora.operations.test.planning.tested_names import COMMON_NAMES
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
@@ -26,6 +37,13 @@ _TESTS_S = 90.0
 """Seconds for the tests of one function with all of its faults."""
 _MOST_TESTS = 5
 """A function with more tests is left out, because too many would be hidden with it."""
+_CLOCK = frozenset({"now", "utcnow", "today", "freeze_time", "time_machine"})
+"""Names in tests that read or set the clock. A test of such a function would fail another day."""
+_COVERED = "other tests or examples still cover the function"
+_NO_TEST = frozenset(
+    {CHANGING, NOT_CALLABLE, NOT_INSTALLED, OPTIONAL, TRIVIAL, WITH_EFFECTS, WITHOUT_RESULT}
+)
+"""Reasons that the operation proposes no test of a function, whatever calls are known."""
 
 
 class _Uses(NamedTuple):
@@ -37,11 +55,15 @@ class _Uses(NamedTuple):
     def tests_of(self, name: str) -> list[str]:
         return sorted(test for test, names in self.by_test.items() if name in names)
 
+    def use_clock(self, tests: Sequence[str]) -> bool:
+        return any(self.by_test[test] & _CLOCK for test in tests)
+
 
 def tested_functions(texts: Texts) -> list[Slot]:
     """Return the functions whose tests can be hidden, each with the ids of its tests.
 
-    Only these tests use the function's name, so without them it is not tested.
+    Only these tests use the function's name. Functions whose tests read or set the clock are left
+    out, because their results depend on the day.
     """
     uses = _uses(texts)
     found = [
@@ -63,7 +85,7 @@ def _slots(path: str, text: str, uses: _Uses) -> Iterator[Slot]:
         if name in COMMON_NAMES or name in uses.outside or not needs_test(module, node):
             continue
         tests = uses.tests_of(name)
-        if 0 < len(tests) <= _MOST_TESTS:
+        if 0 < len(tests) <= _MOST_TESTS and not uses.use_clock(tests):
             yield Slot(
                 path=path,
                 number=number,
@@ -129,6 +151,30 @@ def _removal(source: ParsedText, node: ast.stmt) -> Edit:
     return Edit(source.start_of_line(first), source.start_of_line(last + 1), "")
 
 
+def not_missed(tree: Path, slots: Sequence[Slot]) -> dict[SlotKey, str]:
+    """Return the slots whose tests the operation does not miss, each with the reason.
+
+    `tree` is the project without these tests. No project code runs.
+    """
+    need = TestNeed(tree, {"open": True})
+    modules = {path: _module(tree, path) for path in {slot.path for slot in slots}}
+    found: dict[SlotKey, str] = {}
+    for slot in slots:
+        module = modules[slot.path]
+        amount = need.amount(module, module.nodes[slot.number])
+        if amount == 0:
+            found[key_of(slot)] = _COVERED
+        elif amount in _NO_TEST:
+            found[key_of(slot)] = f"functions {amount}"
+    return found
+
+
+def _module(tree: Path, path: str) -> Module:
+    module = parse_module(path, (tree / path).read_bytes())
+    assert isinstance(module, Module)  # it had slots
+    return module
+
+
 def new_tests(slots: Sequence[Slot], hidden: Texts, after: Texts) -> list[Restored]:
     """Return the ids of the new tests of each function. Running them shows what they are worth."""
     before, uses = _uses(hidden).by_test, _uses(after)
@@ -177,4 +223,10 @@ def _detected(place: ToolTree, slot: Slot, ids: str) -> set[str] | None:
     return {each.text for each in tried} - {each.text for each in found.mutants}
 
 
-RESTORER = Restorer(find=tested_functions, hide=hide_tests, compare=new_tests, judge=judge_tests)
+RESTORER = Restorer(
+    find=tested_functions,
+    hide=hide_tests,
+    left_out=not_missed,
+    compare=new_tests,
+    judge=judge_tests,
+)

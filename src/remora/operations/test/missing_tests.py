@@ -35,6 +35,7 @@ from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
 from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.source_blocks import used_names
+from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import why_trivial
@@ -180,10 +181,12 @@ class TestNeed:
         function = subject.function
         calls = self._calls(subject)
         is_shown = self._can_write or any(each.source not in ("value", "fixture") for each in calls)
-        if not _has_result(function) and (subject.owner is None or not is_shown):
-            return WITHOUT_RESULT
-        if returns_functions(function, file.functions):
-            return WITHOUT_RESULT
+        needs_result = subject.owner is None or not is_shown
+        has_result = _has_result(function) and not _makes_function(function)
+        if returns_functions(function, file.functions) or (needs_result and not has_result):
+            # calls of the resulting function, or changes of an argument, need a writer
+            shows = _has_result(function) or has_changes(function)
+            return WITHOUT_ARGUMENTS if self._can_write and shows else WITHOUT_RESULT
         if not is_shown and _only_tells_state(function):
             return WITHOUT_RESULT
         if not calls or (not is_shown and is_wrapped(function)):
@@ -330,13 +333,21 @@ def _writes_global(function: FunctionNode) -> bool:
 
 
 def _has_result(function: FunctionNode) -> bool:
-    """Return True if the function returns or yields a value other than a nested function."""
-    nested = {one.name for one in ast.walk(function) if isinstance(one, FunctionNode)}
+    """Return True if the function returns or yields a value."""
     return any(
         isinstance(one, ast.Yield | ast.YieldFrom)
-        or (isinstance(one, ast.Return) and not _is_function(one.value, nested))
+        or (isinstance(one, ast.Return) and one.value is not None)
         for one in own_nodes(function.body)
     )
+
+
+def _makes_function(function: FunctionNode) -> bool:
+    """Return True if the function returns nested functions, and no other values."""
+    nested = {one.name for one in ast.walk(function) if isinstance(one, FunctionNode)}
+    own = [*own_nodes(function.body)]
+    values = [one.value for one in own if isinstance(one, ast.Return) and one.value is not None]
+    yields = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in own)
+    return bool(values) and not yields and all(_is_function(one, nested) for one in values)
 
 
 def _only_tells_state(function: FunctionNode) -> bool:
@@ -347,9 +358,5 @@ def _only_tells_state(function: FunctionNode) -> bool:
     return sum(each is not None for each in given) < 2 and returns in ("bool", "int", "float")
 
 
-def _is_function(value: ast.expr | None, nested: set[str]) -> bool:
-    return (
-        value is None
-        or isinstance(value, ast.Lambda)
-        or (isinstance(value, ast.Name) and value.id in nested)
-    )
+def _is_function(value: ast.expr, nested: set[str]) -> bool:
+    return isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in nested)

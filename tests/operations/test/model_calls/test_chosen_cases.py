@@ -11,11 +11,11 @@ from remora.operations.test.model_calls.chosen_cases import (
 from remora.operations.test.runner.trials import TrialResults
 from remora.operations.test.target_function import TargetFunction, find_target
 
-SOURCE = b"def is_open(text) -> bool:\n    return bool(text)\n"
+SOURCE = b"def f(text) -> bool:\n    return bool(text)\n"
 
 
 def subject() -> TargetFunction:
-    found = find_target("mod.py", SOURCE, "is_open", lambda _path: False)
+    found = find_target("mod.py", SOURCE, "f", lambda _path: False)
     assert isinstance(found, TargetFunction)
     return found
 
@@ -49,6 +49,11 @@ def test_of_equal_calls_the_shorter_one_is_taken_and_exceptions_come_last() -> N
     assert found == (["f(1)", "f('')"], "")
 
 
+def test_of_equal_calls_one_with_a_result_that_says_something_is_taken() -> None:
+    shown = case("f('some text')", "True")
+    assert chosen((case("f(0)", "False"), {1}), (shown, {1})) == (["f('some text')"], "")
+
+
 def test_a_call_that_detects_nothing_is_no_test() -> None:
     assert chosen((case("f(1)"), set())) == ([], NOT_DETECTED)
     late = "it takes longer than a second"
@@ -70,6 +75,11 @@ def test_results_that_contradict_the_function_or_differ_between_machines_are_lef
     )
     long = f"f({'x' * 80!r})"
     assert chosen((case(long), {1}))[1] == f"{long}: its call or result is too long to read"
+
+
+def test_what_is_done_with_a_result_has_another_type_but_has_a_result() -> None:
+    assert chosen((case("len(f(1))", "3"), {1})) == (["len(f(1))"], "")
+    assert chosen((case("check(f(1))", "None"), {1}))[1] == "check(f(1)): it returns nothing"
 
 
 def test_equal_calls_after_other_statements_are_judged_apart() -> None:

@@ -32,6 +32,46 @@ class Cart:
         self.names.extend([name] * count)
         return len(self.names) < self.limit
 """
+RESULTS = """\
+class Scale:
+    def __init__(self, factor):
+        self._factor = factor
+
+    def read(self, text):
+        return int(text) * self._factor
+
+
+class Word:
+    def __init__(self, text):
+        self._text = text
+
+    def __str__(self):
+        return self._text
+
+
+def scale(factor):
+    return Scale(factor + 1)
+
+
+def words(text):
+    return [Word(each.lower()) for each in text.split(",")]
+
+
+def increment(name, step=1):
+    def change(row):
+        row[name] = row[name] + step
+
+    return change
+
+
+def rename(row, old, new):
+    row[new] = row.pop(old)
+
+
+def stripped(text):
+    return "\\n".join(line.rstrip() for line in text.split("\\n"))
+"""
+LINE = "a line of a long letter to a friend in another town"
 WEAK = (
     "from dates import parse\n\n\ndef test_parse():\n    assert parse('2024-01-02') == 20240102\n"
 )
@@ -96,6 +136,50 @@ def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
     (problem,) = run("write_calls", "dates.py", "parse", code).values()
     assert reason in problem
     assert files(tree) == {"dates.py": DATES}
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "body"),
+    [
+        ("scale", "assert scale(2).read('5') == 15", ['assert scale(2).read("5") == 15']),
+        (
+            "words",
+            "words('Tea,milk')",
+            ['assert [str(each) for each in words("Tea,milk")] == ["tea", "milk"]'],
+        ),
+        (
+            "increment",
+            "row = {'n': 1}\nincrement('n')(row)\nincrement('n', 2)(row)",
+            ['row = {"n": 1}', 'increment("n", 2)(row)', 'assert row == {"n": 3}'],
+        ),
+        (
+            "rename",
+            "row = {'n': 1}\nrename(row, 'n', 'm')",
+            ['row = {"n": 1}', 'rename(row, "n", "m")', 'assert row == {"m": 1}'],
+        ),
+        (
+            "stripped",
+            f"stripped({LINE + chr(10) + LINE!r})",
+            [
+                "text = (",
+                f'    "{LINE}\\n"',
+                f'    "{LINE}"',
+                ")",
+                "assert stripped(text) == text",
+            ],
+        ),
+    ],
+)
+def test_a_result_that_no_literal_equals_is_asserted_by_what_is_done_with_it(
+    tree: Path, run: Run, name: str, code: str, body: list[str]
+) -> None:
+    (tree / "results.py").write_text(RESULTS)
+    done = run("write_calls", "results.py", name, code)
+    assert "problem" not in done, done
+    lines = files(tree)[done["path"]].splitlines()
+    assert [
+        line.removeprefix("    ") for line in lines[lines.index(f"def test_{name}():") + 1 :]
+    ] == body
 
 
 def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> None:

@@ -52,6 +52,37 @@ def test_calls_come_with_the_statements_that_they_need(
     assert read(tmp_path, code) == calls
 
 
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("assert str(due(1)) == '1'", "str(due(1))"),
+        ("due(1).replace('a', 'b')", "due(1).replace('a', 'b')"),
+        ("self.assertEqual(len(due([1])), 1)", "len(due([1]))"),
+        ("','.join(str(each) for each in due(1))", "','.join((str(each) for each in due(1)))"),
+    ],
+)
+def test_calls_with_the_result_are_tried_too(tmp_path: Path, code: str, call: str) -> None:
+    assert ((), call) in read(tmp_path, code)
+
+
+@pytest.mark.parametrize("check", ["print", "isinstance", "assert_valid"])
+def test_checks_of_the_result_are_not_tried(tmp_path: Path, check: str) -> None:
+    assert read(tmp_path, f"{check}(due(1))") == [((), "due(1)")]
+
+
+def test_a_text_of_several_long_lines_is_assigned_first(tmp_path: Path) -> None:
+    long = "tea; 2 pounds; 30 euros\n" * 4
+    text = f"text = {long!r}"
+    found = read(tmp_path, f"due({long!r})\nassert due({long!r}, 2) == 3")
+    assert found[:2] == [((text,), "due(text)"), ((text,), "due(text, 2)")]
+
+
+def test_a_name_in_use_is_not_taken_for_a_text(tmp_path: Path) -> None:
+    long = "tea; 2 pounds; 30 euros\n" * 4
+    ((setup, call),) = read(tmp_path, f"text = due(2)\ndue({long!r})")[1:]
+    assert (setup, call) == ((f"text_2 = {long!r}",), "due(text_2)")
+
+
 def test_a_method_is_called_on_an_object_that_the_code_makes(tmp_path: Path) -> None:
     found = read(tmp_path, "cart = Cart()\ncart.add('tea')", "Cart.add")
     assert found == [(("cart = Cart()",), "cart.add('tea')")]
@@ -67,6 +98,7 @@ def test_a_method_is_called_on_an_object_that_the_code_makes(tmp_path: Path) -> 
         ("while True:\n    due(1)", "no statement calls due"),
         ("due(unknown)", "no statement calls due with names that the code or its module defines"),
         ("due(1, step='x')", "due(1, step='x'): an argument contradicts its annotation"),
+        ("str(due(1, step='x'))", "due(1, step='x'): an argument contradicts its annotation"),
         ("import os\ndue(os.getpid())", "due(os.getpid()): it depends on where it runs"),
         ("due(1)\n" * LONGEST_CODE, "the code is longer than 4,000 characters"),
         ("", "no statement calls due"),

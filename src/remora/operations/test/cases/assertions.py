@@ -99,6 +99,17 @@ def text_lines(statement: str) -> list[str]:
     return []
 
 
+def text_variable(case: Case) -> str:
+    """Return the variable that already has the expected text of several lines, if there is one."""
+    for each in case.setup:
+        match ast.parse(each).body:
+            case [ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as text)] if (
+                text_lines(each) and ast.unparse(text) == case.value
+            ):
+                return name
+    return ""
+
+
 def _assertions(case: Case, style: Style) -> list[str]:
     quote = style.quote
     taken = names_in([*case.setup, case.call])
@@ -107,7 +118,7 @@ def _assertions(case: Case, style: Style) -> list[str]:
         opening = "self.assertRaises" if style.unittest else "pytest.raises"
         return [f"with {opening}({case.raises}):", f"    {with_quotes(call, quote)}"]
     if not case.claims:
-        return _assertion(call, case.value, style, taken)
+        return _assertion(call, text_variable(case) or case.value, style, taken)
     of_result = sum("{}" in left for left, _ in case.claims)
     found: list[str] = []
     result = case.call

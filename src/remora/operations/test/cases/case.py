@@ -14,7 +14,8 @@ _ENVIRONMENT_ERRORS = frozenset(
 )
 _IMPORT = re.compile(r"(from [\w.]+ )?import [\w.]+( as \w+)?")
 _SUBJECT = re.compile(
-    r"(list|dict|len|set|str|tuple|bool)?\(?\{?\}?[\w.]*\)?(\.\w+)*|\[list\(each\) for each in \{\}\]"
+    r"(list|dict|len|set|str|tuple|bool)?\(?\{?\}?[\w.]*\)?(\.\w+)*"
+    r"|\[(list|str)\(each\) for each in \{\}\]"
 )
 _CLASS = re.compile(r"isinstance\(\{\}, (\w+)\)")
 _MEMBER = re.compile(r"(?:(.+) in \w+|\w+\[(.+)\])")

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from remora.operations.test.cases.assertions import expected_value, text_lines
+from remora.operations.test.cases.assertions import expected_value, text_lines, text_variable
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import literal_of
 from remora.operations.test.cases.parametrize import MOST_COLUMNS
@@ -32,7 +32,8 @@ def is_too_long(case: Case) -> bool:
     if any(len(ast.unparse(one)) > _LONGEST_TEXT for one in texts if isinstance(one, ast.Constant)):
         return True
     written = [line for each in case.setup for line in text_lines(each)]
-    expected = [line for text in case.values for line in text_lines(f"expected = {text}")]
+    values = [] if text_variable(case) else case.values
+    expected = [line for text in values for line in text_lines(f"expected = {text}")]
     if len(written) + len(expected) > _MOST_TEXT_LINES or any(
         len(line) > _WIDTH for line in written
     ):

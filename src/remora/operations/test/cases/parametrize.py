@@ -9,6 +9,7 @@ from remora.code.syntax.definitions import default_values
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import expected_value, with_quotes
 from remora.operations.test.cases.case import Case
+from remora.operations.test.inputs.call_input import is_call_of
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
 
@@ -88,6 +89,8 @@ def _parse_call(subject: TargetFunction, case: Case) -> _ParsedCall | None:
     if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
         return None
     call, names = one.value, _positional(subject)
+    if not is_call_of(subject.function.name, case.call):
+        return None
     if len(call.args) > len(names) or any(isinstance(a, ast.Starred) for a in call.args):
         return None
     placed = {name: ast.unparse(arg) for name, arg in zip(names, call.args, strict=False)}

@@ -41,6 +41,13 @@ class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     fixtures: tuple[tuple[str, ...], ...] = ()
 
 
+def is_call_of(name: str, call: str) -> bool:
+    """Return True for `f(x)` and `a.f(x)`, and False for a call around them, as in `str(f(x))`."""
+    body = ast.parse(call, mode="eval").body
+    function = body.func if isinstance(body, ast.Call) else None
+    return name in (getattr(function, "id", ""), getattr(function, "attr", ""))
+
+
 def bound_names(statement: ast.stmt) -> set[str]:
     """Return the names that a statement assigns, imports or defines in its own scope."""
     match statement:

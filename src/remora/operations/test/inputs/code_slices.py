@@ -23,6 +23,7 @@ from remora.operations.test.state_changes import root_name
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
+_LONGEST_TEXT = 1_200
 _MOST_STATEMENTS = 6
 _SHORT = 50
 _SHORT_EXAMPLE = 4
@@ -34,7 +35,10 @@ _SETUP = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef,
     ast.Import, ast.ImportFrom,
 )  # fmt: skip
+_MUTABLE = (ast.List, ast.Dict, ast.Set)
 _SHOWN = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
+_CHECKS = _SHOWN | {"isinstance", "raises"}
+"""Names of calls around a call that say little about its result, beside `assert...`."""
 
 
 class Snippet(NamedTuple):
@@ -50,10 +54,14 @@ class Snippet(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The called name. `by_name` is true for functions and classes, and false for methods."""
+    """The called name. `by_name` is true for functions and classes, and false for methods.
+
+    With `changes`, the function may change its arguments, so their variables are kept.
+    """
 
     name: str
     by_name: bool
+    changes: bool = False
 
 
 class _Bound(NamedTuple):
@@ -78,7 +86,8 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
     seen: set[tuple[str, tuple[str, ...]]] = set()
     bound = _bound_in(snippet)
     for number, statement in enumerate(snippet.statements):
-        for call in _calls_of(statement, wanted):
+        around = _calls_around(statement, wanted) if snippet.source == "writer" else ()
+        for call in (*_calls_of(statement, wanted), *around):
             for each in _all_slices(snippet, bound, number, call, wanted):
                 if (each.call, each.setup) not in seen:
                     seen.add((each.call, each.setup))
@@ -152,6 +161,17 @@ def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
         waiting.extend(ast.iter_child_nodes(node))
 
 
+def _calls_around(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
+    """Yield calls that use the result of the function, such as `str(f(x))` and `f(x).get(y)`."""
+    for one in ast.walk(statement):
+        if isinstance(one, ast.Call) and not _is_named(one.func, wanted):
+            name = last_name(one.func)
+            inner = (each.func for each in ast.walk(one) if isinstance(each, ast.Call))
+            is_check = name in _CHECKS or name.startswith("assert")
+            if not is_check and any(_is_named(each, wanted) for each in inner):
+                yield one
+
+
 def _unrolled(listed: ast.ListComp) -> list[ast.Call]:
     """Return the calls that `[f(x) for x in (1, 2)]` makes, if the items are literals."""
     match listed:
@@ -191,7 +211,8 @@ def _sliced(
     needed, setup = before.needed, before.setup
     if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
         return None
-    call = _with_literals(call, setup)
+    keeps_objects = wanted.changes or isinstance(call.func, ast.Call)
+    call = _with_literals(call, setup, _MUTABLE if keeps_objects else ())
     imports = {**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))}
     found = CallInput(
         call=ast.unparse(call),
@@ -251,7 +272,7 @@ class _Before:
             return True  # imported from where it is defined
         if not bound & needed and not _changes(each, needed - self._imported):
             return True
-        if not isinstance(each, _SETUP) or len(ast.unparse(each)) > _LONGEST_STATEMENT:
+        if not isinstance(each, _SETUP) or _is_long(each):
             return False
         if isinstance(each, ast.Import | ast.ImportFrom):
             if any(alias.name == "*" for alias in each.names):
@@ -266,6 +287,11 @@ class _Before:
         return len(self.setup) <= _MOST_STATEMENTS
 
 
+def _is_long(statement: ast.stmt) -> bool:
+    is_text = isinstance(getattr(statement, "value", None), ast.Constant)
+    return len(ast.unparse(statement)) > (_LONGEST_TEXT if is_text else _LONGEST_STATEMENT)
+
+
 class _Inline(ast.NodeTransformer):
     """Replaces names with literals."""
 
@@ -276,10 +302,12 @@ class _Inline(ast.NodeTransformer):
         return self._values.get(node.id, node)
 
 
-def _with_literals(call: ast.Call, setup: list[ast.stmt]) -> ast.Call:
+def _with_literals(
+    call: ast.Call, setup: list[ast.stmt], kept: tuple[type[ast.expr], ...]
+) -> ast.Call:
     """Return the call with short values in place of variables that nothing else uses.
 
-    The assignments of these variables are removed from `setup`.
+    The assignments of these variables are removed from `setup`. Values of types in `kept` stay.
     """
     values: dict[str, ast.expr] = {}
     for one in list(setup):
@@ -287,14 +315,15 @@ def _with_literals(call: ast.Call, setup: list[ast.stmt]) -> ast.Call:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_short(value):
                 rest = [other for other in setup if other is not one]
                 reads = [n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == name]
-                if len(reads) == 1 and not any(_mentions(other, name) for other in rest):
+                is_used = any(_mentions(other, name) for other in rest)
+                if len(reads) == 1 and not is_used and not isinstance(value, kept):
                     values[name] = value
                     setup.remove(one)
     if not values:
         return call
-    changed = _Inline(values).visit(copy.deepcopy(call))
-    assert isinstance(changed, ast.Call)
-    return changed
+    inlined = _Inline(values).visit(copy.deepcopy(call))
+    assert isinstance(inlined, ast.Call)
+    return inlined
 
 
 def _is_short(value: ast.expr) -> bool:
@@ -342,7 +371,8 @@ def _without_module_name(found: CallInput, call: ast.Call, wanted: Wanted) -> Ca
     function = call.func
     imported = {name for each in found.imports for name in bound_names(ast.parse(each).body[0])}
     root = root_name(function)
-    if not (wanted.by_name and isinstance(function, ast.Attribute) and root in imported):
+    is_plain = wanted.by_name and isinstance(function, ast.Attribute) and root in imported
+    if not is_plain or not _is_named(function, wanted):
         return found
     plain = ast.unparse(ast.Call(ast.Name(wanted.name), call.args, call.keywords))
     rest = [ast.parse(each) for each in (plain, *found.setup)]

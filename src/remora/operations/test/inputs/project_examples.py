@@ -25,6 +25,7 @@ from remora.operations.test.inputs.setup_statements import (
     prepared,
 )
 from remora.operations.test.source_blocks import reached_names, tests_of, used_names
+from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.tree import ToolTree
 
@@ -32,7 +33,7 @@ _MOST_CALLS = 24
 _MOST_OBJECTS = 4
 _MOST_NAMED = 8
 _MOST_PER_SNIPPET = 8
-_MOST_WRITTEN = 24
+_MOST_WRITTEN = 40
 _MOST_FILES = 40
 _MOST_RUN = 200
 _MOST_REEXPORTS = 5
@@ -140,7 +141,8 @@ class ProjectExamples:
 
         The code may use the names of the function's module and of its package.
         """
-        wanted = Wanted(subject.function.name, "." not in subject.qualname)
+        function = subject.function
+        wanted = Wanted(function.name, "." not in subject.qualname, has_changes(function))
         snippet = Snippet(code, self._public_names(subject), "writer")
         return [*calls_in(snippet, wanted, _MOST_WRITTEN)]
 

@@ -30,15 +30,18 @@ def contradicts(subject: TargetFunction, call: str) -> bool:
     None.
     """
     tree = parse_text(call)
-    one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
-    if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
-        return False
+    name = subject.function.name
+    calls = [] if isinstance(tree, str) else [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    return any(_passes_other_type(subject, one) for one in calls if last_name(one.func) == name)
+
+
+def _passes_other_type(subject: TargetFunction, call: ast.Call) -> bool:
     args = subject.parameters
     named = [*args.posonlyargs, *args.args][subject.implied :]
     by_name = {arg.arg: arg for arg in (*named, *args.kwonlyargs)}
     pairs = [
-        *zip(named, one.value.args, strict=False),
-        *((by_name[w.arg], w.value) for w in one.value.keywords if w.arg in by_name),
+        *zip(named, call.args, strict=False),
+        *((by_name[w.arg], w.value) for w in call.keywords if w.arg in by_name),
     ]
     return any(_contradicts_annotation(subject, arg, value) for arg, value in pairs)
 

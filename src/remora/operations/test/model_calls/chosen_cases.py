@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.case_lengths import is_too_long
 from remora.operations.test.cases.hollow_cases import EMPTY_VALUES, has_odd_floats
+from remora.operations.test.inputs.call_input import is_call_of
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.runner.trials import TrialResults
 from remora.operations.test.target_function import TargetFunction
@@ -24,7 +25,10 @@ def case_problem(subject: TargetFunction, case: Case) -> str:
     """
     if any(map(has_odd_floats, case.values)):
         return "its result has floats that cannot be compared exactly"
-    if case.value and not case.listed and contradicts_return(subject, case.value):
+    is_plain = is_call_of(subject.function.name, case.call)
+    if not is_plain and case.value == "None":
+        return "it returns nothing"
+    if is_plain and case.value and not case.listed and contradicts_return(subject, case.value):
         return "its result contradicts the annotation or the name of the function"
     return "its call or result is too long to read" if is_too_long(case) else ""
 
@@ -34,7 +38,7 @@ def chosen_cases(
 ) -> tuple[list[Case], str]:
     """Return the cases that together detect most mutants, at most eight, or why there are none.
 
-    With `is_first`, the function has no other test, so one result must not be trivial.
+    Of equal cases, those with results that are not trivial come first, and then the shortest. With `is_first`, the function has no other test, so one result must not be trivial.
     """
     problems = [case_problem(subject, case) for case in found.cases]
     tried = zip(found.cases, found.killed, problems, strict=True)
@@ -42,14 +46,16 @@ def chosen_cases(
     chosen: list[Case] = []
     known: frozenset[int] = frozenset()
     while len(chosen) < _MOST_CASES and any(killed - known for _, killed in left):
-        case, killed = max(left, key=lambda pair: (len(pair[1] - known), -_length(pair[0])))
+        case, killed = max(
+            left, key=lambda one: (len(one[1] - known), not _is_trivial(one[0]), -_length(one[0]))
+        )
         chosen.append(case)
         known |= killed
     if not chosen:
         calls = [case.call for case in found.cases]
         reasons = [*found.problems, *zip(calls, problems, strict=True)]
         return [], next((f"{call}: {why}" for call, why in reasons if why), NOT_DETECTED)
-    if is_first and all(case.raises or {*case.values} <= _TRIVIAL for case in chosen):
+    if is_first and all(map(_is_trivial, chosen)):
         return [], NOTHING_SHOWN
     return sorted(chosen, key=lambda case: bool(case.raises)), ""
 
@@ -58,6 +64,10 @@ def detected_by(chosen: Sequence[Case], found: TrialResults) -> frozenset[int]:
     """Return the mutants that some of the tried cases detect."""
     pairs = zip(found.cases, found.killed, strict=True)
     return frozenset[int]().union(*(killed for case, killed in pairs if case in chosen))
+
+
+def _is_trivial(case: Case) -> bool:
+    return bool(case.raises) or {*case.values} <= _TRIVIAL
 
 
 def _length(case: Case) -> int:

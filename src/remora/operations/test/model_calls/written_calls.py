@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.inputs.arguments import why_unfit
-from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.call_input import CallInput, bound_names
 from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.model_calls.named_texts import with_named_texts
+from remora.operations.test.source_blocks import used_names
 from remora.operations.test.target_function import TargetFunction
 
 LONGEST_CODE = 4_000
@@ -24,7 +26,9 @@ def written_calls(subject: TargetFunction, code: str, examples: ProjectExamples)
     tree = parse_text(code)
     if not isinstance(tree, ast.Module):
         raise HostError(f"the code is not Python: {tree}")
-    found = examples.calls_written(subject, [*_straight_line(tree.body)])
+    known = {name for one in subject.source.tree.body for name in bound_names(one)}
+    body = with_named_texts(_straight_line(tree.body), known | used_names(tree))
+    found = examples.calls_written(subject, body)
     if not found:
         name = subject.function.name
         raise HostError(f"no statement calls {name} with names that the code or its module defines")

@@ -245,6 +245,9 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None]]:
     if found is not None:
         claims, imports = _class_claim(value, found.text, root)
         return [*claims, ("{}", found.text)], {**imports, **found.imports}
+    texts = _texts_of_items(value, root)
+    if texts:
+        return [("[str(each) for each in {}]", repr(texts))], {}
     if not is_from(kind, root) or callable(value):
         return [], {}
     fields = _converted(tuple, value) if isinstance(value, tuple) else None
@@ -276,6 +279,17 @@ def _text_of(value: Any) -> str:
         return ""
     is_text = re.search(r"\w", text) and not _NO_TEXT.search(text) and len(text) <= _STRING
     return text if is_text else ""
+
+
+def _texts_of_items(value: Any, root: str) -> List[str]:
+    """Return the texts of a list of objects of the project, or none if one has no text."""
+    if type(value) not in (list, tuple) or len(value) > _MOST_ITEMS:
+        return []
+    texts = [
+        each if type(each) is str else _text_of(each) if is_from(type(each), root) else ""
+        for each in value
+    ]
+    return texts if all(texts) else []
 
 
 def _truth(value: Any) -> List[Claim]:

@@ -1,0 +1,51 @@
+"""Functions that need a test, and what a model that can write adds to them."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
+from remora.operations.test.missing_tests import WITHOUT_RESULT, TestNeed
+
+MAKERS = """\
+def increment(name):
+    def change(row):
+        row[name] = row[name] + 1
+
+    return change
+
+
+def decorated(name):
+    return increment(name)(dict)
+
+
+def forget(row):
+    row.clear()
+
+
+def shout(text):
+    print(text.upper())
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "can_write", "amount"),
+    [
+        ("increment", True, 1),
+        ("increment", False, WITHOUT_RESULT),
+        ("decorated", True, 1),
+        ("decorated", False, WITHOUT_RESULT),
+        ("forget", True, 1),
+        ("forget", False, WITHOUT_RESULT),
+        ("shout", True, WITHOUT_RESULT),
+    ],
+)
+def test_a_model_can_call_a_resulting_function_and_pass_objects_that_change(
+    tmp_path: Path, name: str, can_write: bool, amount: int | str
+) -> None:
+    (tmp_path / "makers.py").write_text(MAKERS)
+    module = parse_module("makers.py", MAKERS.encode())
+    assert isinstance(module, Module)
+    (node,) = (each for each in module.nodes if each.qualname == name)
+    assert TestNeed(tmp_path, {"open": can_write}).amount(module, node) == amount
