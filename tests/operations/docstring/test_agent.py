@@ -169,6 +169,21 @@ def test_a_text_that_would_end_the_docstring_is_refused(theatre: Theatre, docstr
     assert played.result.status == "no_change"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "One sentence that says more than the name",
+        "The summary of the function is as follows:",
+        "Adds an item to the list of mod.py:Cart.frob",
+    ],
+)
+def test_an_answer_about_the_question_is_refused(
+    theatre: Theatre, docstring: Agent, text: str
+) -> None:
+    played = play(theatre, docstring, "Cart.frob", answers=[summary(text)])
+    assert (played.result.status, played.after) == ("no_change", SHOP.encode())
+
+
 @pytest.mark.parametrize("text", ["frob:1", "frob", "x()"])
 def test_a_summary_without_words_is_refused(theatre: Theatre, docstring: Agent, text: str) -> None:
     bad = f'{{"tool":"describe","args":{{"part":"summary","text":"{text}"}}}}'

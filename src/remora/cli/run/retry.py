@@ -17,9 +17,20 @@ from remora.text import count
     "--feedback", metavar="TEXT", help="Tell the agent what to do differently; shown in every turn."
 )
 @click.option(
+    "--model", metavar="M", help="Server address, or name, of the run's model. [env: REMORA_MODEL]"
+)
+@click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
+def retry(
+    options: Options,
+    run: str,
+    node: str,
+    *,
+    feedback: str | None,
+    model: str | None,
+    trust_run: bool,
+) -> int:
     """Run a node's job again, with your feedback, on the current version of its file.
 
     Without --feedback, the feedback of a previous rejection is used. Only a model reads feedback; a
@@ -29,13 +40,13 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.fork_and_retry import prepare_retry
-    from remora.bootstrap.open_project import open_project
+    from remora.bootstrap.open_project import model_flags, open_project
     from remora.cli.run.foreground_run import print_run_results, run_to_end
     from remora.runs.continuation.retry import reject_repeats
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
 
-    invocation = invocation_of(options)
+    invocation = invocation_of(options, model_flags(model))
     project = open_project(invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)

@@ -10,7 +10,7 @@ from remora.errors import HostError
 from remora.evals.restore.slot_results import ArmResult, SlotResult
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.memory.decode_values import decode_value
-from remora.memory.events import Event, ModelRequest, ModelResponse, ToolResulted
+from remora.memory.events import Event, ModelRequest, ModelResponse, ToolCalled, ToolResulted
 from remora.operations.restorer import Choice, Restored, Restorer, Slot, SlotKey, Texts, key_of
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
@@ -24,6 +24,7 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 _BY_MODEL = ("model", "escalation")
+_READ = frozenset(each.type for each in (ModelRequest, ModelResponse, ToolCalled, ToolResulted))
 
 
 class CopyRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,8 +68,8 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
     restored = _judged(
         hidden, done.project, hidden.restorer.compare(hidden.slots, hidden.texts, after)
     )
-    outputs, requests, tokens = _read_streams(done.project, view)
-    choices = _Choices(hidden.restorer, view, outputs)
+    found = _read_streams(done.project, view)
+    choices = _Choices(hidden.restorer, view, found)
     return ArmResult(
         name=name,
         results=tuple(
@@ -80,8 +81,8 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
         job_errors=Counter(job.error for job in view.jobs if job.error),
         conflicts=len({each["node_id"] for each in verdicts.conflicts}),
         decided_by=_sum(job.decided_by for job in view.jobs),
-        requests=requests,
-        tokens=tokens,
+        requests=found.requests,
+        tokens=found.tokens,
         seconds=round(done.seconds, 1),
         resumed=done.resumed,
     )
@@ -121,19 +122,32 @@ def _current_texts(project: Project, texts: Texts) -> dict[str, str]:
     return found
 
 
+class _Streams:
+    """What the streams of a run say.
+
+    `outputs` contains the outputs of all tools by file, and `written` the agents for which a model
+    wrote an argument. `tokens` are those that models received and wrote.
+    """
+
+    def __init__(self) -> None:
+        self.outputs: dict[str, list[Any]] = defaultdict(list)
+        self.written: set[str] = set()
+        self.requests = 0
+        self.tokens = 0
+
+
 class _Choices:
     """What chose the text of each slot."""
 
-    def __init__(
-        self, restorer: Restorer, view: RunView, outputs: Mapping[str, Sequence[Any]]
-    ) -> None:
+    def __init__(self, restorer: Restorer, view: RunView, streams: _Streams) -> None:
         self._known: dict[SlotKey, Choice] = {}
-        for path, each in outputs.items():
+        for path, each in streams.outputs.items():
             self._known |= restorer.choices(path, each)
         self._by_model = {
             key
             for job in view.jobs
-            if any(job.decided_by.get(name) for name in _BY_MODEL)
+            if job.agent_id in streams.written
+            or any(job.decided_by.get(name) for name in _BY_MODEL)
             for key in (job.node_id, *(job.nodes or ()))
         }
 
@@ -143,26 +157,23 @@ class _Choices:
         return self._known.get(key_of(slot), other)
 
 
-def _read_streams(project: Project, view: RunView) -> tuple[dict[str, list[Any]], int, int]:
-    """Return the outputs of all tools by file, and how many requests and tokens models received.
-
-    Tokens of answers count, too.
-    """
-    outputs: dict[str, list[Any]] = defaultdict(list)
-    requests = tokens = 0
+def _read_streams(project: Project, view: RunView) -> _Streams:
+    streams = _Streams()
     for job, event in _events(project, view):
-        if event.type not in (ModelRequest.type, ModelResponse.type, ToolResulted.type):
+        if event.type not in _READ:
             continue
         found = resolved_payload(event, project.trace.blobs)
         if isinstance(found, ModelRequest):
-            requests += 1
-            tokens += found.prompt_tokens
+            streams.requests += 1
+            streams.tokens += found.prompt_tokens
         elif isinstance(found, ModelResponse):
-            tokens += found.usage.completion_tokens or 0
+            streams.tokens += found.usage.completion_tokens or 0
+        elif isinstance(found, ToolCalled) and found.written:
+            streams.written.add(job.agent_id)
         elif isinstance(found, ToolResulted):
             path, _ = split_node_key(job.node_id)
-            outputs[unescape_path(path)].append(decode_value(found.parsed_output))
-    return outputs, requests, tokens
+            streams.outputs[unescape_path(path)].append(decode_value(found.parsed_output))
+    return streams
 
 
 def _events(project: Project, view: RunView) -> Iterator[tuple[JobView, Event]]:

@@ -32,7 +32,7 @@ _WORDS = {
         "variable": "{} (or {})".format(*KEY_VARIABLES["model"]),
         "places": "--model, REMORA_MODEL__BASE_URL",
         "shown_by": ": `remora model status` shows what the server has",
-        "otherwise": "remove it to use the embedded model",
+        "otherwise": "remove it to work without a model",
     },
     "escalation": {
         "section": "escalation",
