@@ -122,6 +122,9 @@ def test_runs_that_are_continued_send_no_key_either(
     keyed("retry", "last", "read", "--json", cwd=project)
     assert len(listener.got) > count
     assert set(listener.got) == {None}
+    listener.got.clear()
+    keyed("retry", "last", "read", "--model", listener.address, "--json", cwd=project)
+    assert set(listener.got) == {f"Bearer {KEY}"}
 
 
 @pytest.mark.parametrize(

@@ -37,3 +37,5 @@ def test_of_several_summaries_the_likeliest_is_right_more_often_than_the_first(
     assert done.code == 0, done.err
     first, likeliest = done.document["operations"][0]["arms"]
     assert likeliest["exact"] >= first["exact"] + 2, done.document["operations"][0]["examples"]
+    sources = {name for arm in (first, likeliest) for name in arm["by_source"]}
+    assert sources == {"model"}, "a text is a model's even if its score was too close"

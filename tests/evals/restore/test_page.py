@@ -78,7 +78,7 @@ def test_decisions_are_counted_if_a_model_was_asked() -> None:
 def test_errors_of_jobs_are_counted() -> None:
     failing = msgspec.structs.replace(arm("rules"), job_errors={"no answer": 2})
     (types, _) = restore_document(report([failing]))["operations"]
-    assert next(details(types["arms"][0])) == "rules: 2 jobs failed: no answer"
+    assert next(details(types["arms"][0])) == "rules: 2 jobs without a change: no answer"
 
 
 def test_an_arm_that_could_not_run_has_only_its_error() -> None:

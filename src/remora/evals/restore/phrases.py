@@ -45,7 +45,7 @@ def details(arm: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}: {arm['error']}"
         return
     for error, number in arm["job_errors"].items():
-        yield f"{name}: {count(number, 'job')} failed: {error}"
+        yield f"{name}: {count(number, 'job')} without a change: {error}"
     kinds = arm["by_kind"]
     if len(kinds) > 1:
         parts = (f"{kind} {_right(outcomes)}" for kind, outcomes in kinds.items())

@@ -57,6 +57,7 @@ def test_rules_that_the_pinned_ruff_does_not_have_are_left_out(tmp_path: Path) -
 
 def test_other_projects_get_the_defaults_of_ruff_without_taste(tmp_path: Path) -> None:
     assert _codes(tmp_path, {"requirements-dev.txt": "flake8\n"}) == {"C404", "F401"}
+    assert _codes(tmp_path, {"noxfile.py": "# ruff: noqa: ANN001\n"}) == {"C404", "F401"}
     place = ToolTree(tmp_path)
     assert rule_choice(place, "").text.endswith("--select default adds them")
     with selected_rules(["default"]):

@@ -20,7 +20,7 @@ _REQUIRED = re.compile(
     r"(?<![\w./-])ruff['\"]?\s*(===?|~=|=\s*['\"][\^~]?)\s*v?(\d[\d.]*)"
     r"|(?<![\w./-])ruff\b[^\n'\"]*?(<)=?\s*(\d[\d.]*)"
 )
-_NAME = re.compile(r"(?<![\w./-])ruff(?![\w/-])")
+_NAME = re.compile(r"(?<![\w./-])ruff(?![\w/-]|: *noqa)")
 _REQUIRED_VERSION = re.compile(r"required-version\s*=\s*['\"]\s*(?:==|~=|)\s*(\d[\d.]*)")
 _NAMES = ("pyproject.toml", "tox.ini", "setup.cfg", "setup.py", "noxfile.py", "Pipfile")
 _PATTERNS = (
