@@ -83,6 +83,7 @@ def test_the_larger_models_text_is_used(poor: Remora, cart: Path, fault: str) ->
         done = replace(poor, environ=models.environ)(*DOCSTRING, cwd=cart)
     (job,) = done.document["jobs"]
     assert (done.code, job["status"]) == (0, "submitted"), done.err
+    assert "docstring: small was not measured on this project: `remora eval restore" in done.err
     assert job["decided_by"]["escalation"] > 0
     assert len(models.small.requests) == len(models.large.requests) > 0
     assert ANSWER in poor("diff", "last", cwd=cart).out

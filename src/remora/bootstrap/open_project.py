@@ -1,6 +1,6 @@
 """Opens the project and the model that are selected by the configuration."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
     from remora.models.protocol import Model
     from remora.models.provider import ModelStatus
+    from remora.runs.records.measured_models import MeasuredModel
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
 
@@ -185,26 +186,47 @@ def measured_uses(
     import msgspec
 
     from remora.models.provider import model_is_optional
+
+    model = status.document["name"]
+    if status.is_optional or model_is_optional(config.model) or model is None:
+        return {}
+    writes = status.document["provider"] == "openai"
+    asking = [
+        each.name
+        for each in invocation.operations.all
+        if each.offers_choices or (writes and each.asks_writers)
+    ]
+    found = measured_operations(invocation, root, config, str(model), asking)
+    return {
+        name: None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}
+        for name, one in found.items()
+    }
+
+
+def measured_operations(
+    invocation: Invocation, root: Path, config: "Config", model: str, operations: Iterable[str]
+) -> "dict[str, MeasuredModel | None]":
+    """Return what a model was worth on a project with the configured settings, by operation.
+
+    The figures of an operation are None if it was not measured.
+    """
     from remora.runs.records.measured_models import ModelUse, measured_use, read_measured
 
     known = read_measured(invocation.folders.state / "roots" / root_name(root))
-    found: dict[str, dict[str, Any] | None] = {}
-    model = status.document["name"]
-    writes = status.document["provider"] == "openai"
-    is_asked = not (status.is_optional or model_is_optional(config.model)) and model is not None
-    for each in invocation.operations.all if is_asked else ():
-        if each.offers_choices or (writes and each.asks_writers):
-            use = ModelUse(
-                operation=each.name,
-                model=str(model),
-                decoding=config.model.decoding,
-                renderer=config.model.renderer,
-                margin=config.model.margin,
-            )
-            one = measured_use(known, use)
-            built = None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}
-            found[each.name] = built
-    return found
+    settings = config.model
+    return {
+        name: measured_use(
+            known,
+            ModelUse(
+                operation=name,
+                model=model,
+                decoding=settings.decoding,
+                renderer=settings.renderer,
+                margin=settings.margin,
+            ),
+        )
+        for name in operations
+    }
 
 
 def model_key(invocation: Invocation, config: "Config") -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.open_project import measured_operations, open_project
 from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.project_interpreter import python_for
 from remora.bootstrap.run_limits import planned_within
@@ -71,7 +71,7 @@ def start_run(
             invocation,
             prepared,
             watching=lambda: run_progress(options),
-            connected=lambda model: _announce(options, prepared, model),
+            connected=lambda model: _announce(options, invocation, prepared, model),
             max_time=max_time,
         )
     finally:
@@ -106,7 +106,9 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
     )
 
 
-def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
+def _announce(
+    options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
+) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
     left = left_lines(prepared.plan, verbose=options.verbose)
@@ -114,11 +116,35 @@ def _announce(options: Options, prepared: PreparedRun, model: Model) -> None:
         note(options, line)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     note(options, f"run {prepared.run_id}, {used}")
+    _note_unproved_writer(options, invocation, prepared, model)
     root = prepared.project.root
     if outside_git(root):
         used = f": using {root} as the project, with records in .agentfs/"
         note(options, "no git repository found" + (used if Path.cwd().is_relative_to(root) else ""))
     print_isolation(options)
+
+
+def _note_unproved_writer(
+    options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
+) -> None:
+    """Say that the texts of a model were not found to be better than nothing on this project."""
+    project = prepared.project
+    address = project.config.model.base_url
+    if address is None or isinstance(model, NoModel):
+        return
+    planned = {job.operation for job in prepared.plan.jobs}
+    writing = [
+        each.name
+        for each in invocation.operations.all
+        if each.asks_writers and each.name in planned
+    ]
+    found = measured_operations(invocation, project.root, project.config, model.name, writing)
+    for name, measured in found.items():
+        command = f"`remora eval restore -o {name} --arm rules --arm {address}`"
+        if measured is None:
+            note(options, f"{name}: {model.name} was not measured on this project: {command}")
+        elif not measured.helps:
+            note(options, f"{name}: {model.name} was not found to be better than rules: {command}")
 
 
 def _note_missing_interpreter(
