@@ -186,6 +186,18 @@ def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_p
     assert (whole.checker.runs > 0, resumed.checker.runs) == (True, 0)
 
 
+def test_what_is_left_out_of_a_file_can_be_read_after_other_files_are_done(project: Path) -> None:
+    """Another job may ask for its file in between."""
+    (project / "till.py").write_text("def tax(price=1.0):\n    return price * 0.2\n")
+    place = ToolTree(project)
+    session = Session(project_texts(place), place)
+    by_rules = session.annotations("shop.py", place)
+    session.annotations("till.py", place)
+    left_out = session.left_out("shop.py", by_rules)
+    assert not left_out.keys() & by_rules.keys()
+    assert all(path == "shop.py" for path, _ in left_out)
+
+
 class TestMergeWithAnEdit:
     """The file was edited after `analyze`, so `accept` checks the merged file again."""
 

@@ -60,6 +60,20 @@ def test_a_function_that_was_not_checked_before_is_left_out_as_a_whole() -> None
     }
 
 
+def test_a_type_in_the_signature_of_a_nested_function_leaves_the_outer_one() -> None:
+    """The line is in the body of the outer function, but the diagnostic is not about that body."""
+    text = "def outer(x):\n    def inner(\n        y,\n    ):\n        return y\n    return x\n"
+    index = ProjectIndex({"a.py": text})
+    terms: Terms = {("a.py", each): "int" for each in find_slots(index.files["a.py"].source)}
+    (bad,) = (key for key in terms if key[1].name == "y")
+
+    def added_by(annotations: Terms) -> list[Diagnostic]:
+        return [Diagnostic("a.py", "valid-type", 3, 1, "y")] if bad in annotations else []
+
+    left = settle(terms, {}, index, added_by, by_function=True)
+    assert left == {key: term for key, term in terms.items() if key != bad}
+
+
 def test_a_type_that_the_signature_may_not_have_leaves_the_others() -> None:
     """The body was not read before, but the diagnostic is about a type and not about the body."""
     index = ProjectIndex({"a.py": "def f(a, b):\n    return a\n"})

@@ -1,5 +1,6 @@
 """A project with annotations written into its files, and what checkers say about them."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -16,6 +17,8 @@ from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
+
+_ANY = re.compile(r"\bAny\b")
 
 Run = Callable[[Path, float], list[Diagnostic]]
 """Runs a checker on the project in a folder, within some seconds."""
@@ -81,11 +84,12 @@ class AnnotatedProject:
         tried = self.writable(terms)
         return settle(tried, base, self._original, added_by, by_function=by_function)
 
-    def closed(self, slots: Iterable[Key], base: Terms, added_by: AddedBy) -> set[Key]:
+    def refused_slots(self, slots: Iterable[Key], base: Terms, added_by: AddedBy) -> set[Key]:
         """Return those of some slots in which a checker refuses every type, given those of `base`.
 
         These are in functions without any annotation. The first one makes mypy check the body, and
-        it finds an error there even if it knows nothing about the types.
+        it finds an error there even with `Any` for all types. An error that names `Any` does not
+        count, because mypy may refuse `Any` itself and accept other types.
         """
         anything = {
             (path, slot): "None"
@@ -93,7 +97,8 @@ class AnnotatedProject:
             else "Any"
             for path, slot in slots
         }
-        return of_unchecked(anything, added_by(base | anything), self._original)
+        added = [each for each in added_by(base | anything) if not _ANY.search(each.message)]
+        return of_unchecked(anything, added, self._original)
 
     def adding(self, run: Run, question: str) -> AddedBy:
         """Return a function that returns the diagnostics of a checker that annotations add."""

@@ -46,11 +46,11 @@ def open_signatures(
     What rules leave out because it would be scattered is missing only if nothing else is.
     """
     work = _Work(place, path, nodes)
-    closed = work.session.closed(path, work.by_rules, place)
+    refused = work.session.refused_slots(path, work.by_rules, place)
     terms = work.by_rules | work.proposed(signatures)
-    found = work.left({*terms, *closed, *work.left_out})
+    found = work.left({*terms, *refused, *work.left_out})
     if not found and not signatures:
-        found = work.left({*terms, *closed})
+        found = work.left({*terms, *refused})
     return [work.described(slots) for slots in found]
 
 
@@ -85,9 +85,11 @@ def annotate(
 
     Types that a model proposed in `signatures` are written, too, and with them those that would
     otherwise be scattered. Annotations that add a diagnostic of the type checker anywhere in the
-    project, or a finding of ruff in the file, are left out. Returns the number of annotations in `written`, the type checkers that accepted them in `judges`,
-    each one's place, source and probability in `chosen`, and the result of `missing_annotations`
-    for the new content in `left`.
+    project, or a finding of ruff in the file, are left out.
+
+    Returns the number of annotations in `written`, the type checkers that accepted them in
+    `judges`, each one's place, source and probability in `chosen`, and the result of
+    `missing_annotations` for the new content in `left`.
     """
     work = _Work(place, path, nodes)
     session, text = work.session, work.content.body
@@ -146,7 +148,7 @@ class _Work:
         self.functions = _Functions(path, self.content.body, nodes)
         self.session = session_for(place, project_texts(place))
         self.by_rules = self.session.annotations(path, place, place.shared.planned)
-        self.left_out = self.session.left_out(path)
+        self.left_out = self.session.left_out(path, self.by_rules)
 
     def proposed(self, signatures: Mapping[str, str]) -> Terms:
         """Return the types of signatures for slots that rules leave."""
@@ -190,7 +192,10 @@ class _Work:
         return again | {n for n, each in enumerate(source.qualnames) if each == function}
 
     def left(self, known: Collection[tuple[str, Slot]]) -> list[list[Slot]]:
-        """Return the missing annotations that are not known and not left out by habit, by function."""
+        """Return the missing annotations of each function that lacks some.
+
+        Those that are `known`, or left out by habit, are not missing.
+        """
         found: dict[int, list[Slot]] = {}
         for slot in self.functions.slots:
             if (self._path, slot) not in known and not self.session.omits(self._path, slot):

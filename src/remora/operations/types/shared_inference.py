@@ -56,7 +56,7 @@ class Session:
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._alone: dict[str, Terms] = {}
-        self._closed: dict[str, set[Key]] = {}
+        self._refused_slots: dict[str, set[Key]] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
         self.judges = _ty()
@@ -120,17 +120,17 @@ class Session:
                 self._settle_alone(path)
             return self._alone[path]
 
-    def left_out(self, path: str) -> Terms:
-        """Return the types that are found for a file, but not among its `annotations`.
+    def left_out(self, path: str, by_rules: Terms) -> Terms:
+        """Return the types that are left out of a file because they would be scattered over it.
 
-        They would be scattered over it. If a model completes the file, they are not. Those that
-        leave their own signature incomplete are not returned.
+        `by_rules` contains its `annotations`. If a model completes the file, the types are not
+        scattered. Those that leave their own signature incomplete are not returned.
         """
         with self._lock:
-            found = self._inference.scattered | self._inference.annotations | self._alone[path]
+            found = self._inference.scattered | by_rules
             own = {key: term for key, term in found.items() if key[0] == path}
             complete = self._inference.signatures.complete(own)
-            return {key: t for key, t in complete.items() if key not in self._alone[path]}
+            return {key: term for key, term in complete.items() if key not in by_rules}
 
     def _settle_alone(self, path: str) -> None:
         """Find the annotations of a file that add no diagnostic without those of other files.
@@ -225,7 +225,7 @@ class Session:
         found = overrides_of(index.files[path].functions[number], index)
         return {each.number for each in found if each.path == path}
 
-    def closed(self, path: str, base: Terms, place: ToolTree) -> set[Key]:
+    def refused_slots(self, path: str, base: Terms, place: ToolTree) -> set[Key]:
         """Return the slots of a file in which the project's type checker refuses every type.
 
         `base` contains the annotations of the file that add no diagnostic.
@@ -233,14 +233,14 @@ class Session:
         project = self._inference.project
         with self._locked(place.left):
             checker = self._other_checker(self._python)
-            if path not in self._closed and checker is not None:
+            if path not in self._refused_slots and checker is not None:
                 self.checker.left = place.left
-                self._closed[path] = set()
+                self._refused_slots[path] = set()
                 with suppress(HostError):
                     added_by = project.adding(checker.check, checker.question)
                     slots = [each for each in self._inference.slots([path]) if each not in base]
-                    self._closed[path] = project.closed(slots, base, added_by)
-            return self._closed.get(path, set())
+                    self._refused_slots[path] = project.refused_slots(slots, base, added_by)
+            return self._refused_slots.get(path, set())
 
     def judge(self, terms: Terms, base: Terms, place: ToolTree) -> tuple[Terms, str]:
         """Return the annotations that add no diagnostic together with `base`, and why others do.

@@ -59,14 +59,16 @@ def of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex)
     """Return the annotations of functions with diagnostics in their bodies, and with no others."""
     found: set[tuple[str, int]] = set()
     for each in added:
-        around = [
-            (path, slot.number)
+        around = {
+            slot.number
             for path, slot in group
-            if path == each.path
-            and _is_in_body(each.line, index.files[path].functions[slot.number])
-        ]
-        if around:
-            found.add(max(around))  # the innermost function
+            if path == each.path and _is_inside(each.line, index.files[path].functions[slot.number])
+        }
+        innermost = max(around, default=None)
+        if innermost is not None and _is_in_body(
+            each.line, index.files[each.path].functions[innermost]
+        ):
+            found.add((each.path, innermost))
     return {
         (path, slot)
         for path, slot in group
@@ -140,7 +142,7 @@ def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
     it, and then those of the same file.
 
     A line of a signature has the names of all its parameters. There, only the message counts, which
-    may also name a class of a type.
+    may also name a class of a type. It is the same where the line is not known.
     """
     line = _line_of_code(found, index)
     words = set(_WORD.findall(f"{line} {found.message}"))
@@ -161,7 +163,11 @@ def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
 
 
 def _line_of_code(found: Diagnostic, index: ProjectIndex) -> str:
-    """Return the line of a diagnostic, or an empty string if it is part of a signature."""
+    """Return the line of a diagnostic.
+
+    It is an empty string if the line is not known, such as one of a file that does not parse, or if
+    it is part of a signature.
+    """
     file = index.files.get(found.path)
     if file is None or not 0 < found.line <= len(file.source.lines):
         return ""
