@@ -99,6 +99,24 @@ def test_imports_that_may_be_needed_elsewhere_stay(text: str, other: str) -> Non
     assert hidden["a.py"] == f"{text}def f(a): ...\n"
 
 
+@pytest.mark.parametrize(
+    ("block", "left"),
+    [
+        ("    from m import A\n", ""),
+        ("    from m import A\n    from n import B\n", "    from n import B\n"),
+        ("    # for checkers\n    from m import A\n", "    # for checkers\n    pass\n"),
+        ("    from m import A\n    # for checkers\n", "    pass\n    # for checkers\n"),
+        ("    pass\n", "    pass\n"),
+    ],
+)
+def test_block_for_type_checkers_goes_with_its_last_import(block: str, left: str) -> None:
+    head, condition = "from typing import TYPE_CHECKING\n", "if TYPE_CHECKING:\n"
+    texts = {"a.py": f"{head}{condition}{block}def f(a: 'A'): ...\n"}
+    hidden = RESTORER.hide(texts, RESTORER.find(texts))
+    kept = f"{head}{condition}{left}" if left else ""
+    assert hidden["a.py"] == f"{kept}def f(a): ...\n"
+
+
 def test_of_several_imported_names_the_needed_ones_stay() -> None:
     texts = {"a.py": "from m import A, B\ndef f(a: A): return B\n"}
     hidden = RESTORER.hide(texts, RESTORER.find(texts))

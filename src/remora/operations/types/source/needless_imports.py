@@ -29,7 +29,8 @@ def without_needless_imports(
 
     Names in `imported`, which other files import from this one, are kept, and so are imports in
     `__init__.py`, which others may use, and statements with comments. So is everything if the new
-    text does not parse. A `TYPE_CHECKING` block without other statements is removed.
+    text does not parse. A `TYPE_CHECKING` block with only such imports, and without
+    comments, is removed.
     """
     stem = path.rpartition("/")[2].removesuffix(".py")
     if stem == "__init__" or isinstance(parse_text(after), str):
@@ -37,7 +38,7 @@ def without_needless_imports(
     source = ParsedText(after)
     needless = _used_names(ParsedText(before).tree) - _used_names(source.tree)
     needless -= {name for module, name in imported if module == stem}
-    text = apply_edits(after, [*_edits(source, needless), *_empty_blocks(source)])
+    text = apply_edits(after, _edits(source, needless))
     return text if text == after else without_needless_imports(path, before, text, imported)
 
 
@@ -55,6 +56,7 @@ def _used_names(tree: ast.Module) -> set[str]:
 
 
 def _edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edit]:
+    blocks = _type_checking_blocks(source)
     for body in _bodies(source.tree):
         dropped = {
             id(node): kept
@@ -64,18 +66,28 @@ def _edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edit]:
             if len(kept) < len(node.names)
         }
         is_emptied = all(dropped.get(id(node)) == [] for node in body)
+        if is_emptied and id(body) in blocks:
+            yield _without_lines(source, blocks[id(body)])
+            continue
         for node in body:
             if id(node) in dropped:
                 is_last = is_emptied and node is body[-1] and body is not source.tree.body
                 yield _edit(source, node, dropped[id(node)], "pass" if is_last else "")
 
 
-def _empty_blocks(source: ParsedText) -> Iterator[Edit]:
-    """Yield the edits that remove `TYPE_CHECKING` blocks in which no import is left."""
-    for node in source.tree.body:
-        match node:
-            case ast.If(test=test, body=[ast.Pass()], orelse=[]) if is_type_checking(test):
-                yield _without_lines(source, node)
+def _type_checking_blocks(source: ParsedText) -> dict[int, ast.If]:
+    """Return the `TYPE_CHECKING` blocks without comments, by the ids of their bodies.
+
+    The line after a block may be a comment that belongs to it.
+    """
+    return {
+        id(node.body): node
+        for node in source.tree.body
+        if isinstance(node, ast.If)
+        and is_type_checking(node.test)
+        and not node.orelse
+        and not any("#" in line for line in source.lines[node.lineno - 1 : _last(node) + 1])
+    }
 
 
 def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
@@ -96,7 +108,7 @@ def _bound(alias: ast.alias) -> str:
 
 def _is_alone(source: ParsedText, node: _Import, body: list[ast.stmt]) -> bool:
     """Return True if a statement has its lines for itself, without comments."""
-    last = node.end_lineno or node.lineno
+    last = _last(node)
     lines = source.lines[node.lineno - 1 : last]
     shared = any(
         other is not node and other.lineno <= last and node.lineno <= (other.end_lineno or 0)
@@ -119,5 +131,9 @@ def _edit(source: ParsedText, node: ast.stmt, kept: list[ast.alias], other: str)
 
 
 def _without_lines(source: ParsedText, node: ast.stmt) -> Edit:
-    end = (node.end_lineno or node.lineno) + 1
-    return Edit(source.start_of_line(node.lineno), source.start_of_line(end), "")
+    return Edit(source.start_of_line(node.lineno), source.start_of_line(_last(node) + 1), "")
+
+
+def _last(node: ast.stmt) -> int:
+    """Return the last line of a statement."""
+    return node.end_lineno or node.lineno
