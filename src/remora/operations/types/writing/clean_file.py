@@ -47,12 +47,7 @@ def without_findings(
         after = write(kept)
         if known is None:
             return _formatted(place, path, before, after)
-        for _ in range(_TRIES):
-            added = _added(place, path, (before, after), known)
-            if not any(each["code"] in _FIXED for each in added):
-                break
-            after = _fixed(place, path, (before, after), known, added, kept)
-        after = _formatted(place, path, before, after)
+        after = _formatted(place, path, before, _fixed(place, path, (before, after), known, kept))
         added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
             after = with_sorted_imports(place, path, after.encode()).decode()
@@ -65,6 +60,20 @@ def without_findings(
 
 
 def _fixed(
+    place: ToolTree, path: str, texts: tuple[str, str], known: list[Finding], kept: Terms
+) -> str:
+    """Return the new text with fixes, and with those of findings that the fixes add."""
+    before, after = texts
+    for _ in range(_TRIES):
+        added = _added(place, path, (before, after), known)
+        fixed = _once_fixed(place, path, (before, after), known, added, kept)
+        if fixed == after:
+            break
+        after = fixed
+    return after
+
+
+def _once_fixed(
     place: ToolTree,
     path: str,
     texts: tuple[str, str],
