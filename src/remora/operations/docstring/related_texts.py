@@ -49,7 +49,7 @@ class ParameterText(msgspec.Struct, frozen=True):
 
 
 class Possible(NamedTuple):
-    """A section that a docstring could have. `returns` also stands for `yields`.
+    """A section that a docstring could have. `returns` includes `yields`.
 
     `alone` is True for the result of a function without parameters: its summary often says it all.
     """
