@@ -43,7 +43,7 @@ def test_only_the_tests_that_are_measured_are_hidden(tmp_path: Path) -> None:
     (root / "test_shop.py").write_text(STORE + HALF)
     seen: list[str] = []
 
-    def run(folder: ArmFolder, _operation: str, _arm: Arm, slots: Sequence[Slot]) -> CopyRun:
+    def run(folder: ArmFolder, operation: str, arm: Arm, slots: Sequence[Slot]) -> CopyRun:
         seen.extend(slot.qualname for slot in slots)
         seen.append((folder.tree / "test_shop.py").read_text())
         raise UsageError("nothing runs here")
