@@ -182,6 +182,15 @@ def test_the_file_decides_about_sections_before_its_folder(
     assert "parameters.count" not in plan("search", PLAIN * 3 + NEW)["open"]
 
 
+def test_a_generator_may_describe_its_items_under_returns(plan: Callable[..., Any]) -> None:
+    described = (
+        'def f{n}(x):\n    """Do it.\n\n    Returns:\n        Some {n}.\n    """\n    yield {n}\n'
+    )
+    others = "".join(described.format(n=n) for n in range(3))
+    new = "def items(count):\n    yield count\n"
+    assert plan("items", others + new)["open"] == ["outcome"]
+
+
 def test_functions_of_a_script_have_sections_only_if_others_in_it_have(
     plan: Callable[..., Any], tree: Path
 ) -> None:

@@ -208,7 +208,7 @@ def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable
     return Describable(
         parameters=() if "parameters" in omitted else describable.parameters,
         attributes=() if "attributes" in omitted else describable.attributes,
-        outcome="nothing" if describable.outcome in omitted else describable.outcome,
+        outcome="nothing" if "returns" in omitted else describable.outcome,
         raises=() if "raises" in omitted else describable.raises,
         annotation=describable.annotation,
     )

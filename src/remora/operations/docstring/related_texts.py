@@ -19,11 +19,12 @@ from remora.operations.docstring.parts import Describable, Kind, ParsedDocstring
 
 _LONGEST = 160
 _ENOUGH = 3
-"""Documented functions that show a habit."""
+"""Lists of exceptions that show a habit."""
 _NOT_A_COMMENT = re.compile(
     r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
 )
 _MAIN_GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
+_RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 _DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
 TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
     "google": re.compile(r"\s*\*{0,2}\w+ ?\((.*?)\)\s*:"),
@@ -48,7 +49,7 @@ class ParameterText(msgspec.Struct, frozen=True):
 
 
 class Possible(NamedTuple):
-    """A section that a docstring could have.
+    """A section that a docstring could have. `returns` includes `yields`.
 
     `alone` is True for the result of a function without parameters: its summary often says it all.
     """
@@ -182,7 +183,7 @@ def collect_texts(source: Source) -> FileTexts:
         parameters += _described(node, parsed, owner)
         left_out += _left_out(describable, parsed)
         if not node.name.startswith("_"):
-            kinds = {section.kind for section in parsed.sections}
+            kinds = {_RESULT.get(section.kind, section.kind) for section in parsed.sections}
             could = list(possible_sections(describable))
             possible.update(could)
             written.update(each for each in could if each.kind in kinds)
@@ -227,7 +228,7 @@ def possible_sections(describable: Describable) -> Iterator[Possible]:
     if describable.parameters:
         yield Possible("parameters")
     if describable.outcome != "nothing":
-        yield Possible(describable.outcome, alone=not describable.parameters)
+        yield Possible("returns", alone=not describable.parameters)
     if describable.raises:
         yield Possible("raises")
     if describable.attributes:

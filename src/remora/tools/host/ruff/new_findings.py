@@ -56,10 +56,21 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
 
 
 def new_lines(before: str, after: str) -> set[int]:
-    """Return the numbers of the lines of a text that an older text does not have there."""
-    matcher = SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
-    changed = (each for each in matcher.get_opcodes() if each[0] != "equal")
-    return {line + 1 for _, _, _, first, last in changed for line in range(first, last)}
+    """Return the numbers of the lines of a text that an older text does not have there.
+
+    In long files, lines that occur often are only searched for next to others, and count as old if
+    they occur anywhere, because the time would grow with the square of their number.
+    """
+    old, lines = split_lines(before), split_lines(after)
+    matcher = SequenceMatcher(None, old, lines)
+    frequent = matcher.bpopular.intersection(old)  # type: ignore[attr-defined] # not in the stubs
+    return {
+        number + 1
+        for tag, _, _, first, last in matcher.get_opcodes()
+        if tag != "equal"
+        for number in range(first, last)
+        if lines[number] not in frequent
+    }
 
 
 def lasting_new_finding(
