@@ -80,12 +80,14 @@ def test_functions_without_tests_or_with_the_name_of_another_are_not_found() -> 
     [
         "@freeze_time('2026-01-01')\ndef test_age():\n    assert age(2000) == 26",
         "def test_age():\n    assert age(date.today().year) == 0",
+        "def test_age(freezer):\n    assert age(2000) == 26",
+        "def test_age():\n    assert age(time.time()) == 0",
     ],
 )
 def test_functions_whose_tests_use_the_clock_are_not_found(test: str) -> None:
     ages = {"ages.py": "def age(year):\n    return this_year() - year\n", "test_ages.py": test}
     assert RESTORER.find(ages) == []
-    plain = {**ages, "test_ages.py": "def test_age():\n    assert age(2000) > 20"}
+    plain = {**ages, "test_ages.py": "def test_age():\n    assert age(time(20)) > 20"}
     assert [each.qualname for each in RESTORER.find(plain)] == ["age"]
 
 

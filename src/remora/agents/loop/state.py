@@ -121,7 +121,7 @@ class AgentState:
 
     @property
     def tools(self) -> tuple[ToolSchema, ...]:
-        """Return the schemas of the agent's tools."""
+        """The schemas of the agent's tools."""
         assert self.start is not None  # every agent begins with it
         return self.start.tools
 

@@ -133,7 +133,7 @@ class _Measurement:
         found = [slot for slot in restorer.find(texts) if slot.path not in excluded]
         wanted, seed = self._request.slots, self._request.seed
         slots = sample_slots(found, wanted, seed, alone=restorer.alone)
-        hidden = self._measured(name, self._hidden(restorer, texts, slots), place)
+        hidden = self._measured(name, self._hidden(restorer, texts, slots), texts, place)
         kinds = Counter(restorer.kind(slot.part) for slot in hidden.slots)
         result = OperationResult(
             operation=name, found=len(found), slots=hidden.slots, hidden=dict(kinds)
@@ -166,8 +166,10 @@ class _Measurement:
             texts={**after, **{path: texts[path] for path in broken}},
         )
 
-    def _measured(self, operation: str, hidden: Hidden, place: Path) -> Hidden:
-        """Return the slots that the operation looks for. The notes count the others by reason."""
+    def _measured(
+        self, operation: str, hidden: Hidden, texts: Mapping[str, str], place: Path
+    ) -> Hidden:
+        """Hide only the slots that the operation looks for. The notes count the others by reason."""
         left_out = hidden.restorer.left_out
         if left_out is None or not hidden.slots:
             return hidden
@@ -183,7 +185,7 @@ class _Measurement:
             for reason, number in Counter(reasons.values()).most_common()
         ]
         kept = [slot for slot in hidden.slots if key_of(slot) not in reasons]
-        return msgspec.structs.replace(hidden, slots=kept)
+        return self._hidden(hidden.restorer, texts, kept)
 
     def _contents(self, hidden: Hidden) -> dict[str, bytes]:
         """Return the contents of the files in which something is hidden."""

@@ -18,7 +18,6 @@ from remora.operations.test.function_context import target_at
 from remora.operations.test.missing_tests import (
     CHANGING,
     NOT_CALLABLE,
-    NOT_INSTALLED,
     OPTIONAL,
     TRIVIAL,
     WITH_EFFECTS,
@@ -37,26 +36,35 @@ _TESTS_S = 90.0
 """Seconds for the tests of one function with all of its faults."""
 _MOST_TESTS = 5
 """A function with more tests is left out, because too many would be hidden with it."""
-_CLOCK = frozenset({"now", "utcnow", "today", "freeze_time", "time_machine"})
+_CLOCK = frozenset(
+    {
+        "now", "utcnow", "today", "monotonic", "perf_counter", "time_ns", "freeze_time", "freezer",
+        "time_machine",
+    }
+)  # fmt: skip
 """Names in tests that read or set the clock. A test of such a function would fail another day."""
+_TIME = frozenset({"time.time()", "time()"})
+"""Calls that read the clock. The name `time` alone has other meanings."""
 _COVERED = "other tests or examples still cover the function"
-_NO_TEST = frozenset(
-    {CHANGING, NOT_CALLABLE, NOT_INSTALLED, OPTIONAL, TRIVIAL, WITH_EFFECTS, WITHOUT_RESULT}
-)
+_NO_TEST = frozenset({CHANGING, NOT_CALLABLE, OPTIONAL, TRIVIAL, WITH_EFFECTS, WITHOUT_RESULT})
 """Reasons that the operation proposes no test of a function, whatever calls are known."""
 
 
 class _Uses(NamedTuple):
-    """The names that each test uses, by pytest id, and the names that other code uses."""
+    """The names that each test uses, by pytest id, and the names that other code uses.
+
+    `clock` contains the ids of the tests that read or set the clock.
+    """
 
     by_test: Mapping[str, frozenset[str]]
+    clock: frozenset[str]
     outside: frozenset[str]
 
     def tests_of(self, name: str) -> list[str]:
         return sorted(test for test, names in self.by_test.items() if name in names)
 
     def use_clock(self, tests: Sequence[str]) -> bool:
-        return any(self.by_test[test] & _CLOCK for test in tests)
+        return not self.clock.isdisjoint(tests)
 
 
 def tested_functions(texts: Texts) -> list[Slot]:
@@ -101,13 +109,23 @@ def _short(slot: Slot) -> str:
 
 def _uses(texts: Texts) -> _Uses:
     by_test: dict[str, frozenset[str]] = {}
+    clock: set[str] = set()
     outside: set[str] = set()
     for path, text in texts.items():
         tree = ParsedText(text).tree
         tests = tests_of(tree) if is_test_file(path) else {}
         by_test |= {_id(path, name): frozenset(used_names(node)) for name, node in tests.items()}
+        clock |= {_id(path, name) for name, node in tests.items() if _uses_clock(node)}
         outside = outside.union(*map(used_names, without_tests(tree, tests)))
-    return _Uses(by_test, frozenset(outside))
+    return _Uses(by_test, frozenset(clock), frozenset(outside))
+
+
+def _uses_clock(test: ast.AST) -> bool:
+    """Return True if a test uses a name of `_CLOCK`, also as a fixture, or calls `time.time()`."""
+    nodes = list(ast.walk(test))
+    fixtures = {one.arg for one in nodes if isinstance(one, ast.arg)}
+    calls = {ast.unparse(one) for one in nodes if isinstance(one, ast.Call) and not one.args}
+    return not _CLOCK.isdisjoint(used_names(test) | fixtures) or not calls.isdisjoint(_TIME)
 
 
 def _id(path: str, name: str) -> str:

@@ -146,6 +146,19 @@ def test_an_expected_text_does_not_hide_a_variable() -> None:
     assert draft.body[-1] == "assert f(expected) == expected_value"
 
 
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [((), "text"), (("text += '!'",), "expected"), (("text = text.strip()",), "expected")],
+)
+def test_a_variable_with_the_expected_text_is_compared_if_it_is_bound_once(
+    again: tuple[str, ...], expected: str
+) -> None:
+    text = "first line of a page\n\nlast line of the page\n"
+    case = Case(call="f(text)", setup=(f"text = {text!r}", *again), value=repr(text))
+    (draft,) = case_drafts(subject(), [case], home(), 88)
+    assert draft.body[-1] == f"assert f(text) == {expected}"
+
+
 def test_bytes_that_are_no_text_are_written_as_digits() -> None:
     assert expected_value(repr(b"\xa1\x00\xff\x9c")) == "bytes.fromhex('a100ff9c')"
     assert expected_value(repr(b"a\x00\x01b\xff")) == repr(b"a\x00\x01b\xff")

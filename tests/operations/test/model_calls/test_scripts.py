@@ -77,22 +77,33 @@ def test_a_function_that_cannot_be_examined_is_removed_from_the_open_ones() -> N
 
 
 @pytest.mark.parametrize(
-    ("still_open", "tool"), [(["f", "g"], "submit_result"), (["g"], "read_function")]
+    ("failed", "still_open", "calls"),
+    [
+        (["f"], ["f", "g"], [("read_function", {"function": "g"})]),
+        (["f"], ["f"], [("submit_result", {})]),
+        (["f", "g"], ["g", "h"], [("read_function", {"function": "h"})]),
+        (["f", "g"], ["f", "g", "h"], [("submit_result", {})]),
+    ],
 )
-def test_no_other_function_is_examined_if_the_tool_itself_failed(
-    still_open: list[str], tool: str
+def test_no_other_function_is_examined_if_the_tool_itself_failed_for_two(
+    failed: list[str], still_open: list[str], calls: list[object]
 ) -> None:
-    """The same failure in several turns would end the job without the tests of rules."""
-    failed = {"tool": "read_function", "args": {"function": "f"}, "outcome": "error"}
+    """The same failure in several turns would end the job without the tests of rules.
+
+    A function that is not open any more failed for a reason of its own.
+    """
     found = reported(
         "candidates",
         {},
         {"open": True},
         folder="context",
-        recent_actions=[failed],
+        recent_actions=[
+            {"tool": "read_function", "args": {"function": name}, "outcome": "error"}
+            for name in failed
+        ],
         extensions={"open": still_open},
         constraints={"max_turns": 60},
         turn=3,
         excerpt=None,
     )
-    assert [each["tool"] for each in found["candidate_actions"]] == [tool]
+    assert [(each["tool"], each["args"]) for each in found["candidate_actions"]] == calls

@@ -112,3 +112,21 @@ def test_other_answers_are_refused_with_a_reason(tmp_path: Path, code: str, reas
 
 def test_a_call_that_is_refused_leaves_the_others(tmp_path: Path) -> None:
     assert read(tmp_path, "due(1, step='x')\ndue(2)") == [((), "due(2)")]
+
+
+LINES = "a" * 80 + "\n" + "b" * 80
+OF_F_STRING = f"due(f{LINES + '{1}'!r})"
+
+
+@pytest.mark.parametrize(
+    ("code", "calls"),
+    [
+        (f"due({LINES!r})", [((f"text = {LINES!r}",), "due(text)")]),
+        (f"text = {LINES!r}\ndue(text)", [((f"text = {LINES!r}",), "due(text)")]),
+        (f"due(1)\n{OF_F_STRING}", [((), "due(1)")]),
+    ],
+)
+def test_long_texts_become_variables_unless_they_are_parts_of_f_strings(
+    tmp_path: Path, code: str, calls: list[object]
+) -> None:
+    assert read(tmp_path, code) == calls

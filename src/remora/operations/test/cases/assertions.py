@@ -5,6 +5,7 @@ import io
 import math
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -100,14 +101,22 @@ def text_lines(statement: str) -> list[str]:
 
 
 def text_variable(case: Case) -> str:
-    """Return the variable that already has the expected text of several lines, if there is one."""
+    """Return the variable that already has the expected text of several lines, if there is one.
+
+    It is bound only once, so it still has the text when the result is asserted.
+    """
+    times = Counter(name for each in case.setup for name in _bound_by(each))
     for each in case.setup:
         match ast.parse(each).body:
             case [ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as text)] if (
-                text_lines(each) and ast.unparse(text) == case.value
+                times[name] == 1 and text_lines(each) and ast.unparse(text) == case.value
             ):
                 return name
     return ""
+
+
+def _bound_by(statement: str) -> set[str]:
+    return set().union(*map(bound_names, ast.parse(statement).body))
 
 
 def _assertions(case: Case, style: Style) -> list[str]:

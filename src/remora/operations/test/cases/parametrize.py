@@ -89,7 +89,7 @@ def _parse_call(subject: TargetFunction, case: Case) -> _ParsedCall | None:
     if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
         return None
     call, names = one.value, _positional(subject)
-    if not is_call_of(subject.function.name, case.call):
+    if not is_call_of(subject.function.name, call):
         return None
     if len(call.args) > len(names) or any(isinstance(a, ast.Starred) for a in call.args):
         return None

@@ -41,10 +41,9 @@ class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     fixtures: tuple[tuple[str, ...], ...] = ()
 
 
-def is_call_of(name: str, call: str) -> bool:
+def is_call_of(name: str, call: ast.expr) -> bool:
     """Return True for `f(x)` and `a.f(x)`, and False for a call around them, as in `str(f(x))`."""
-    body = ast.parse(call, mode="eval").body
-    function = body.func if isinstance(body, ast.Call) else None
+    function = call.func if isinstance(call, ast.Call) else None
     return name in (getattr(function, "id", ""), getattr(function, "attr", ""))
 
 

@@ -1,5 +1,6 @@
 """Selection of the calls of a model that become a test."""
 
+import ast
 from collections.abc import Sequence
 
 from remora.operations.test.cases.case import Case
@@ -25,7 +26,7 @@ def case_problem(subject: TargetFunction, case: Case) -> str:
     """
     if any(map(has_odd_floats, case.values)):
         return "its result has floats that cannot be compared exactly"
-    is_plain = is_call_of(subject.function.name, case.call)
+    is_plain = is_call_of(subject.function.name, ast.parse(case.call, mode="eval").body)
     if not is_plain and case.value == "None":
         return "it returns nothing"
     if is_plain and case.value and not case.listed and contradicts_return(subject, case.value):
@@ -38,7 +39,8 @@ def chosen_cases(
 ) -> tuple[list[Case], str]:
     """Return the cases that together detect most mutants, at most eight, or why there are none.
 
-    Of equal cases, those with results that are not trivial come first, and then the shortest. With `is_first`, the function has no other test, so one result must not be trivial.
+    Of equal cases, those with results that are not trivial come first, and then the shortest. With
+    `is_first`, the function has no other test, so one result must not be trivial.
     """
     problems = [case_problem(subject, case) for case in found.cases]
     tried = zip(found.cases, found.killed, problems, strict=True)

@@ -29,19 +29,25 @@ def with_named_texts(body: Iterable[ast.stmt], taken: Collection[str]) -> list[a
 
 
 def _long_texts(statement: ast.stmt) -> list[str]:
-    """Return the long texts of a statement. One that only assigns a text has none."""
+    """Return the long texts of an assignment, expression or assertion.
+
+    A statement that is only a text, or only assigns one, has none.
+    """
     match statement:
         case ast.Assign(value=value) | ast.Expr(value=value) | ast.Assert(test=value):
-            is_text = isinstance(value, ast.Constant)
+            constants = [] if isinstance(value, ast.Constant) else _constants(statement)
         case _:
-            is_text = True
-    if is_text:
+            return []
+    return [each for each in constants if isinstance(each, str) and _is_long(each)]
+
+
+def _constants(node: ast.AST) -> list[object]:
+    """Return the values of the constants in a node, without the parts of f-strings."""
+    if isinstance(node, ast.Constant):
+        return [node.value]
+    if isinstance(node, ast.JoinedStr):
         return []
-    return [
-        one.value
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Constant) and isinstance(one.value, str) and _is_long(one.value)
-    ]
+    return [value for child in ast.iter_child_nodes(node) for value in _constants(child)]
 
 
 def _is_long(text: str) -> bool:
@@ -62,3 +68,6 @@ class _Named(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         name = self._names.get(node.value) if isinstance(node.value, str) else None
         return node if name is None else ast.Name(name, ast.Load())
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        return node  # a part of an f-string cannot be a name
