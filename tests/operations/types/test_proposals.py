@@ -237,7 +237,7 @@ print(Shelf().put("tea"), Count().put(2.5))
 
 
 def test_methods_that_override_another_get_the_types_of_its_parameters(place: ToolTree) -> None:
-    """A refused one stays open, but nobody is asked for a type that contradicts the other one."""
+    """A refused type stays open, and no question asks for a type that contradicts the other one."""
     (place.tree / "shop.py").write_text(STORES)
     accepted = judge_signature(place, "shop.py", "Store.put", "(row: str) -> None", {})["accepted"]
     assert accepted == "(row: str) -> None"

@@ -127,7 +127,7 @@ def _announce(
 def _note_unproved_writer(
     options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
 ) -> None:
-    """Say that the texts of a model were not found to be better than nothing on this project."""
+    """Say that a model that writes was not found to be better than rules on this project."""
     project = prepared.project
     address = project.config.model.base_url
     if address is None or isinstance(model, NoModel):
