@@ -1,0 +1,38 @@
+"""Moves imports that fixes add to where the file's other imports are."""
+
+import ast
+
+from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
+from remora.operations.parsed_text import Edit, ParsedText, apply_edits
+
+
+def with_added_imports_moved(before: str, after: str, width: int) -> str:
+    """Return a changed file whose new `from` imports join the other imports of their modules.
+
+    Those of modules that the file did not import go to their place in the order. `width` is the
+    length of the longest line.
+    """
+    if "\r" in after:
+        return after
+    source = ParsedText(after)
+    known = set(imported_names(ast.parse(before)))
+    added = [
+        node
+        for node in source.tree.body
+        if isinstance(node, ast.ImportFrom)
+        and node.module != "__future__"
+        and source.lines[node.lineno - 1].rstrip("\n") == ast.unparse(node)
+        and known.isdisjoint(_names(node))
+    ]
+    if not added:
+        return after
+    lines = [
+        (source.start_of_line(node.lineno), source.start_of_line(node.lineno + 1)) for node in added
+    ]
+    text = apply_edits(after, [Edit(start, end, "") for start, end in lines])
+    needed = [name for node in added for name in _names(node)]
+    return apply_edits(text, import_edits(ParsedText(text), needed, ImportStyle(width)))
+
+
+def _names(node: ast.ImportFrom) -> list[Imported]:
+    return list(imported_names(ast.Module([node], [])))
