@@ -331,7 +331,7 @@ except ImportError:
     "a comment above a statement": """def f():
     print()
     # done
-    return None
+    pass
 """,
     "a pass beside a docstring": 'class A:\n    """An error."""\n\n    pass\n',
     "upgrades beside code for Python 2": """try:
@@ -345,6 +345,11 @@ class A(object):
 """,
     "nothing but a placeholder": "x = '{}'.format(1 + 2)\n",
     "an import with a reason": "import tasks  # registers the tasks\n",
+    "a repeated import with a reason": """from json import dumps
+from json import dumps, loads  # old names
+
+loads(dumps(1))
+""",
     "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
     "what ruff does not fix": "class A:\n    known: list[int] = []\n",
 }

@@ -32,6 +32,7 @@ _GENERATED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _UNUSED_IMPORT = "F401"
+_REPEATED = "F811"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
 """A comment of two or more words that is not for a tool."""
 _KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
@@ -294,8 +295,8 @@ def _needs_extensions(finding: Finding) -> bool:
 
 
 def _is_explained(finding: Finding, body: str) -> bool:
-    """Return True if a comment of an unused import says what it is for."""
-    if finding["code"] != _UNUSED_IMPORT:
+    """Return True if a comment of an unused or repeated import says what it is for."""
+    if finding["code"] not in (_UNUSED_IMPORT, _REPEATED):
         return False
     return _REASON.search(_line(finding, body)) is not None
 
