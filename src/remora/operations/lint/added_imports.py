@@ -1,6 +1,7 @@
 """Moves imports that fixes add to where the file's other imports are."""
 
 import ast
+from collections.abc import Sequence
 
 from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
@@ -9,8 +10,8 @@ from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 def with_added_imports_moved(before: str, after: str, width: int) -> str:
     """Return a changed file whose new `from` imports join the other imports of their modules.
 
-    Those of modules that the file did not import go to their place in the order. `width` is the
-    length of the longest line.
+    Those of modules that the file did not import go to their place in the order. One with no other
+    import in the line above or below stays. `width` is the length of the longest line.
     """
     if "\r" in after:
         return after
@@ -23,6 +24,7 @@ def with_added_imports_moved(before: str, after: str, width: int) -> str:
         and node.module != "__future__"
         and source.lines[node.lineno - 1].rstrip("\n") == ast.unparse(node)
         and known.isdisjoint(_names(node))
+        and _is_beside_another(node, source.tree.body)
     ]
     if not added:
         return after
@@ -32,6 +34,15 @@ def with_added_imports_moved(before: str, after: str, width: int) -> str:
     text = apply_edits(after, [Edit(start, end, "") for start, end in lines])
     needed = [name for node in added for name in _names(node)]
     return apply_edits(text, import_edits(ParsedText(text), needed, ImportStyle(width)))
+
+
+def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:
+    above, below = node.lineno - 1, (node.end_lineno or 0) + 1
+    return any(
+        isinstance(each, ast.Import | ast.ImportFrom)
+        and (each.end_lineno == above or each.lineno == below)
+        for each in statements
+    )
 
 
 def _names(node: ast.ImportFrom) -> list[Imported]:
