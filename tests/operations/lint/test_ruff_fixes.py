@@ -119,6 +119,23 @@ def test_imports_that_fixes_add_go_beside_the_others(tmp_path: Path) -> None:
     assert fixed(tmp_path, source, "UP035") == lines(expected)
 
 
+def test_an_added_import_stays_above_the_code_that_uses_it(tmp_path: Path) -> None:
+    source = """
+    from typing import Any, Callable
+
+    Handler = Callable[[Any], None]
+
+    from collections.abc import Mapping
+
+    Handlers = Mapping[str, Handler]
+    """
+    (tmp_path / "ruff.toml").write_text("lint.select = ['UP035']\n")
+    (tmp_path / "a.py").write_text(lines(source))
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    changed = (tmp_path / "a.py").read_text()
+    assert changed.index("import Callable\n") < changed.index("Handler =")
+
+
 def test_a_fix_that_adds_a_finding_is_left_out_alone(tmp_path: Path) -> None:
     source = '''
     def f():

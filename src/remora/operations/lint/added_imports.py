@@ -1,7 +1,7 @@
 """Moves imports that fixes add to where the file's other imports are."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
@@ -33,7 +33,8 @@ def with_added_imports_moved(before: str, after: str, width: int) -> str:
     ]
     text = apply_edits(after, [Edit(start, end, "") for start, end in lines])
     needed = [name for node in added for name in _names(node)]
-    return apply_edits(text, import_edits(ParsedText(text), needed, ImportStyle(width)))
+    moved = apply_edits(text, import_edits(ParsedText(text), needed, ImportStyle(width)))
+    return after if _is_used_too_early(moved, {each.bound for each in needed}) else moved
 
 
 def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:
@@ -42,6 +43,22 @@ def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:
         isinstance(each, ast.Import | ast.ImportFrom)
         and (each.end_lineno == above or each.lineno == below)
         for each in statements
+    )
+
+
+def _is_used_too_early(text: str, names: Collection[str]) -> bool:
+    """Return True if a name is used above its import, for example in code between the imports."""
+    tree = ast.parse(text)
+    imported = {
+        name.bound: node.lineno
+        for node in reversed(tree.body)
+        if isinstance(node, ast.ImportFrom)
+        for name in _names(node)
+        if name.bound in names
+    }
+    return any(
+        isinstance(node, ast.Name) and node.lineno < imported.get(node.id, 0)
+        for node in ast.walk(tree)
     )
 
 

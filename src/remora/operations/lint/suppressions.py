@@ -30,8 +30,8 @@ def kept_suppressions(
 
     A project that pins another version of ruff may need them for it. A `noqa` comment may be for
     flake8 or another tool: if the project uses it, if the comment names a rule that ruff does not
-    know, or, unless RUF100 is selected, if the project does not use ruff or the comment
-    names a rule that is not checked.
+    know, or, unless RUF100 is selected, if the project does not use ruff or the comment names a
+    rule that is not checked.
     """
     found = {each["code"] for each in findings if each["code"].startswith(_SUPPRESSION)}
     if not found:
