@@ -203,7 +203,6 @@ class _Measurement:
         if known is not None:
             self._notify(f"{operation}, arm {arm.name}: using the result of an earlier command")
             return known
-        self._notify(f"{operation}, arm {arm.name}: started")
         folder.copy(self._base, self._contents(hidden))
         try:
             result = arm_result(arm.name, hidden, self._run(folder, operation, arm, hidden.slots))
