@@ -68,7 +68,7 @@ ENDS = {
     "another tool's arguments": End(0, "refused", "is missing"),
     "wrong types": End(0, "refused", "must be of type string, not 7"),
     "1 MB": End(0, "refused", "no answer passed the checks: "),
-    "nothing": End(3, "failed", "sent an unusable response: not JSON; check that model.base_url"),
+    "nothing": End(3, "failed", "sent an unusable response: not JSON; check that there is an"),
     "busy once": USED,
     "busy": End(3, "failed", "returned status 429: too many requests; the server limits"),
     "fails": End(3, "failed", "returned status 500: out of memory; check the server's log"),
