@@ -171,6 +171,9 @@ def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) ->
     analyze(poor, cart, "docstring", "replaced")
     shown = poor("trace", "show", TARGET, cwd=cart).out
     assert 'model_response  describe(part="summary", text="Keep what a visitor picked")' in shown
+    lines = poor("show", "last", cwd=cart).out.splitlines()
+    (again,) = (line for line in lines if line.startswith("  remora retry "))
+    assert again.endswith(f" {TARGET}")
     analyze(poor, cart, "docstring", "1 MB")
     shown = poor("trace", "show", TARGET, cwd=cart).out
     assert "context_update  trials: 1 tried, 0 kept" in shown
