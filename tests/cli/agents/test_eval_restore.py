@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.misbehaving_server import FAULTS
 from tests.openai_server import answer, openai_server, send_json
 
 LOADER = """\
@@ -164,6 +165,19 @@ def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -
     assert "127.0.0.1:9" in arm(done, address)["error"]
     assert (arm(done)["equivalent"], arm(done)["error"]) == (2, None)
     assert arm(done)["against_first"] is None, "the first arm has no results"
+
+
+def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, loaders: Path) -> None:
+    quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0"})
+    with openai_server(FAULTS["resets"]) as server:
+        words = (*LINT, "--arm", server.address)
+        first, again = (quick(*words, cwd=loaders) for _ in range(2))
+    for done in (first, again):
+        assert done.code == 3, done.err
+        found = arm(done, server.address)
+        assert found["equivalent"] == 2, "rules finished the jobs"
+        assert "cannot reach the model server" in " ".join(found["job_errors"])
+        assert "using the result of an earlier command" not in done.err
 
 
 @pytest.mark.parametrize(
