@@ -62,6 +62,12 @@ class TestClosedQuestions:
         assert (found.result.status, found.result.stop_reason) == ("submitted", "model_error")
         assert found.result.error == "the server is gone; start it"
 
+    def test_a_question_that_is_too_large_is_not_asked(self, theatre: Theatre) -> None:
+        found = play(theatre, choice(theatre, "1", "2"), limit=20)
+        assert found.after == b"x = 1\n"
+        assert found.payloads(ModelRequest) == []
+        assert (found.result.status, found.result.stop_reason) == ("submitted", "packet_too_large")
+
 
 class TestOpenQuestions:
     def test_what_rules_and_earlier_answers_wrote_is_kept(self, theatre: Theatre) -> None:
