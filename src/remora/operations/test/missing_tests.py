@@ -125,7 +125,7 @@ class TestNeed:
 
     def _needs_calls(self, reason: str) -> bool:
         """Return True if a model can write the calls for which there is no test."""
-        return self._can_write and (reason == WITHOUT_ARGUMENTS or reason in NEED_CALLS)
+        return self._can_write and reason.startswith((WITHOUT_ARGUMENTS, *NEED_CALLS))
 
     def _refusal(self, node: Node, reason: str) -> str:
         """Return why the new tests cannot be put into their file, or what a trial shows.

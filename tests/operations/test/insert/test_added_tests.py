@@ -187,6 +187,9 @@ def test_a_name_that_is_taken() -> None:
     ("case", "line"),
     [
         (Case(call="f()", value="True"), "assert f() is True"),
+        (Case(call="f() == g('a')", value="True"), 'assert f() == g("a")'),
+        (Case(call="f() < g()", value="True"), "assert f() < g()"),
+        (Case(call="all(f())", value="True"), "assert all(f())"),
         (Case(call="f()", value="0.1234567891"), "assert f() == pytest.approx(0.1234567891)"),
         (Case(call="f(2)", value="[0, 1]", listed=True), "assert list(f(2)) == [0, 1]"),
         (Case(call="f('\"')", value="'a\"b'"), "assert f('\"') == 'a\"b'"),
