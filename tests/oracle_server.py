@@ -187,7 +187,9 @@ def _fixture(name: str, near: Sequence[ast.Module]) -> list[ast.stmt]:
         one
         for tree in near
         for one in tree.body
-        if isinstance(one, ast.FunctionDef) and one.name == name and one.decorator_list
+        if isinstance(one, ast.FunctionDef)
+        and one.name == name
+        and any("fixture" in ast.unparse(each) for each in one.decorator_list)
     ]
     if not found:
         return []

@@ -219,7 +219,9 @@ def is_acceptable(place: ToolTree, slot: Slot) -> bool:
     """
     code = ast.walk(ast.parse(written_calls(slot, structured_texts.FILES)))
     calls = [
-        one for one in code if isinstance(one, ast.Call) and last_name(one.func) == slot.qualname
+        one
+        for one in code
+        if isinstance(one, ast.Call) and last_name(one.func) == slot.qualname.rpartition(".")[2]
     ]
     literal = [one for one in calls if are_literals(one.args)]
     subject = target_at(place, slot.path, slot.qualname)

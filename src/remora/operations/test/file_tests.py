@@ -15,7 +15,7 @@ from remora.operations.test.host_probe import (
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import share_preparation, write_test
+from remora.operations.test.host_write import WOULD_ADD, share_preparation, write_test
 from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.insert.shared_fixtures import fixtures_in
 from remora.operations.test.runner.mutation_check import prove_together
@@ -57,7 +57,7 @@ def write_tests(
         is_new = not place.files.exists(home)
         restore = _restorer(place, home)
         written, problems = _write(place, path, plans)
-        refused |= problems.keys()
+        refused |= {name for name, problem in problems.items() if WOULD_ADD in problem}
         ids = {name: each["ids"] for name, each in written.items()}
         is_shared = is_new and not problems and _is_shared(place, path, home, ids)
         problems |= {} if is_shared else _unproved(place, path, ids)

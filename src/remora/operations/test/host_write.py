@@ -33,6 +33,9 @@ from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import Text, decode
 from remora.tools.tree import ToolTree
 
+WOULD_ADD = "it would add"
+"""Part of the message if a lint rule refuses a test."""
+
 _HYPOTHESIS_IMPORTS = {
     "given": Imported("hypothesis", "given", "given"),
     "settings": Imported("hypothesis", "settings", "settings"),
@@ -231,7 +234,7 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if {str(each["code"]) for each in extra} == {NO_PACKAGE}:
         package = make_package(place, home.path)
     if extra and not package:
-        raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
+        raise HostError(f"{home.path}: {WOULD_ADD} {extra[0]['code']}: {extra[0]['message']}")
     if home.form == "unittest" and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content

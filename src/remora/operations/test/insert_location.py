@@ -220,18 +220,18 @@ def _in_usual_folders(tests: Mapping[str, str], module_folder: str) -> dict[str,
     A folder such as `tests/shop/cart` is usual for modules in `shop/cart`.
     """
     folders = Counter(path.rpartition("/")[0] for path in tests)
-    most = max(folders.values(), default=0)
+    (root, most), *_ = folders.most_common(1) or [("", 0)]
     usual = {
         folder
         for folder, number in folders.items()
-        if number * 10 >= most or _mirrors(folder, module_folder)
+        if number * 10 >= most or _mirrors(folder, root.partition("/")[0], module_folder)
     }
     return {path: text for path, text in tests.items() if path.rpartition("/")[0] in usual}
 
 
-def _mirrors(folder: str, module_folder: str) -> bool:
-    inner = folder.partition("/")[2]
-    return bool(inner) and f"/{module_folder}".endswith(f"/{inner}")
+def _mirrors(folder: str, root: str, module_folder: str) -> bool:
+    first, _, inner = folder.partition("/")
+    return first == root and bool(inner) and f"/{module_folder}".endswith(f"/{inner}")
 
 
 def _most_used(uses: Mapping[str, int]) -> str | None:
@@ -287,7 +287,7 @@ def _is_of_module(one: Imported, module: str) -> bool:
     return inside.rpartition(".")[2] == last or (one.name == last and not inside)
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=4096)
 def _imports(text: str) -> tuple[Imported, ...]:
     """Return the imports of a file, also those within functions."""
     tree = parse_text(text)

@@ -8,7 +8,7 @@ from functools import cached_property
 from remora.code.syntax.nodes import Node
 from remora.errors import HostError
 from remora.operations.test.host_probe import ProjectTexts, plan_missing
-from remora.operations.test.host_write import write_test
+from remora.operations.test.host_write import WOULD_ADD, write_test
 from remora.operations.test.runner.collection_check import collection_problem, require_collection
 from remora.operations.test.runner.parent import require_pytest
 from remora.tools.tree import ToolTree
@@ -17,11 +17,12 @@ NEEDS_VALUES = "whose calls need values that only a writer knows"
 SHOWS_NOTHING = "whose tried calls show nothing that a test can assert"
 NOT_IMPORTED = "of modules that cannot be imported"
 NOT_COLLECTED = "whose test file pytest cannot collect"
-NOT_WRITTEN = "whose test the test file or a lint rule refuses"
+NOT_WRITTEN = "whose test the test file refuses"
+LINT_REFUSES = "whose test a lint rule refuses"
 LIKE_OTHERS = "of modules in which no tried function has a usable call"
 NOT_FINISHED = "whose trial calls did not finish"
 NOT_TRIED = "not tried (name their files to try them)"
-NEED_CALLS = frozenset({NEEDS_VALUES, SHOWS_NOTHING, LIKE_OTHERS, NOT_TRIED, NOT_WRITTEN})
+NEED_CALLS = frozenset({NEEDS_VALUES, SHOWS_NOTHING, LIKE_OTHERS, NOT_TRIED, LINT_REFUSES})
 """Reasons that calls which a model writes may change, without the example after some of them."""
 _MOST_TRIED = 40
 _MOST_OF_MODULE = 8
@@ -104,7 +105,8 @@ class PlanTrials:
             try:
                 write_test(self._place, node.path, node.qualname, plan["cases"], plan["holds"])
             except HostError as error:
-                return self._with_example(NOT_WRITTEN, node, error)
+                reason = LINT_REFUSES if WOULD_ADD in error.message else NOT_WRITTEN
+                return self._with_example(reason, node, error)
             self._open.add(node.path)
             return ""
         if plan["reason"].startswith("import of "):

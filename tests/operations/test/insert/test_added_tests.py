@@ -188,6 +188,8 @@ def test_a_name_that_is_taken() -> None:
     [
         (Case(call="f()", value="True"), "assert f() is True"),
         (Case(call="f() == g('a')", value="True"), 'assert f() == g("a")'),
+        (Case(call="(f() or 0) == g()", value="True"), "assert (f() or 0) == g()"),
+        (Case(call="'a' in (f() or '')", value="False"), 'assert "a" not in (f() or "")'),
         (Case(call="f() < g()", value="True"), "assert f() < g()"),
         (Case(call="all(f())", value="True"), "assert all(f())"),
         (Case(call="f()", value="0.1234567891"), "assert f() == pytest.approx(0.1234567891)"),
@@ -197,6 +199,15 @@ def test_a_name_that_is_taken() -> None:
 )
 def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
     assert case_statements([case], Style('"', 84)) == [line]
+
+
+def test_a_long_comparison_is_split_into_its_sides() -> None:
+    words = ", ".join(f"word{number}" for number in range(8))
+    case = Case(call=f"first({words}) == other({words}).text", value="True")
+    assert case_statements([case], Style('"', 84)) == [
+        f"result = first({words})",
+        f"assert result == other({words}).text",
+    ]
 
 
 def test_the_class_of_results_is_asserted_once_beside_other_claims() -> None:

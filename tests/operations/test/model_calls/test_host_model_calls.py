@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.operations.test.model_calls.chosen_cases import NOT_DETECTED
+from remora.operations.test.model_calls.chosen_cases import NOT_DETECTED, NOTHING_SHOWN
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
@@ -195,6 +195,25 @@ def test_what_a_model_does_with_a_result_is_asserted_if_no_literal_equals_it(
     assert [
         line.removeprefix("    ") for line in lines[lines.index(f"def test_{name}():") + 1 :]
     ] == body
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("scale(2)\nmade = Scale(3)\nassert made.read('5') == 15", "no statement calls"),
+        ("made = scale(2)\nassert Word('a').text == made", "no statement calls"),
+        ("assert (scale(2), 5)[1] == 5", NOT_DETECTED),
+        ("assert {'a': scale(2), 'b': 5}['b'] == 5", NOT_DETECTED),
+        ("assert scale(2) == scale(2)", "it does not hold"),
+        ("assert scale(2) != Word('a')", NOT_DETECTED),
+        ("assert all([scale(2), True])", NOTHING_SHOWN),
+    ],
+)
+def test_what_no_fault_changes_is_refused(tree: Path, run: Run, code: str, reason: str) -> None:
+    (tree / "results.py").write_text(RESULTS)
+    (problem,) = run("write_calls", "results.py", "scale", code).values()
+    assert reason in problem
+    assert "tests" not in {each.name for each in tree.iterdir()}
 
 
 def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> None:

@@ -30,6 +30,10 @@ _TEXT = 3
 """Length of a list of ASCII codes from which it is written as bytes."""
 
 
+_SIDES = ast.Call | ast.Attribute | ast.Subscript | ast.Name | ast.BinOp
+"""Expressions that need no parentheses beside `==`."""
+
+
 class Style(NamedTuple):
     """The quote character, the line width without indentation, and the kind of assertions."""
 
@@ -155,11 +159,24 @@ def _assertion(call: str, value: str, style: Style, taken: Collection[str] = ())
         return [*written, *_assertion(call, name, style, taken)]
     call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
     line = _equality(call, value, expected, style)
+    sides = _sides(call) if value == "True" and len(line) > style.width else None
+    if sides is not None:
+        return _assertion(*sides, style, taken)
     splits = expected[-1] in ")]}" and len(_equality(call, "", "[", style)) <= style.width
     if len(line) <= style.width or splits or call.isidentifier():
         return [line]
     result = _unused("result", taken)
     return [f"{result} = {call}", _equality(result, value, expected, style)]
+
+
+def _sides(call: str) -> tuple[str, str] | None:
+    """Return both sides of `f(x) == g(y)`, or None for another expression."""
+    match ast.parse(call, mode="eval").body:
+        case ast.Compare(left, [ast.Eq()], [right]) if isinstance(left, _SIDES) and isinstance(
+            right, _SIDES
+        ):
+            return ast.unparse(left), ast.unparse(right)
+    return None
 
 
 def _unused(name: str, taken: Collection[str]) -> str:
@@ -185,12 +202,13 @@ def _truth(call: str, value: str, style: Style) -> str:
     """Return the assertion that an expression is True, False or None."""
     is_true = value == "True"
     match ast.parse(call, mode="eval").body:
-        case ast.Compare(left, [ast.In()], [right]):
+        case ast.Compare(left, [ast.In() | ast.Eq() as op], [right]) if style.unittest and is_true:
             parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
-            plain, method = ("in", "In") if is_true else ("not in", "NotIn")
-        case ast.Compare(left, [ast.Eq()], [right]) if is_true:
+            plain, method = "", type(op).__name__.replace("Eq", "Equal")
+        case ast.Compare(left, [ast.In()], [right]) if not is_true:
             parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
-            plain, method = "==", "Equal"
+            call = with_quotes(ast.unparse(ast.Compare(left, [ast.NotIn()], [right])), style.quote)
+            plain, method = "", "NotIn"
         case ast.Compare() | ast.Call(ast.Name("all" | "any")) if is_true:
             parts, plain, method = [call], "", "True"
         case ast.Call(ast.Name("isinstance"), args) if is_true:
@@ -198,13 +216,12 @@ def _truth(call: str, value: str, style: Style) -> str:
             plain, method = "", "IsInstance"
         case ast.Call(ast.Name("bool"), [inner]) if value == "False":
             parts, plain, method = [with_quotes(ast.unparse(inner), style.quote)], "", "False"
-            call = f"not {parts[0]}"
+            call = with_quotes(ast.unparse(ast.UnaryOp(ast.Not(), inner)), style.quote)
         case _:
             parts, plain, method = [call], f"is {value}", "IsNone" if value == "None" else value
     if style.unittest:
         return f"self.assert{method}({', '.join(parts)})"
-    joined = f" {plain} ".join(parts) if len(parts) > 1 and plain else f"{call} {plain}".rstrip()
-    return f"assert {joined}"
+    return f"assert {call} {plain}".rstrip()
 
 
 def expected_value(value: str) -> str:

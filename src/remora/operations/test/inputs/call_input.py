@@ -24,7 +24,7 @@ A `writer` is a model that was asked for calls.
 INVENTED = frozenset({"fixture", "variation", "value"})
 WRITTEN = frozenset({"docstring", "documentation"})
 """Sources that an author wrote as examples."""
-SHOWN = ast.Call | ast.Attribute | ast.Subscript | ast.Compare
+ASSERTED = ast.Call | ast.Attribute | ast.Subscript | ast.Compare
 """Kinds of expressions whose values a test asserts. Only models write others than calls."""
 _BUILTINS = frozenset(dir(builtins))
 
@@ -109,7 +109,7 @@ def importable_names(tree: ast.Module, module: str, *, is_package: bool) -> dict
                 found[name] = Imported(module, name, name)
             case ast.Import() | ast.ImportFrom():
                 for each in imported_names(ast.Module(body=[one], type_ignores=[])):
-                    found[each.bound.partition(".")[0]] = _absolute(each, module, is_package)
+                    found[each.bound.partition(".")[0]] = absolute(each, module, is_package)
     return found
 
 
@@ -120,7 +120,8 @@ def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _top_level(one.body)
 
 
-def _absolute(one: Imported, module: str, is_package: bool) -> Imported:
+def absolute(one: Imported, module: str, is_package: bool) -> Imported:
+    """Return an import of `module` without leading dots."""
     level = len(one.module) - len(one.module.lstrip("."))
     if not level:
         return one

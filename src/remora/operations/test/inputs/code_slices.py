@@ -20,7 +20,7 @@ from remora.operations.test.inputs.call_input import (
 from remora.operations.test.inputs.parameter_use import last_name
 from remora.operations.test.inputs.setup_statements import Fixture
 from remora.operations.test.inputs.shown_values import (
-    PRINTS,
+    DISPLAYS,
     Inline,
     Wanted,
     calls_of,
@@ -292,7 +292,7 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
             return root_name(function) in names
         case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=args)):
             roots = {root_name(each) for each in args}
-            return name not in PRINTS and bool(roots & names)
+            return name not in DISPLAYS and bool(roots & names)
         case ast.Assign(targets=targets):
             return any(
                 isinstance(each, ast.Attribute | ast.Subscript) and root_name(each) in names

@@ -14,6 +14,7 @@ from remora.operations.test.inputs.call_input import (
     SOURCES,
     CallInput,
     Source,
+    absolute,
     importable_names,
 )
 from remora.operations.test.inputs.code_blocks import code_in
@@ -318,12 +319,13 @@ class ProjectExamples:
     def _star_names(self, subject: TargetFunction) -> dict[str, Imported]:
         """Return the names that the function's module has from `from module import *`."""
         found: dict[str, Imported] = {}
+        inside = subject.path.endswith("__init__.py")
         for one in imported_names(subject.source.tree):
-            tree, is_package = (
-                self._module(subject, one.module) if one.name == "*" else (None, False)
-            )
-            names = importable_names(tree, one.module, is_package=is_package) if tree else {}
-            found |= {name: each for name, each in names.items() if not name.startswith("_")}
+            module = absolute(one, subject.module, inside).module
+            if one.name == "*" and not module.startswith("."):
+                tree, is_package = self._module(subject, module)
+                names = importable_names(tree, module, is_package=is_package) if tree else {}
+                found |= {name: each for name, each in names.items() if not name.startswith("_")}
         return found
 
     def _module(self, subject: TargetFunction, name: str) -> tuple[ast.Module | None, bool]:

@@ -5,11 +5,11 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from remora.operations.test.inputs.call_input import SHOWN
+from remora.operations.test.inputs.call_input import ASSERTED
 from remora.operations.test.inputs.parameter_use import last_name
 
-PRINTS = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
-_CHECKS = PRINTS | {"isinstance", "raises"}
+DISPLAYS = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
+_CHECKS = DISPLAYS | {"isinstance", "raises"}
 """Names of calls around a call that say little about its result, beside `assert...`."""
 
 
@@ -59,14 +59,16 @@ def written_values(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.expr]:
             is_literal(right)
         ):
             value = left
-        case ast.Assert(test=ast.UnaryOp(op=ast.Not(), operand=value)):
+        case ast.Assert(test=ast.UnaryOp(op=ast.Not(), operand=value)) if not isinstance(
+            value, ast.Compare
+        ):
             pass
         case ast.Assert(test=value) | ast.Expr(value=value):
             pass
         case _:
             return
     is_known = isinstance(value, ast.Call) and (_is_check(value) or is_named(value.func, wanted))
-    if isinstance(value, SHOWN) and not is_known:
+    if isinstance(value, ASSERTED) and not is_known:
         yield value
 
 

@@ -221,5 +221,8 @@ def merge_added_tests(
         block = lines[first_line(added[name]) - 1 : added[name].end_lineno]
         owner = name.rpartition(".")[0]
         bases = ", ".join(map(ast.unparse, class_of(tree, owner).bases)) if owner else ""
-        text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n")
-    return text.encode() if isinstance(parse_text(text), ast.Module) else None
+        indent = added[name].col_offset or 4
+        text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n", (), indent)
+    made = parse_text(text)
+    is_whole = isinstance(made, ast.Module) and {*names} <= {*fixtures_in(made), *tests_of(made)}
+    return text.encode() if is_whole else None

@@ -15,7 +15,7 @@ _MOST_CASES = 8
 _TRIVIAL = EMPTY_VALUES | {"False"}
 NOT_DETECTED = "the calls detect no planted fault that the tests miss"
 NOTHING_SHOWN = (
-    "the calls that detect faults have trivial results: empty values, False or exceptions"
+    "the calls that detect faults have trivial results: empty values, False, exceptions or !="
 )
 
 
@@ -72,7 +72,17 @@ def detected_by(chosen: Sequence[Case], found: TrialResults) -> frozenset[int]:
 
 
 def _is_trivial(case: Case) -> bool:
-    return bool(case.raises) or {*case.values} <= _TRIVIAL
+    return bool(case.raises) or {*case.values} <= _TRIVIAL or _says_little(case)
+
+
+def _says_little(case: Case) -> bool:
+    """Return True for a comparison that nearly all values pass, and for `all(...)`."""
+    match ast.parse(case.call, mode="eval").body:
+        case ast.Compare(ops=[ast.NotEq() | ast.IsNot() | ast.NotIn()]):
+            return True
+        case ast.Call(func=ast.Name("all" | "any")):
+            return True
+    return False
 
 
 def _length(case: Case) -> int:

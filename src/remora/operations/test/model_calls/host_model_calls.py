@@ -59,7 +59,7 @@ def write_calls(
 
     `code` is Python: calls of the function, after the statements that they need. Each call runs
     twice in different circumstances, and with the mutants that no test detects. The test asserts
-    what the calls return.
+    what the calls return, or what the code asserts about something else.
 
     The result contains the `path` and the `ids` of the new tests, their `calls`, and `first`, which
     is true if no other test enters the function. `mutants` is the number of mutants that other

@@ -128,6 +128,10 @@ class Results:
         found = self._files.get(f"{order}-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
 
+    def values_of_mutant(self, order: int, mutant: int) -> list[int]:
+        """Return the indexes of the calls that have another value with a mutant."""
+        return list((self._files.get(f"{order}-m{mutant}") or {}).get("values", ()))
+
     def outcomes(self, order: int, call: int) -> list[tuple[int, int, int, int]]:
         """Return line, condition, number and count of outcomes of the conditions within lines."""
         found = self._files.get(f"{order}-outcomes") or {}

@@ -13,7 +13,7 @@ from remora.errors import HostError
 from remora.operations.test.cases.case import Case, case_of
 from remora.operations.test.cases.drafts import property_source
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.inputs.call_input import CallInput, bound_names
+from remora.operations.test.inputs.call_input import CallInput, bound_names, is_call_of
 from remora.operations.test.mutants import Mutant
 from remora.operations.test.runner.call_problems import call_problem
 from remora.operations.test.runner.inline_conditions import with_outcomes
@@ -102,10 +102,23 @@ def _killed(
     changed = [results.of_mutant(0, fault) for fault in range(len(faults))]
     if cases and faults and all(numbers is None for numbers in changed):
         return _killed_in_files(place, subject, [case for _, case in cases], faults)
+    values = [results.values_of_mutant(0, fault) for fault in range(len(faults))]
     return [
         frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
-        for number, _ in cases
+        if _is_call(subject, case) or any(number in numbers for numbers in values)
+        else frozenset()
+        for number, case in cases
     ]
+
+
+def _is_call(subject: TargetFunction, case: Case) -> bool:
+    """Return False for another expression that a model wrote.
+
+    It shows what the function does only if a mutant changes its value. All mutants that raise an
+    exception in the statements before it would change expressions that have nothing to do with it.
+    """
+    made = ast.parse(case.call, mode="eval").body
+    return case.source != "writer" or is_call_of(subject.function.name, made)
 
 
 def _killed_in_files(
@@ -119,18 +132,19 @@ def _killed_in_files(
     orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
     results = run_in_child(place, [subject.import_root], orders)
 
-    def changes(fault: int, number: int, case: Case) -> bool:
-        found = results.of(fault, number)
-        if found is None:
-            return False  # the call did not run
-        made = case_of(case, [found], lambda *_: True, "\0")
-        return made is None or (made.value, made.claims, made.raises) != (
-            case.value, case.claims, case.raises,
-        )  # fmt: skip
+    def outcomes(number: int, case: Case) -> dict[int, Case | None]:
+        """Return the changed cases, by mutant."""
+        found = {fault: results.of(fault, number) for fault in range(len(faults))}
+        made = {n: case_of(case, [r], lambda *_: True, "\0") for n, r in found.items() if r}
+        before = case.value, case.claims, case.raises
+        return {n: c for n, c in made.items() if not c or (c.value, c.claims, c.raises) != before}
 
+    changed = [outcomes(number, case) for number, case in enumerate(cases)]
     return [
-        frozenset(fault for fault in range(len(faults)) if changes(fault, number, case))
-        for number, case in enumerate(cases)
+        frozenset(made)
+        if _is_call(subject, case) or any(c and not c.raises for c in made.values())
+        else frozenset()
+        for case, made in zip(cases, changed, strict=True)
     ]
 
 
@@ -178,12 +192,11 @@ def _cases(
 def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]]:
     """Return the case with the fewest statements of those with the same call and result.
 
-    A comparison such as `f(text) == text` can have the same result after other statements.
+    What a model wrote can show more after other statements, though its result is the same.
     """
     found: dict[Any, tuple[int, Case]] = {}
     for number, case in cases:
-        is_comparison = isinstance(ast.parse(case.call, mode="eval").body, ast.Compare)
-        before = case.setup if is_comparison else ()
+        before = case.setup if case.source == "writer" else ()
         key = (before, case.call, case.value, case.claims, case.raises)
         if key not in found or len(case.setup) < len(found[key][1].setup):
             found[key] = number, case
