@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import ConfigError, NotFound
 from remora.memory.summarizers import Summarizer
 from remora.operations.base import Operations
-from remora.pym import Script, ScriptChecks
+from remora.pym import Script, ScriptChecks, examine
 from remora.text import escape_surrogates
 from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
@@ -86,12 +87,27 @@ def load_agent(
 ) -> Agent:
     """Load the agent in `folder`.
 
-    `checks` limits the total time for checking scripts. Raises ConfigError, with the position in
-    the file, if the definition is invalid.
+    `checks` checks the scripts within a total time limit. If it is not given, the scripts of a
+    built-in agent are not checked, because tests of Remora check them. Raises ConfigError, with the
+    position in the file, if the definition is invalid.
     """
     definition = read_definition(folder / "agent.yaml", operations)
+    return _with_scripts(folder, definition, operations, builtin=builtin, checks=checks)
+
+
+def _with_scripts(
+    folder: Path,
+    definition: AgentDefinition,
+    operations: Operations,
+    *,
+    builtin: bool,
+    checks: ScriptChecks | None,
+) -> Agent:
     functions = operations.host_functions
-    scripts = load_scripts(folder, definition, checks or ScriptChecks())
+    if builtin and checks is None:
+        scripts = load_scripts(folder, definition, partial(examine, checked=False))
+    else:
+        scripts = load_scripts(folder, definition, (checks or ScriptChecks()).examine)
     granted = definition.candidates
     return Agent(
         definition=definition,
@@ -149,11 +165,12 @@ def load_agents(
 ) -> dict[str, Agent]:
     """Load all agents, or only those whose name or operation is in `names`, keyed by operation.
 
-    If `names` is given, errors in other agents are ignored. Raises ConfigError for an invalid
+    If `names` is given, errors in other agents are ignored. Scripts are checked as by `load_agent`.
+    Raises ConfigError for an invalid
     definition or a duplicate name, and NotFound for an unknown name.
     """
     found, wrong = read_definitions(root, operations)
-    checks = checks or ScriptChecks()
+    own_checks = checks or ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
     claimed: set[str] = (
@@ -174,8 +191,12 @@ def load_agents(
             claimed |= own_names
         if wanted:
             taken |= own_names
-            agents[definition.operation] = load_agent(
-                folder, operations, builtin=builtin, checks=checks
+            agents[definition.operation] = _with_scripts(
+                folder,
+                definition,
+                operations,
+                builtin=builtin,
+                checks=checks if builtin else own_checks,
             )
     for name in names or ():
         if name not in taken:
