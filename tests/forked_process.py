@@ -15,6 +15,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -125,13 +126,38 @@ def _become(argv: list[str], cwd: str, environ: dict[str, str], out: str, err: s
     return argv
 
 
-if __name__ == "__main__":
-    sys.path.pop(0)  # this folder: nothing here is for a program to find
-    _load()
-    if wish := _next_wish():
-        program, *sys.argv[1:] = wish
+def _run(argv: list[str]) -> int:
+    """Run a program as Python would; its status."""
+    program, *sys.argv[1:] = argv
+    try:
         if program.endswith(".py"):
             sys.argv[0] = program
             runpy.run_path(program, run_name="__main__")
         else:
             runpy.run_module(program, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        return _status(end)
+    return 0
+
+
+def _status(end: SystemExit) -> int:
+    if end.code is None or isinstance(end.code, int):
+        return end.code or 0
+    sys.stderr.write(f"{end.code}\n")
+    return 1
+
+
+def _end(status: int) -> None:
+    """End as Python does, but for freeing all that was loaded: that copies most of the memory."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status & 0xFF)
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder: nothing here is for a program to find
+    _load()
+    if wish := _next_wish():
+        _end(_run(wish))
