@@ -1,6 +1,7 @@
 """Processes with Remora already loaded, forked from a warm one.
 
-Loading takes half a second and most commands a few hundredths. What is forked here is a process of
+Loading takes half a second and most commands a few hundredths. The warm process also knows what
+its machine can isolate, and ruff's rules. What is forked here is a process of
 its own in everything else: environment, folder, streams, signals, end. It gets what a process gets
 that is started with nothing in its input.
 """
@@ -96,7 +97,17 @@ def _load() -> None:
     for module in pkgutil.walk_packages(remora.__path__, "remora."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    _look_at_machine()
     gc.freeze()
+
+
+def _look_at_machine() -> None:
+    """Find out what no command changes: how processes can be isolated, and ruff's rules."""
+    from remora.sandbox.isolation import best_level
+    from remora.tools.host.ruff.rule_codes import all_rules
+
+    best_level()
+    all_rules()
 
 
 def _next_wish() -> list[str] | None:
