@@ -193,7 +193,7 @@ def test_scripts_of_a_built_in_agent_are_checked_only_on_request(
     (folder / "act.pym").write_text("1 + 'a'")
     assert load_agent(folder, BUILT_IN, builtin=True).scripts.keys() == {"act.pym"}
     with pytest.raises(ConfigError, match=r"act\.pym:1"):
-        load_agent(folder, BUILT_IN, builtin=True, checks=ScriptChecks())
+        load_agent(folder, BUILT_IN, builtin=True, checks=ScriptChecks(built_in=True))
     with pytest.raises(ConfigError, match=r"act\.pym:1"):
         load_agent(folder, BUILT_IN)
 

@@ -87,11 +87,11 @@ def load_agent(
 ) -> Agent:
     """Load the agent in `folder`.
 
-    `checks` checks the scripts within a total time limit. If it is not given, the scripts of a
-    built-in agent are not checked, because tests of Remora check them. Raises ConfigError, with the
-    position in the file, if the definition is invalid.
+    `checks` limits the total time for checking scripts, and decides if those of a built-in agent
+    are checked. Raises ConfigError, with the position in the file, if the definition is invalid.
     """
     definition = read_definition(folder / "agent.yaml", operations)
+    checks = checks or ScriptChecks()
     return _with_scripts(folder, definition, operations, builtin=builtin, checks=checks)
 
 
@@ -101,13 +101,12 @@ def _with_scripts(
     operations: Operations,
     *,
     builtin: bool,
-    checks: ScriptChecks | None,
+    checks: ScriptChecks,
 ) -> Agent:
     functions = operations.host_functions
-    if builtin and checks is None:
-        scripts = load_scripts(folder, definition, partial(examine, checked=False))
-    else:
-        scripts = load_scripts(folder, definition, (checks or ScriptChecks()).examine)
+    is_checked = checks.built_in or not builtin
+    examined = checks.examine if is_checked else partial(examine, checked=False)
+    scripts = load_scripts(folder, definition, examined)
     granted = definition.candidates
     return Agent(
         definition=definition,
@@ -165,12 +164,11 @@ def load_agents(
 ) -> dict[str, Agent]:
     """Load all agents, or only those whose name or operation is in `names`, keyed by operation.
 
-    If `names` is given, errors in other agents are ignored. Scripts are checked as by `load_agent`.
-    Raises ConfigError for an invalid
+    If `names` is given, errors in other agents are ignored. Raises ConfigError for an invalid
     definition or a duplicate name, and NotFound for an unknown name.
     """
     found, wrong = read_definitions(root, operations)
-    own_checks = checks or ScriptChecks()
+    checks = checks or ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
     claimed: set[str] = (
@@ -192,11 +190,7 @@ def load_agents(
         if wanted:
             taken |= own_names
             agents[definition.operation] = _with_scripts(
-                folder,
-                definition,
-                operations,
-                builtin=builtin,
-                checks=checks if builtin else own_checks,
+                folder, definition, operations, builtin=builtin, checks=checks
             )
     for name in names or ():
         if name not in taken:
