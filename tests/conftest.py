@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 from remora.config import yaml_positions
 from remora.config.yaml_positions import ParsedYaml
 from remora.pym import script
+from tests.plain_python import plain_python
+
+__all__ = ["plain_python"]
 
 SHARED = settings(
     # a machine that others use too says nothing about the speed of an example
