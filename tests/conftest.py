@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from remora.config import yaml_positions
 from remora.config.yaml_positions import ParsedYaml
-from remora.pym import script
+from remora.pym.declarations import parse_declarations
 from tests.plain_python import plain_python
 
 __all__ = ["plain_python"]
@@ -60,10 +60,10 @@ def _each_text_is_parsed_once() -> Iterator[None]:
         found = parsed(source, name)
         return found._replace(value=deepcopy(found.value))
 
-    declared = functools.lru_cache(maxsize=256)(script.parse_declarations)
+    declared = functools.lru_cache(maxsize=256)(parse_declarations)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml_positions, "read_yaml", read_yaml)
-        patch.setattr(script, "parse_declarations", declared)
+        patch.setattr("remora.pym.script.parse_declarations", declared)
         yield
 
 
