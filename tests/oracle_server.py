@@ -32,8 +32,6 @@ _LINE = re.compile(r"^- edit_line\(line=(\d+),", re.MULTILINE)
 _PART_OF = {"outcome": "returns"}
 _NO_TEXTS: Mapping[str, str] = {}
 _MOST_NUMBERS = 10
-_CHECKS = ("assert", "isinstance", "print", "raises")
-"""Beginnings of the names of functions that tests call with results, and models do not."""
 
 
 class Question(NamedTuple):
@@ -160,21 +158,51 @@ def _calls(slots: Sequence[Slot], texts: Texts) -> Callable[[Question], dict[str
 
 
 def written_calls(slot: Slot, texts: Texts) -> str:
-    """Return the calls of a function in its hidden tests, after the statements before them.
+    """Return the statements of a function's hidden tests, after those of their fixtures.
 
     Constants of the test file and the rows of tables take the place of their names.
     """
-    name = slot.qualname.rpartition(".")[2]
     parts: dict[str, None] = {}
     for test in slot.text.split(" "):
         path, *names = test.split("::")
-        tree = ast.parse(texts[path])
-        function = _test_named(tree, names)
-        constants = _constants(tree) | _attributes(tree, names)
+        near = [ast.parse(texts[each]) for each in (*_conftests(path), path) if each in texts]
+        function = _test_named(near[-1], names)
+        constants = _constants(near[-1]) | _attributes(near[-1], names)
+        before = [one for arg in function.args.args for one in _fixture(arg.arg, near)]
+        parts |= dict.fromkeys(each for tree in near for each in _imports(tree))
         for row in _rows(function):
-            lines = _lines(_with_values(function.body, constants | row), name)
-            parts |= dict.fromkeys([*_imports(tree), "\n".join(lines)])
+            lines = _lines(_with_values([*before, *function.body], constants | row))
+            parts["\n".join(lines)] = None
     return "\n".join(parts)
+
+
+def _conftests(path: str) -> list[str]:
+    folders = path.split("/")[:-1]
+    return ["/".join([*folders[:n], "conftest.py"]) for n in range(len(folders) + 1)]
+
+
+def _fixture(name: str, near: Sequence[ast.Module]) -> list[ast.stmt]:
+    """Return the statements of a fixture, with the first of its parameters, or none."""
+    found = [
+        one
+        for tree in near
+        for one in tree.body
+        if isinstance(one, ast.FunctionDef) and one.name == name and one.decorator_list
+    ]
+    if not found:
+        return []
+    *body, last = found[-1].body
+    made = getattr(last, "value", None)
+    made = made.value if isinstance(made, ast.Yield) else made
+    assign = ast.Assign([ast.Name(name, ast.Store())], made or ast.Constant(None), lineno=0)
+    words = getattr(found[-1].decorator_list[0], "keywords", [])
+    params = {
+        f"request.{each.arg[:-1]}": each.value.elts[0] for each in words if each.arg == "params"
+    }
+    return [
+        *(one for arg in found[-1].args.args for one in _fixture(arg.arg, near)),
+        *_with_values([*body, assign], params),
+    ]
 
 
 def _test_named(tree: ast.Module, names: Sequence[str]) -> ast.FunctionDef:
@@ -244,53 +272,46 @@ def _with_values(body: Sequence[ast.stmt], values: Mapping[str, ast.expr]) -> li
     return [_Inline(values).visit(copy.deepcopy(one)) for one in body]
 
 
-def _lines(body: Sequence[ast.stmt], name: str) -> Iterator[str]:
-    """Yield the statements of a test in order, with only the calls of the function from assertions.
+def _lines(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """Yield the statements of a test in order.
 
-    Loops over literals are unrolled, and those over ranges for some numbers.
+    Loops over literals are unrolled, and those over ranges for some numbers. Of a condition on
+    literals, such as the parameter of a fixture, one branch is taken.
     """
     for one in body:
         match one:
             case ast.With(body=inner):
-                yield from _lines(inner, name)
-            case ast.For(target=ast.Name(id=number), iter=ast.Call(func=ast.Name("range"))):
-                for each in _numbers(one.iter):
-                    yield from _lines(_with_values(one.body, {number: each}), name)
-            case ast.For(target=target, iter=ast.List(elts=rows) | ast.Tuple(elts=rows)):
-                columns = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
-                for row in rows:
-                    values = dict(zip(columns, _cells(row, len(columns)), strict=False))
-                    yield from _lines(_with_values(one.body, values), name)
-            case _:
-                calls = [*_outermost_calls(one, name)]
-                if isinstance(one, ast.Assign | ast.Expr) and not calls:
-                    yield ast.unparse(one)
-                yield from map(ast.unparse, calls)
+                yield from _lines(inner)
+            case ast.If(test=ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)])):
+                yield from _lines(one.body if left == right else one.orelse)
+            case ast.For():
+                for values in _values_of_loop(one):
+                    yield from _lines(_with_values(one.body, values))
+            case ast.Expr(value=ast.Constant()):
+                pass  # a docstring
+            case ast.Assign() | ast.AugAssign() | ast.Expr() | ast.Assert():
+                yield ast.unparse(one)
 
 
-def _numbers(call: ast.expr) -> list[ast.expr]:
+def _values_of_loop(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
+    columns = [each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)]
+    match loop.iter:
+        case ast.Call(func=ast.Name("range")) as call:
+            rows = _numbers(call)
+        case ast.List(elts=rows) | ast.Tuple(elts=rows):
+            pass
+        case _:
+            rows = []
+    for row in rows:
+        yield dict(zip(columns, _cells(row, len(columns)), strict=False))
+
+
+def _numbers(call: ast.Call) -> list[ast.expr]:
     """Return some numbers of a range of literals, from the first to the last."""
-    given = getattr(call, "args", [])
+    given = call.args
     numbers = range(*map(ast.literal_eval, given)) if all(map(_is_literal, given)) else range(0)
     step = len(numbers) // _MOST_NUMBERS or 1
     return [ast.Constant(each) for each in numbers[::-step][::-1]]
-
-
-def _outermost_calls(node: ast.AST, name: str) -> Iterator[ast.AST]:
-    """Yield the calls of the function, with what is called with their results but for checks."""
-    called = getattr(node, "func", None)
-    is_check = (getattr(called, "id", "") or getattr(called, "attr", "")).startswith(_CHECKS)
-    if called is not None and not is_check:
-        if any(_is_call_of(each, name) for each in ast.walk(node)):
-            yield node
-        return
-    for each in ast.iter_child_nodes(node):
-        yield from _outermost_calls(each, name)
-
-
-def _is_call_of(node: ast.AST, name: str) -> bool:
-    called = node.func if isinstance(node, ast.Call) else None
-    return name in (getattr(called, "id", ""), getattr(called, "attr", ""))
 
 
 def _is_literal(value: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from remora.operations.docstring.hidden_descriptions import documented_parts
 from remora.operations.restorer import Slot
 from remora.operations.test import hidden_tests
 from remora.operations.test.function_context import target_at
+from remora.operations.test.inputs.parameter_use import last_name
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.target_function import TargetFunction
@@ -216,9 +217,11 @@ def is_acceptable(place: ToolTree, slot: Slot) -> bool:
 
     Their tests are run to find out; what comes back plays no part.
     """
-    calls = ast.parse(written_calls(slot, structured_texts.FILES)).body
-    values = [one.value for one in calls if isinstance(one, ast.Expr)]
-    literal = [one for one in values if isinstance(one, ast.Call) and are_literals(one.args)]
+    code = ast.walk(ast.parse(written_calls(slot, structured_texts.FILES)))
+    calls = [
+        one for one in code if isinstance(one, ast.Call) and last_name(one.func) == slot.qualname
+    ]
+    literal = [one for one in calls if are_literals(one.args)]
     subject = target_at(place, slot.path, slot.qualname)
     assert isinstance(subject, TargetFunction)
     faults = mutants(place.read(slot.path), slot.qualname)

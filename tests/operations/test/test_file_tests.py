@@ -29,3 +29,20 @@ def test_a_fixture_with_which_the_tests_fail_is_taken_out_again(
         found = file_tests.write_tests(place, "doubles.py", ["double"])
     assert found["ids"] == [f"{HOME}::test_double"]
     assert BROKEN not in (tree / HOME).read_bytes()
+
+
+def test_a_writer_is_asked_about_a_function_whose_test_a_lint_rule_refuses(
+    tree: Path, plain_python: ProjectPython
+) -> None:
+    name = "double_each_letter_of_a_text"
+    code = f"def {name}(text: str) -> str:\n    return text * 2\n"
+    (tree / "doubles.py").write_text(code)
+    (tree / "ruff.toml").write_text("line-length = 30\n[lint]\nselect = ['E501']\n")
+    (tree / "tests").mkdir()
+    for each in (HOME, "tests/test_other.py"):
+        (tree / each).write_text("import doubles\n\n\ndef test_it():\n    assert doubles\n")
+    place = ToolTree(tree, msgspec.structs.replace(plain_python, root=tree.parent / "project"))
+    with place.within(170):
+        found = file_tests.write_tests(place, "doubles.py", [name])
+    assert "E501" in found["reasons"][name]
+    assert (found["ids"], found["open"]) == ([], [name])

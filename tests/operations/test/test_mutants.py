@@ -111,6 +111,25 @@ def f(a, b=K, c=-1):
     assert ignored.function.startswith(head)
 
 
+def test_faults_of_a_nested_function_count_if_it_is_returned() -> None:
+    code = (
+        "def f(a):\n    def inner(row):\n        'Add.'\n        row[a] += row[0]\n    return {}\n"
+    )
+    found = {
+        result: [m.what for m in mutants(code.format(result).encode(), "f")]
+        for result in ("inner", "inner(a)")
+    }
+    assert found == {
+        "inner": [
+            "a statement (AugAssign) was removed",
+            "0 became 1",
+            "0 became -1",
+            "it returns None",
+        ],
+        "inner(a)": ["it returns None"],
+    }
+
+
 def test_a_method_by_its_qualname() -> None:
     code = b"class A:\n    def f(self):\n        return 1\n\n\ndef f():\n    return 5\n"
     assert "5" in mutants(code, "A.f")[0].text

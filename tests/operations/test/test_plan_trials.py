@@ -8,7 +8,7 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.test import plan_trials
-from remora.operations.test.missing_tests import SHARED_FILE, WITHOUT_ARGUMENTS, TestNeed
+from remora.operations.test.missing_tests import WITHOUT_ARGUMENTS, TestNeed
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import write
 
@@ -65,12 +65,10 @@ def test_a_model_that_can_write_has_jobs_where_rules_find_no_call(
     assert planned("lost.py", [], can_write=True)["load"] == plan_trials.NOT_IMPORTED
 
 
-def test_a_shared_test_file_is_left_to_a_module_for_which_rules_find_calls(
-    root: Path, planned: Planned
-) -> None:
+def test_modules_with_a_test_file_in_common_have_a_job_each(root: Path, planned: Planned) -> None:
     test = "import doubles\nimport loads\n\n\ndef test_it():\n    assert doubles and loads\n"
     write(root, {"tests/test_all.py": test})
-    assert planned("loads.py", [], can_write=True) == {"load": SHARED_FILE}
+    assert planned("loads.py", [], can_write=True) == {"load": 1}
     assert planned("doubles.py", [], can_write=True) == {"double": 1, "load": 1}
 
 

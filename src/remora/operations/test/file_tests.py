@@ -46,15 +46,18 @@ def write_tests(
     The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
     and those of each function in `tests`; the reason that a function has none in `reasons`; the
     functions for which a writer may know better calls in `open`, at most 25; and the sums of
-    `killed`, `mutants`, `lines` and `all_lines` in `worth`.
+    `killed`, `mutants`, `lines` and `all_lines` in `worth`. A writer is also asked about functions
+    whose tests a lint rule refuses.
     """
     plans, reasons = _plans(place, path, nodes, plan_further if strengthen else plan_missing)
     written: dict[str, dict[str, Any]] = {}
+    refused: set[str] = set()
     while plans:
         home = next(iter(plans.values()))["path"]
         is_new = not place.files.exists(home)
         restore = _restorer(place, home)
         written, problems = _write(place, path, plans)
+        refused |= problems.keys()
         ids = {name: each["ids"] for name, each in written.items()}
         is_shared = is_new and not problems and _is_shared(place, path, home, ids)
         problems |= {} if is_shared else _unproved(place, path, ids)
@@ -75,7 +78,8 @@ def write_tests(
         "open": [
             name
             for name in nodes
-            if may_need_writer(reasons.get(name, ""))
+            if name in refused
+            or may_need_writer(reasons.get(name, ""))
             or (name in plans and not strengthen and plans[name]["killed"] < plans[name]["mutants"])
         ][:_MOST_PLANNED],
         "worth": dict(worth),

@@ -190,7 +190,7 @@ def _existing_path(
     A file that is named after another module, that imports a namesake, or that is in a folder with
     few of the project's tests, is not taken.
     """
-    tests = _in_usual_folders(tests)
+    tests = _in_usual_folders(tests, subject.path.rpartition("/")[0])
     for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
         named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
@@ -200,9 +200,9 @@ def _existing_path(
             return max(own, key=lambda p: uses[p])
     if len(tests) == 1:
         ((path, text),) = tests.items()
-        package = re.escape(subject.module.partition(".")[0])
-        imports = re.compile(rf"(?m)^(?:from|import) {package}(?: |$)")
-        return path if imports.search(text) or _uses(subject, text) else None
+        package = subject.module.partition(".")[0]
+        imports_package = any(each.module == package for each in _imports(text))
+        return path if imports_package or _uses(subject, text) else None
     if "." not in subject.module:
         return None
     folder = subject.path.rpartition("/")[0]
@@ -214,11 +214,24 @@ def _existing_path(
     return _most_used(uses) or _file_of_package(subject, tests)
 
 
-def _in_usual_folders(tests: Mapping[str, str]) -> dict[str, str]:
-    """Return the test files without those in folders with less than a tenth of the most tests."""
+def _in_usual_folders(tests: Mapping[str, str], module_folder: str) -> dict[str, str]:
+    """Return the test files of folders with at least a tenth of the most tests.
+
+    A folder such as `tests/shop/cart` is usual for modules in `shop/cart`.
+    """
     folders = Counter(path.rpartition("/")[0] for path in tests)
     most = max(folders.values(), default=0)
-    return {p: text for p, text in tests.items() if folders[p.rpartition("/")[0]] * 10 >= most}
+    usual = {
+        folder
+        for folder, number in folders.items()
+        if number * 10 >= most or _mirrors(folder, module_folder)
+    }
+    return {path: text for path, text in tests.items() if path.rpartition("/")[0] in usual}
+
+
+def _mirrors(folder: str, module_folder: str) -> bool:
+    inner = folder.partition("/")[2]
+    return bool(inner) and f"/{module_folder}".endswith(f"/{inner}")
 
 
 def _most_used(uses: Mapping[str, int]) -> str | None:
@@ -240,8 +253,8 @@ def _file_of_package(subject: TargetFunction, tests: Mapping[str, str]) -> str |
     named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
     if named:
         return named[0]
-    imports = re.compile(rf"(?m)^\s*(?:from|import) {re.escape(parent)}\b(?!\.)")
-    return _most_used({path: len(imports.findall(text)) for path, text in tests.items()})
+    uses = {p: sum(each.module == parent for each in _imports(t)) for p, t in tests.items()}
+    return _most_used(uses)
 
 
 def _tested_stem(path: str) -> str:
@@ -251,17 +264,12 @@ def _tested_stem(path: str) -> str:
 
 def _uses(subject: TargetFunction, text: str) -> int:
     """Return how often a test file uses what it imports from the module or a package above."""
-    imports = re.compile(rf"(?m)^\s*(?:from|import) {re.escape(subject.module)}\b(?!\.)")
-    parent, _, last = subject.module.rpartition(".")
-    from_parent = re.compile(
-        rf"(?m)^\s*from (?:{re.escape(parent or '.')}|\.+) import .*\b{last}\b"
-    )
-    relative = re.compile(rf"(?m)^\s*from \.+(?:\w+\.)*{last} import ")
     own = module_names(subject.source.tree)
-    if not any(each.search(text) for each in (imports, from_parent, relative)):
+    imported = _imports(text)
+    if not any(_is_of_module(each, subject.module) for each in imported):
         own = [
             one.name
-            for one in _imports(text)
+            for one in imported
             if one.name in own and subject.module.startswith(f"{one.module}.")
         ]
         if not own:
@@ -270,17 +278,30 @@ def _uses(subject: TargetFunction, text: str) -> int:
     return 1 + len(re.findall(rf"\b(?:{names})\b", text)) if names else 1
 
 
+def _is_of_module(one: Imported, module: str) -> bool:
+    """Return True if a module, or a name of it, is imported. Relative imports count by its name."""
+    parent, _, last = module.rpartition(".")
+    if not one.module.startswith("."):
+        return one.module == module or (one.name == last and one.module == parent)
+    inside = one.module.strip(".")
+    return inside.rpartition(".")[2] == last or (one.name == last and not inside)
+
+
 @functools.lru_cache(maxsize=512)
 def _imports(text: str) -> tuple[Imported, ...]:
+    """Return the imports of a file, also those within functions."""
     tree = parse_text(text)
-    return tuple(imported_names(tree)) if isinstance(tree, ast.Module) else ()
+    if not isinstance(tree, ast.Module):
+        return ()
+    found = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    return tuple(imported_names(ast.Module(body=[*found], type_ignores=[])))
 
 
 def _imports_namesake(subject: TargetFunction, text: str) -> bool:
     """Return True if a test file imports another module whose name ends alike."""
-    last = re.escape(subject.module.rpartition(".")[2])
-    found = re.findall(rf"(?m)^\s*(?:from|import) ((?:\w+\.)+{last})\b", text)
-    return any(each != subject.module for each in found)
+    last = subject.module.rpartition(".")[2]
+    found = {each.module for each in _imports(text) if each.module.endswith(f".{last}")}
+    return any(each.strip(".") != last and each != subject.module for each in found)
 
 
 def module_names(tree: ast.Module) -> list[str]:

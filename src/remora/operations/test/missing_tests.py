@@ -50,7 +50,6 @@ NOT_INSTALLED = "of modules that import packages that are not installed"
 OPTIONAL = "that import a package only when they are called"
 TYPE_COMMENTS = "whose tests have type comments, for Python 2"
 _TYPE_COMMENT = re.compile(r"(?m)^\s+# type: \(")
-SHARED_FILE = "whose tests belong in the same file as those of another module, which come first"
 REFUSED = "whose tests a lint rule of the project would refuse"
 CHANGING = "with results that change from run to run or with the version"
 NOT_CALLABLE = "that cannot be called from a test"
@@ -103,8 +102,6 @@ class TestNeed:
         self._installed = InstalledPackages(python, tree)
         self._files: dict[str, _File | None] = {}
         self._subjects: dict[str, TargetFunction] = {}
-        self._homes: dict[str, str] = {}
-        """The file whose functions get tests in a test file, by the path of the test file."""
         may_try = bool(options.get("may_run")) and not self._strengthen
         tried = UnwrittenTree(tree, python if may_try else None, observed=options.get("observed"))
         self._trials = PlanTrials(tried, self._texts, options.get("notify") or _ignore)
@@ -124,34 +121,25 @@ class TestNeed:
         reason = self._obstacle(node)
         if reason and not self._needs_calls(reason):
             return reason
-        return self._conflict(node, reason) or 1
+        return self._refusal(node, reason) or 1
 
     def _needs_calls(self, reason: str) -> bool:
         """Return True if a model can write the calls for which there is no test."""
-        return self._can_write and (reason == WITHOUT_ARGUMENTS or reason in NEED_CALLS)
+        return self._can_write and reason.startswith((WITHOUT_ARGUMENTS, *NEED_CALLS))
 
-    def _conflict(self, node: Node, reason: str) -> str:
+    def _refusal(self, node: Node, reason: str) -> str:
         """Return why the new tests cannot be put into their file, or what a trial shows.
 
-        Two change sets for one test file could not both be merged. A test file that is not named
-        after a module is left to the first one for which rules find calls. `reason` is the reason
-        that rules find none, if it is known.
+        `reason` is the reason that rules find no calls, if it is known.
         """
         subject = self._subjects[node.path]
         home = test_path(subject, self._test_files, self._place.files.exists, self._new)
         if _TYPE_COMMENT.search(self._test_files.get(home, "")):
             return TYPE_COMMENTS
-        if self._homes.get(home, node.path) != node.path:
-            return SHARED_FILE
         if not self._test_files and required_style(self._place, home).refused:
             return REFUSED
         reason = reason or self._trials.reason(node, home)
-        if self._needs_calls(reason):
-            is_own = subject.module.rpartition(".")[2] in home.rpartition("/")[2]
-            reason = "" if is_own or home in self._homes else SHARED_FILE
-        if not reason:
-            self._homes[home] = node.path
-        return reason
+        return "" if self._needs_calls(reason) else reason
 
     def _obstacle(self, node: Node) -> str:
         """Return the reason no test can be proposed, or an empty string."""

@@ -225,15 +225,22 @@ def _round_robin(lists: list[list[_T]]) -> Iterator[_T]:
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     """Return the function and the nodes in its body, in source order.
 
-    The docstring is skipped, and so is everything inside nested definitions, f-strings and `raise`
-    statements.
+    The docstring is skipped, and so is everything inside f-strings, `raise` statements and nested
+    definitions, except for functions that the function returns.
     """
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
+    returned = {
+        one.value.id
+        for one in ast.walk(function)
+        if isinstance(one, ast.Return) and isinstance(one.value, ast.Name)
+    }
     while waiting:
         node = waiting.pop()
         found.append(node)
-        if not isinstance(
+        if isinstance(node, FunctionNode) and node.name in returned:
+            waiting.extend(reversed(_without_docstring(node)))
+        elif not isinstance(
             node, FunctionNode | ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise
         ):
             waiting.extend(reversed(list(ast.iter_child_nodes(node))))

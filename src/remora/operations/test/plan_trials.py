@@ -21,8 +21,8 @@ NOT_WRITTEN = "whose test the test file or a lint rule refuses"
 LIKE_OTHERS = "of modules in which no tried function has a usable call"
 NOT_FINISHED = "whose trial calls did not finish"
 NOT_TRIED = "not tried (name their files to try them)"
-NEED_CALLS = frozenset({NEEDS_VALUES, SHOWS_NOTHING, LIKE_OTHERS, NOT_TRIED})
-"""Reasons that calls which a model writes may change."""
+NEED_CALLS = frozenset({NEEDS_VALUES, SHOWS_NOTHING, LIKE_OTHERS, NOT_TRIED, NOT_WRITTEN})
+"""Reasons that calls which a model writes may change, without the example after some of them."""
 _MOST_TRIED = 40
 _MOST_OF_MODULE = 8
 """Numbers of functions that are tried. A trial takes about half a second on an idle machine."""

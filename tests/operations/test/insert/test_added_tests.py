@@ -84,6 +84,17 @@ class TestPlace:
             folders=["src/tests"],
         )
 
+    def test_a_folder_with_few_tests_counts_if_it_mirrors_the_one_of_the_module(self) -> None:
+        many = {f"tests/test_{number}.py": "" for number in range(11)}
+        for folder, path in (("io", "tests/io/test_base.py"), ("old", "tests/test_io_base.py")):
+            tests = {**many, f"tests/{folder}/test_base.py": "import pkg.io.base\n"}
+            home(path, tests, "pkg/io/base.py")
+
+    def test_imports_within_a_text_do_not_count(self) -> None:
+        tests = {"tests/test_a.py": 'X = """\nfrom pkg.mod import f\n"""\n', "tests/test_b.py": ""}
+        home("tests/test_mod.py", tests)
+        home("tests/test_a.py", {**tests, "tests/test_a.py": "def g():\n  from .mod import f\n"})
+
     def test_not_the_file_of_a_namesake(self) -> None:
         tests = {"tests/util/test_base.py": "from pkg.util.base import g\n", "tests/test_a.py": ""}
         home("tests/test_io_base.py", tests, "pkg/io/base.py")
@@ -176,6 +187,9 @@ def test_a_name_that_is_taken() -> None:
     ("case", "line"),
     [
         (Case(call="f()", value="True"), "assert f() is True"),
+        (Case(call="f() == g('a')", value="True"), 'assert f() == g("a")'),
+        (Case(call="f() < g()", value="True"), "assert f() < g()"),
+        (Case(call="all(f())", value="True"), "assert all(f())"),
         (Case(call="f()", value="0.1234567891"), "assert f() == pytest.approx(0.1234567891)"),
         (Case(call="f(2)", value="[0, 1]", listed=True), "assert list(f(2)) == [0, 1]"),
         (Case(call="f('\"')", value="'a\"b'"), "assert f('\"') == 'a\"b'"),

@@ -54,6 +54,12 @@ def test_of_equal_calls_one_with_a_result_that_says_something_is_taken() -> None
     assert chosen((case("f(0)", "False"), {1}), (shown, {1})) == (["f('some text')"], "")
 
 
+def test_a_comparison_that_does_not_hold_is_refused() -> None:
+    assert chosen((case("f(1) == f(2)"), {1})) == (["f(1) == f(2)"], "")
+    refused = "f(1) == f(0): it does not hold"
+    assert chosen((case("f(1) == f(0)", "False"), {1})) == ([], refused)
+
+
 def test_a_call_that_detects_nothing_is_no_test() -> None:
     assert chosen((case("f(1)"), set())) == ([], NOT_DETECTED)
     late = "it takes longer than a second"

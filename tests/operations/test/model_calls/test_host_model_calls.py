@@ -64,6 +64,10 @@ def increment(name, step=1):
     return change
 
 
+def repeated(text, count):
+    return "".join(text for _ in range(count))
+
+
 def rename(row, old, new):
     row[new] = row.pop(old)
 
@@ -123,6 +127,7 @@ def test_a_test_asserts_what_was_measured(tree: Path, run: Run) -> None:
         ("parse(1 / 0)", "it does not enter the function"),
         ("parse(str([0 for _ in iter(int, 1)]))", "it takes longer than a second"),
         (f"parse(open({DAMAGE!r}, 'w').name)", "it has effects outside the process (open)"),
+        (f"name = open({DAMAGE!r}, 'w').name\nparse(name)", "it has effects outside the process"),
         (f"parse(str(__import__('os').system('touch {DAMAGE}')))", "it has effects outside"),
         ("parse('a-b-c')", "it raises ValueError, which no code of the project raises"),
         (RANDOM, "its result differs between two runs"),
@@ -142,6 +147,16 @@ def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
     ("name", "code", "body"),
     [
         ("scale", "assert scale(2).read('5') == 15", ['assert scale(2).read("5") == 15']),
+        (
+            "scale",
+            "made = scale(2)\nassert made.read('5') == 15",
+            ["made = scale(2)", 'assert made.read("5") == 15'],
+        ),
+        (
+            "repeated",
+            "assert repeated('ab', 200) == 'ab' * 200",
+            ['assert repeated("ab", 200) == "ab" * 200'],
+        ),
         (
             "words",
             "words('Tea,milk')",
@@ -170,7 +185,7 @@ def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
         ),
     ],
 )
-def test_a_result_that_no_literal_equals_is_asserted_by_what_is_done_with_it(
+def test_what_a_model_does_with_a_result_is_asserted_if_no_literal_equals_it(
     tree: Path, run: Run, name: str, code: str, body: list[str]
 ) -> None:
     (tree / "results.py").write_text(RESULTS)

@@ -65,6 +65,30 @@ def test_calls_with_the_result_are_tried_too(tmp_path: Path, code: str, call: st
     assert ((), call) in read(tmp_path, code)
 
 
+@pytest.mark.parametrize(
+    ("code", "setup", "shown"),
+    [
+        ("assert due(1) == date(2024, 1, 2)", (), "due(1) == date(2024, 1, 2)"),
+        ("assert not due(1).day", (), "due(1).day"),
+        ("assert due([1])[0] == 1", (), "due([1])[0]"),
+        (
+            "cart = Cart()\ncart.add(due(1))\nassert cart.names == ['tea']",
+            ("cart = Cart()", "cart.add(due(1))"),
+            "cart.names",
+        ),
+    ],
+)
+def test_what_the_code_asserts_is_tried_too(
+    tmp_path: Path, code: str, setup: tuple[str, ...], shown: str
+) -> None:
+    assert (setup, shown) in read(tmp_path, code)
+
+
+def test_values_that_the_function_has_no_part_in_are_not_tried(tmp_path: Path) -> None:
+    code = "cart = Cart()\nassert cart.names == LIMIT\nassert due(1)\nassert cart.add(2) == 3"
+    assert read(tmp_path, code) == [((), "due(1)")]
+
+
 @pytest.mark.parametrize("check", ["print", "isinstance", "assert_valid"])
 def test_checks_of_the_result_are_not_tried(tmp_path: Path, check: str) -> None:
     assert read(tmp_path, f"{check}(due(1))") == [((), "due(1)")]

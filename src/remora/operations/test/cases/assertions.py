@@ -188,6 +188,11 @@ def _truth(call: str, value: str, style: Style) -> str:
         case ast.Compare(left, [ast.In()], [right]):
             parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
             plain, method = ("in", "In") if is_true else ("not in", "NotIn")
+        case ast.Compare(left, [ast.Eq()], [right]) if is_true:
+            parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
+            plain, method = "==", "Equal"
+        case ast.Compare() | ast.BoolOp() | ast.Call(ast.Name("all" | "any")) if is_true:
+            parts, plain, method = [call], "", "True"
         case ast.Call(ast.Name("isinstance"), args) if is_true:
             parts = [ast.unparse(each) for each in args]
             plain, method = "", "IsInstance"

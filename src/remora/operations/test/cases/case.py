@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.inputs.call_input import CallInput, bound_names, free_names
+from remora.operations.test.inputs.call_input import SHOWN, CallInput, bound_names, free_names
 
 _LONGEST = 300
 _ENVIRONMENT_ERRORS = frozenset(
@@ -161,11 +161,11 @@ def _literal_source(value: Any) -> str:
 
 
 def is_valid_case(case: Case) -> bool:
-    """Return True if the case is a single call, and its result is a value or an exception name."""
+    """Return True if the case is one expression, and its result is a value or an exception name."""
     call = _parsed(case.call)
     if len(call) != 1 or not isinstance(call[0], ast.Expr):
         return False
-    if not isinstance(call[0].value, ast.Call) or any(not _parsed(one) for one in case.setup):
+    if not isinstance(call[0].value, SHOWN) or any(not _parsed(one) for one in case.setup):
         return False
     if not all(_IMPORT.fullmatch(one) for one in case.imports):
         return False

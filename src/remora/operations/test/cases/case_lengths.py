@@ -18,8 +18,10 @@ _MOST_LINES = 6
 _MOST_SETUP_LINES = 10
 _MOST_TEXT_LINES = 16
 _LONGEST_TEXT = 70
+_LONGEST_TEXT_LINE = 100
 """What a reader accepts: lines of an expected value or a call, of the statements before it, and of
-texts that these assign; and characters of a text that no formatter splits."""
+texts that these assign; and characters of a text that no formatter splits, and of each line of a
+text of several lines."""
 
 
 def is_too_long(case: Case) -> bool:
@@ -35,7 +37,7 @@ def is_too_long(case: Case) -> bool:
     values = [] if text_variable(case) else case.values
     expected = [line for text in values for line in text_lines(f"expected = {text}")]
     if len(written) + len(expected) > _MOST_TEXT_LINES or any(
-        len(line) > _WIDTH for line in written
+        len(line) > _LONGEST_TEXT_LINE for line in written
     ):
         return True
     setup = sum(_height(line) for each in statements for line in each.splitlines())

@@ -24,11 +24,15 @@ A `writer` is a model that was asked for calls.
 INVENTED = frozenset({"fixture", "variation", "value"})
 WRITTEN = frozenset({"docstring", "documentation"})
 """Sources that an author wrote as examples."""
+SHOWN = ast.Call | ast.Attribute | ast.Subscript | ast.Compare
+"""Kinds of expressions whose values a test asserts. Only models write others than calls."""
 _BUILTINS = frozenset(dir(builtins))
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call. `setup` contains the statements before it, and `imports` import statements.
+    """A call, or another expression that a model wrote, such as `cart.total` or `f(x) == g(x)`.
+
+    `setup` contains the statements before it, and `imports` import statements.
 
     Each item of `fixtures` contains the name of a pytest fixture, the path of its file, its type or
     an empty string, and the statements of `setup` that it replaces.

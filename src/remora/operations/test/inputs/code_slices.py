@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from remora.operations.import_edits import Imported
 from remora.operations.test.inputs.call_input import (
+    SHOWN,
     CallInput,
     Source,
     bound_names,
@@ -86,10 +87,10 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
     seen: set[tuple[str, tuple[str, ...]]] = set()
     bound = _bound_in(snippet)
     for number, statement in enumerate(snippet.statements):
-        around = _calls_around(statement, wanted) if snippet.source == "writer" else ()
-        for call in (*_calls_of(statement, wanted), *around):
+        written = _written_values(statement, wanted) if snippet.source == "writer" else ()
+        for call in (*_calls_of(statement, wanted), *written):
             for each in _all_slices(snippet, bound, number, call, wanted):
-                if (each.call, each.setup) not in seen:
+                if (each.call, each.setup) not in seen and _mentions(each, wanted):
                     seen.add((each.call, each.setup))
                     yield each
             if len(seen) >= most:
@@ -97,7 +98,7 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
 
 
 def _all_slices(
-    snippet: Snippet, bound: _Bound, number: int, call: ast.Call, wanted: Wanted
+    snippet: Snippet, bound: _Bound, number: int, call: ast.expr, wanted: Wanted
 ) -> Iterator[CallInput]:
     """Yield the variants of the call, and last the one after the calls of functions of modules.
 
@@ -161,15 +162,44 @@ def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
         waiting.extend(ast.iter_child_nodes(node))
 
 
-def _calls_around(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
-    """Yield calls that use the result of the function, such as `str(f(x))` and `f(x).get(y)`."""
+def _written_values(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.expr]:
+    """Yield other values that a model's code shows.
+
+    These are calls that use the result of the function, such as `str(f(x))` and `f(x).get(y)`, and
+    what an expression or assertion is about, such as `cart.total` after `cart.add(f(x))`.
+    """
     for one in ast.walk(statement):
         if isinstance(one, ast.Call) and not _is_named(one.func, wanted):
-            name = last_name(one.func)
             inner = (each.func for each in ast.walk(one) if isinstance(each, ast.Call))
-            is_check = name in _CHECKS or name.startswith("assert")
-            if not is_check and any(_is_named(each, wanted) for each in inner):
+            if not _is_check(one) and any(_is_named(each, wanted) for each in inner):
                 yield one
+    match statement:
+        case ast.Assert(test=ast.Compare(left=left, comparators=[ast.expr() as right])) if (
+            _is_literal(right)
+        ):
+            value = left
+        case ast.Assert(test=ast.UnaryOp(op=ast.Not(), operand=value)):
+            pass
+        case ast.Assert(test=value) | ast.Expr(value=value):
+            pass
+        case _:
+            return
+    is_known = isinstance(value, ast.Call) and (_is_check(value) or _is_named(value.func, wanted))
+    if isinstance(value, SHOWN) and not is_known:
+        yield value
+
+
+def _is_check(call: ast.Call) -> bool:
+    name = last_name(call.func)
+    return name in _CHECKS or name.startswith("assert")
+
+
+def _is_literal(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return False
+    return True
 
 
 def _unrolled(listed: ast.ListComp) -> list[ast.Call]:
@@ -196,12 +226,12 @@ def _is_named(function: ast.expr, wanted: Wanted) -> bool:
 
 
 def _sliced(
-    snippet: Snippet, bound: _Bound, number: int, call: ast.Call, wanted: Wanted
+    snippet: Snippet, bound: _Bound, number: int, call: ast.expr, wanted: Wanted
 ) -> CallInput | None:
     """Return the call with the statements before it, or None if some of its names are unknown."""
     if len(ast.unparse(call)) > _LONGEST_CALL:
         return None
-    if any(isinstance(one, ast.Starred) for one in call.args):
+    if isinstance(call, ast.Call) and any(isinstance(one, ast.Starred) for one in call.args):
         return None
     own = free_names([call], builtin=True) & bound.assigned  # `iter`, if the code assigns it
     before = _Before(snippet, bound.imported, free_names([call]) | own)
@@ -211,7 +241,7 @@ def _sliced(
     needed, setup = before.needed, before.setup
     if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
         return None
-    keeps_objects = wanted.changes or isinstance(call.func, ast.Call)
+    keeps_objects = wanted.changes or not _is_plain_call(call)
     call = _with_literals(call, setup, _MUTABLE if keeps_objects else ())
     imports = {**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))}
     found = CallInput(
@@ -222,6 +252,16 @@ def _sliced(
     )
     found = replace(found, fixtures=tuple(_fixtures_in(found.setup, snippet.fixtures)))
     return _without_module_name(found, call, wanted)
+
+
+def _mentions(found: CallInput, wanted: Wanted) -> bool:
+    """Return True if a call or a statement before it uses the function."""
+    nodes = (one for text in (found.call, *found.setup) for one in ast.walk(ast.parse(text)))
+    return any(isinstance(one, ast.expr) and _is_named(one, wanted) for one in nodes)
+
+
+def _is_plain_call(call: ast.expr) -> bool:
+    return isinstance(call, ast.Call) and not isinstance(call.func, ast.Call)
 
 
 def _fixtures_in(setup: Sequence[str], known: Mapping[str, Fixture]) -> Iterator[tuple[str, ...]]:
@@ -303,8 +343,8 @@ class _Inline(ast.NodeTransformer):
 
 
 def _with_literals(
-    call: ast.Call, setup: list[ast.stmt], kept: tuple[type[ast.expr], ...]
-) -> ast.Call:
+    call: ast.expr, setup: list[ast.stmt], kept: tuple[type[ast.expr], ...]
+) -> ast.expr:
     """Return the call with short values in place of variables that nothing else uses.
 
     The assignments of these variables are removed from `setup`. Values of types in `kept` stay.
@@ -315,14 +355,14 @@ def _with_literals(
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_short(value):
                 rest = [other for other in setup if other is not one]
                 reads = [n for n in ast.walk(call) if isinstance(n, ast.Name) and n.id == name]
-                is_used = any(_mentions(other, name) for other in rest)
+                is_used = any(_reads(other, name) for other in rest)
                 if len(reads) == 1 and not is_used and not isinstance(value, kept):
                     values[name] = value
                     setup.remove(one)
     if not values:
         return call
     inlined = _Inline(values).visit(copy.deepcopy(call))
-    assert isinstance(inlined, ast.Call)
+    assert isinstance(inlined, ast.expr)
     return inlined
 
 
@@ -332,15 +372,10 @@ def _is_short(value: ast.expr) -> bool:
     match value:
         case ast.Call(args=args, keywords=words) if last_name(value.func) in _UNCHANGING:
             parts = [*args, *(word.value for word in words)]
-    try:
-        for one in parts:
-            ast.literal_eval(one)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
-        return False
-    return len(ast.unparse(value)) <= _SHORT
+    return all(map(_is_literal, parts)) and len(ast.unparse(value)) <= _SHORT
 
 
-def _mentions(statement: ast.stmt, name: str) -> bool:
+def _reads(statement: ast.stmt, name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
 
 
@@ -366,8 +401,10 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
     return False
 
 
-def _without_module_name(found: CallInput, call: ast.Call, wanted: Wanted) -> CallInput:
+def _without_module_name(found: CallInput, call: ast.expr, wanted: Wanted) -> CallInput:
     """Return the call with the function's plain name if it is called as `module.function`."""
+    if not isinstance(call, ast.Call):
+        return found
     function = call.func
     imported = {name for each in found.imports for name in bound_names(ast.parse(each).body[0])}
     root = root_name(function)

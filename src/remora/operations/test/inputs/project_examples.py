@@ -9,7 +9,7 @@ from typing import NamedTuple
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.import_edits import Imported
+from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.inputs.call_input import (
     SOURCES,
     CallInput,
@@ -312,7 +312,18 @@ class ProjectExamples:
             names.update({name: Imported(package, name, name) for name in inner})
         is_package = subject.path.endswith("__init__.py")
         own = importable_names(subject.source.tree, subject.module, is_package=is_package)
-        return {**names, **own}
+        return {**names, **self._star_names(subject), **own}
+
+    def _star_names(self, subject: TargetFunction) -> dict[str, Imported]:
+        """Return the names that the function's module has from `from module import *`."""
+        found: dict[str, Imported] = {}
+        for one in imported_names(subject.source.tree):
+            tree, is_package = (
+                self._module(subject, one.module) if one.name == "*" else (None, False)
+            )
+            names = importable_names(tree, one.module, is_package=is_package) if tree else {}
+            found |= {name: each for name, each in names.items() if not name.startswith("_")}
+        return found
 
     def _module(self, subject: TargetFunction, name: str) -> tuple[ast.Module | None, bool]:
         """Return the tree of a module beside that of the function, and if it is a package."""

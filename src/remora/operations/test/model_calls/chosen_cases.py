@@ -26,7 +26,10 @@ def case_problem(subject: TargetFunction, case: Case) -> str:
     """
     if any(map(has_odd_floats, case.values)):
         return "its result has floats that cannot be compared exactly"
-    is_plain = is_call_of(subject.function.name, ast.parse(case.call, mode="eval").body)
+    made = ast.parse(case.call, mode="eval").body
+    if isinstance(made, ast.Compare) and case.value != "True":
+        return "it does not hold"
+    is_plain = is_call_of(subject.function.name, made)
     if not is_plain and case.value == "None":
         return "it returns nothing"
     if is_plain and case.value and not case.listed and contradicts_return(subject, case.value):

@@ -176,10 +176,15 @@ def _cases(
 
 
 def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]]:
-    """Return the case with the fewest statements of those with the same call and result."""
+    """Return the case with the fewest statements of those with the same call and result.
+
+    A comparison such as `f(text) == text` can have the same result after other statements.
+    """
     found: dict[Any, tuple[int, Case]] = {}
     for number, case in cases:
-        key = (case.call, case.value, case.claims, case.raises)
+        is_comparison = isinstance(ast.parse(case.call, mode="eval").body, ast.Compare)
+        before = case.setup if is_comparison else ()
+        key = (before, case.call, case.value, case.claims, case.raises)
         if key not in found or len(case.setup) < len(found[key][1].setup):
             found[key] = number, case
     return list(found.values())
@@ -242,6 +247,7 @@ def _call(given: CallInput, *, changes: bool) -> dict[str, Any]:
         "imports": list(given.imports),
         "objects": sorted(objects),
         "changes": changes,
+        "traces_setup": given.source == "writer",  # the function may be called before
     }
 
 

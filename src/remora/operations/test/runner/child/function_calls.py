@@ -184,15 +184,23 @@ def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
 
 
 def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
-    """Run the statements before a call, and the call itself within `around`."""
+    """Run the statements before a call, and the call itself within `around`.
+
+    If `traces_setup` is true, the statements run within `around`, too.
+    """
     names = dict(vars(module))
     names["__name__"] = "snippet"  # not `__main__`, and not the module itself
     code = compile(call["call"], "<call>", "eval")
     deprecated: List[str] = []
     try:
         with recorded(deprecated):
-            for statement in (*call["imports"], *call["setup"]):
+            for statement in call["imports"]:
                 exec(compile(statement, "<setup>", "exec"), names)
+            with contextlib.ExitStack() as entered:
+                for each in around if call["traces_setup"] else ():
+                    entered.enter_context(each)
+                for statement in call["setup"]:
+                    exec(compile(statement, "<setup>", "exec"), names)
     except Exception as error:
         return {"how": "unready", "type": type(error).__name__}
     known = {name: names[name] for name in call["objects"] if name in names}
