@@ -191,7 +191,7 @@ def _truth(call: str, value: str, style: Style) -> str:
         case ast.Compare(left, [ast.Eq()], [right]) if is_true:
             parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
             plain, method = "==", "Equal"
-        case ast.Compare() | ast.BoolOp() | ast.Call(ast.Name("all" | "any")) if is_true:
+        case ast.Compare() | ast.Call(ast.Name("all" | "any")) if is_true:
             parts, plain, method = [call], "", "True"
         case ast.Call(ast.Name("isinstance"), args) if is_true:
             parts = [ast.unparse(each) for each in args]

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from remora.operations.import_edits import Imported
 from remora.operations.test.inputs.call_input import (
-    SHOWN,
     CallInput,
     Source,
     bound_names,
@@ -20,6 +19,15 @@ from remora.operations.test.inputs.call_input import (
 )
 from remora.operations.test.inputs.parameter_use import last_name
 from remora.operations.test.inputs.setup_statements import Fixture
+from remora.operations.test.inputs.shown_values import (
+    PRINTS,
+    Inline,
+    Wanted,
+    calls_of,
+    is_literal,
+    is_named,
+    written_values,
+)
 from remora.operations.test.state_changes import root_name
 
 _LONGEST_CALL = 160
@@ -37,9 +45,6 @@ _SETUP = (
     ast.Import, ast.ImportFrom,
 )  # fmt: skip
 _MUTABLE = (ast.List, ast.Dict, ast.Set)
-_SHOWN = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
-_CHECKS = _SHOWN | {"isinstance", "raises"}
-"""Names of calls around a call that say little about its result, beside `assert...`."""
 
 
 class Snippet(NamedTuple):
@@ -52,17 +57,6 @@ class Snippet(NamedTuple):
     known: Mapping[str, Imported]
     source: Source
     fixtures: Mapping[str, Fixture] = MappingProxyType({})
-
-
-class Wanted(NamedTuple):
-    """The called name. `by_name` is true for functions and classes, and false for methods.
-
-    With `changes`, the function may change its arguments, so their variables are kept.
-    """
-
-    name: str
-    by_name: bool
-    changes: bool = False
 
 
 class _Bound(NamedTuple):
@@ -87,8 +81,8 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
     seen: set[tuple[str, tuple[str, ...]]] = set()
     bound = _bound_in(snippet)
     for number, statement in enumerate(snippet.statements):
-        written = _written_values(statement, wanted) if snippet.source == "writer" else ()
-        for call in (*_calls_of(statement, wanted), *written):
+        written = written_values(statement, wanted) if snippet.source == "writer" else ()
+        for call in (*calls_of(statement, wanted), *written):
             for each in _all_slices(snippet, bound, number, call, wanted):
                 if (each.call, each.setup) not in seen and _mentions(each, wanted):
                     seen.add((each.call, each.setup))
@@ -143,88 +137,6 @@ def _is_attribute_set(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)
 
 
-def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
-    """Yield the calls in a simple statement that may be calls of the function."""
-    if not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Assert | ast.Return):
-        return
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.ListComp):
-            waiting += _unrolled(node)
-            continue
-        if isinstance(node, ast.Lambda | ast.comprehension | ast.GeneratorExp):
-            continue
-        if isinstance(node, ast.Call):
-            function = node.func.func if isinstance(node.func, ast.Call) else node.func
-            if _is_named(function, wanted):  # `f(x)`, or `f(x)(y)` if it returns a function
-                yield node
-        waiting.extend(ast.iter_child_nodes(node))
-
-
-def _written_values(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.expr]:
-    """Yield other values that a model's code shows.
-
-    These are calls that use the result of the function, such as `str(f(x))` and `f(x).get(y)`, and
-    what an expression or assertion is about, such as `cart.total` after `cart.add(f(x))`.
-    """
-    for one in ast.walk(statement):
-        if isinstance(one, ast.Call) and not _is_named(one.func, wanted):
-            inner = (each.func for each in ast.walk(one) if isinstance(each, ast.Call))
-            if not _is_check(one) and any(_is_named(each, wanted) for each in inner):
-                yield one
-    match statement:
-        case ast.Assert(test=ast.Compare(left=left, comparators=[ast.expr() as right])) if (
-            _is_literal(right)
-        ):
-            value = left
-        case ast.Assert(test=ast.UnaryOp(op=ast.Not(), operand=value)):
-            pass
-        case ast.Assert(test=value) | ast.Expr(value=value):
-            pass
-        case _:
-            return
-    is_known = isinstance(value, ast.Call) and (_is_check(value) or _is_named(value.func, wanted))
-    if isinstance(value, SHOWN) and not is_known:
-        yield value
-
-
-def _is_check(call: ast.Call) -> bool:
-    name = last_name(call.func)
-    return name in _CHECKS or name.startswith("assert")
-
-
-def _is_literal(value: ast.expr) -> bool:
-    try:
-        ast.literal_eval(value)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
-        return False
-    return True
-
-
-def _unrolled(listed: ast.ListComp) -> list[ast.Call]:
-    """Return the calls that `[f(x) for x in (1, 2)]` makes, if the items are literals."""
-    match listed:
-        case ast.ListComp(
-            elt=ast.Call() as call,
-            generators=[
-                ast.comprehension(
-                    target=ast.Name(id=name),
-                    iter=ast.List(elts=items) | ast.Tuple(elts=items),
-                    ifs=[],
-                )
-            ],
-        ) if all(isinstance(each, ast.Constant) for each in items):
-            return [_Inline({name: each}).visit(copy.deepcopy(call)) for each in items]
-    return []
-
-
-def _is_named(function: ast.expr, wanted: Wanted) -> bool:
-    if isinstance(function, ast.Attribute):
-        return function.attr == wanted.name
-    return wanted.by_name and isinstance(function, ast.Name) and function.id == wanted.name
-
-
 def _sliced(
     snippet: Snippet, bound: _Bound, number: int, call: ast.expr, wanted: Wanted
 ) -> CallInput | None:
@@ -257,7 +169,7 @@ def _sliced(
 def _mentions(found: CallInput, wanted: Wanted) -> bool:
     """Return True if a call or a statement before it uses the function."""
     nodes = (one for text in (found.call, *found.setup) for one in ast.walk(ast.parse(text)))
-    return any(isinstance(one, ast.expr) and _is_named(one, wanted) for one in nodes)
+    return any(isinstance(one, ast.expr) and is_named(one, wanted) for one in nodes)
 
 
 def _is_plain_call(call: ast.expr) -> bool:
@@ -332,16 +244,6 @@ def _is_long(statement: ast.stmt) -> bool:
     return len(ast.unparse(statement)) > (_LONGEST_TEXT if is_text else _LONGEST_STATEMENT)
 
 
-class _Inline(ast.NodeTransformer):
-    """Replaces names with literals."""
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._values.get(node.id, node)
-
-
 def _with_literals(
     call: ast.expr, setup: list[ast.stmt], kept: tuple[type[ast.expr], ...]
 ) -> ast.expr:
@@ -361,7 +263,7 @@ def _with_literals(
                     setup.remove(one)
     if not values:
         return call
-    inlined = _Inline(values).visit(copy.deepcopy(call))
+    inlined = Inline(values).visit(copy.deepcopy(call))
     assert isinstance(inlined, ast.expr)
     return inlined
 
@@ -372,7 +274,7 @@ def _is_short(value: ast.expr) -> bool:
     match value:
         case ast.Call(args=args, keywords=words) if last_name(value.func) in _UNCHANGING:
             parts = [*args, *(word.value for word in words)]
-    return all(map(_is_literal, parts)) and len(ast.unparse(value)) <= _SHORT
+    return all(map(is_literal, parts)) and len(ast.unparse(value)) <= _SHORT
 
 
 def _reads(statement: ast.stmt, name: str) -> bool:
@@ -390,7 +292,7 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
             return root_name(function) in names
         case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=args)):
             roots = {root_name(each) for each in args}
-            return name not in _SHOWN and bool(roots & names)
+            return name not in PRINTS and bool(roots & names)
         case ast.Assign(targets=targets):
             return any(
                 isinstance(each, ast.Attribute | ast.Subscript) and root_name(each) in names
@@ -409,7 +311,7 @@ def _without_module_name(found: CallInput, call: ast.expr, wanted: Wanted) -> Ca
     imported = {name for each in found.imports for name in bound_names(ast.parse(each).body[0])}
     root = root_name(function)
     is_plain = wanted.by_name and isinstance(function, ast.Attribute) and root in imported
-    if not is_plain or not _is_named(function, wanted):
+    if not is_plain or not is_named(function, wanted):
         return found
     plain = ast.unparse(ast.Call(ast.Name(wanted.name), call.args, call.keywords))
     rest = [ast.parse(each) for each in (plain, *found.setup)]

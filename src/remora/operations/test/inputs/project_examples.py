@@ -17,13 +17,14 @@ from remora.operations.test.inputs.call_input import (
     importable_names,
 )
 from remora.operations.test.inputs.code_blocks import code_in
-from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
+from remora.operations.test.inputs.code_slices import Snippet, calls_in
 from remora.operations.test.inputs.setup_statements import (
     Fixture,
     fixtures_of,
     module_constants,
     prepared,
 )
+from remora.operations.test.inputs.shown_values import Wanted
 from remora.operations.test.source_blocks import reached_names, tests_of, used_names
 from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction, import_name
