@@ -125,7 +125,6 @@ ENDINGS: dict[str, tuple[int, dict[str, int], int]] = {
     "no_change": (12, {NOTHING: 2, BROKEN: 1, SUBMIT: 2}, 12),
     "repeated_call": (7, {X: 1, BROKEN: 9}, 12),
     "no_progress": (2, {NOTHING: 1, BROKEN: 1}, 12),
-    "model_error": (11, {X: 1, BAD: 3}, 12),
     "max_turns": (1, {X: 1, Y: 1}, 4),
     "verification": (1, {call("x ="): 1, SUBMIT: 1}, 12),
 }
@@ -139,6 +138,11 @@ def test_cut_after_every_event_it_ends_the_same(theatre: Theatre, ending: str) -
     )
     whole = check_every_cut(theatre, play)
     assert whole.result.stop_reason == ending
+
+
+def test_an_agent_without_candidates_ends_after_two_bad_calls(theatre: Theatre) -> None:
+    whole = check_every_cut(theatre, Play(agent=theatre.tool(LOOK), answers=lambda _: BAD))
+    assert (whole.result.status, whole.result.stop_reason) == ("failed", "model_error")
 
 
 def test_the_nodes_last_location_is_known_if_its_file_does_not_parse(theatre: Theatre) -> None:

@@ -369,7 +369,19 @@ def test_a_missing_server_is_never_replaced(remora: Remora, project: Path) -> No
     done = remora("analyze", "--model", "http://127.0.0.1:9/v1", "--json", cwd=project)
     assert done.code == 3
     assert done.error["code"] == "model_error"
+    assert "correct the address on the command line" in done.error["hint"]
     assert not (project / ".agentfs").exists()
+
+
+def test_a_hint_names_where_a_wrong_address_was_set(poor: Remora, project: Path) -> None:
+    def status(user: Remora) -> str:
+        return " ".join(user("model", "status", cwd=project).out.split())
+
+    address = "http://127.0.0.1:9/v1"
+    by_variable = replace(poor, environ={"REMORA_MODEL__BASE_URL": address})
+    assert "correct REMORA_MODEL__BASE_URL" in status(by_variable)
+    write(project, {"remora.yaml": f"model: {{base_url: '{address}'}}\n"})
+    assert "correct model.base_url in the project's configuration" in status(poor)
 
 
 def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:

@@ -122,16 +122,18 @@ def read_with(remora: Remora, project: Path, address: str) -> Done:
     return patient(*line, cwd=project)
 
 
-def test_an_answer_that_is_not_a_call_fails_the_job(
+def test_after_two_answers_that_are_not_calls_rules_finish_the_job(
     poor: Remora, project: Path, server: tuple[str, type[Answers]]
 ) -> None:
     address, answers = server
     answers.body = answer("I would rather not.")
     before = tree(project)
     done = read_with(poor, project, address)
-    assert done.code == 1, done.err
+    assert done.code == 3, done.err
     (job,) = done.document["jobs"]
-    assert (job["status"], job["stop_reason"]) == ("failed", "model_error")
+    assert (job["status"], job["stop_reason"]) == ("submitted", "model_error")
+    assert job["error"] == "two bad calls in a row: the answer has no tool call"
+    assert job["decided_by"]["fallback"] == 1
     assert done.document["model"] == "odd"
     assert tree(project) == before
 
@@ -151,9 +153,9 @@ def test_whatever_a_server_says_is_recorded_and_can_be_read_again(
     address, answers = server
     answers.body = body
     done = read_with(poor, project, address)
-    assert done.code == 1, done.err
+    assert done.code == 3, done.err
     (job,) = done.document["jobs"]
-    assert (job["status"], job["stop_reason"]) == ("failed", "model_error")
+    assert (job["status"], job["stop_reason"]) == ("submitted", "model_error")
     assert poor("show", "last", "--json", cwd=project).document == done.document
     assert poor("trace", "verify", cwd=project).code == 0
     assert poor("trace", "transcript", job["agent_id"], cwd=project).code == 0
@@ -167,7 +169,7 @@ def test_a_server_that_fails_every_time_exits_with_3(
     done = read_with(poor, project, address)
     assert done.code == 3, done.err
     (job,) = done.document["jobs"]
-    assert (job["status"], job["stop_reason"]) == ("error", "model_error")
+    assert (job["status"], job["stop_reason"]) == ("submitted", "model_error")
     assert "out of memory" in job["error"]
 
 
@@ -184,18 +186,19 @@ def test_a_key_never_reaches_the_record(
     assert all("sk-secret-123456" not in path.read_text() for path in streams)
 
 
-def test_a_server_that_answers_but_does_not_read_all_was_there(
+def test_a_server_that_does_not_read_all_exits_with_3(
     poor: Remora, project: Path, server: tuple[str, type[Answers]]
 ) -> None:
     address, answers = server
     answers.body = answer("no", prompt_tokens=1)
     done = read_with(poor, project, address)
     (job,) = done.document["jobs"]
-    assert (job["status"], job["stop_reason"]) == ("error", "model_error")
-    assert done.code == 1  # 3 is for a model that is not there at all
+    assert (job["status"], job["stop_reason"]) == ("submitted", "model_error")
+    assert "smaller than it reports" in job["error"]
+    assert done.code == 3
 
 
-def test_a_server_that_stops_after_its_first_answer_counts_as_reached(
+def test_a_server_that_stops_after_its_first_answer_exits_with_3(
     poor: Remora, project: Path, server: tuple[str, type[Answers]]
 ) -> None:
     address, answers = server
@@ -209,5 +212,5 @@ def test_a_server_that_stops_after_its_first_answer_counts_as_reached(
     answers.do_POST = once  # type: ignore[method-assign]
     done = read_with(poor, project, address)
     (job,) = done.document["jobs"]
-    assert (job["status"], job["stop_reason"]) == ("error", "model_error")
-    assert done.code == 1
+    assert (job["status"], job["stop_reason"]) == ("submitted", "model_error")
+    assert done.code == 3

@@ -40,6 +40,7 @@ def connect_own_models(
             config.model.model_copy(update={"name": name}),
             cache=invocation.folders.cache,
             api_key=model_key(invocation, config),
+            set_by=config.layer_of("model", "base_url"),
         )
         for name in sorted(filter(None, names))
         if name != model.name

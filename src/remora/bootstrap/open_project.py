@@ -138,8 +138,12 @@ def connect_model(invocation: Invocation, config: "Config") -> "Model":
     """
     from remora.models.provider import open_model
 
-    key = model_key(invocation, config)
-    return open_model(config.model, cache=invocation.folders.cache, api_key=key)
+    return open_model(
+        config.model,
+        cache=invocation.folders.cache,
+        api_key=model_key(invocation, config),
+        set_by=config.layer_of("model", "base_url"),
+    )
 
 
 def connect_helpers(invocation: Invocation, config: "Config", model: "Model") -> "dict[str, Model]":
@@ -160,7 +164,8 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
         helpers[RANKER] = ranker
     if config.escalation.enabled:
         key = _key_for(invocation, config, "escalation")
-        helpers[LARGER] = open_larger(config.escalation, config.model, api_key=key)
+        set_by = config.layer_of("escalation", "base_url")
+        helpers[LARGER] = open_larger(config.escalation, config.model, api_key=key, set_by=set_by)
     return helpers
 
 
@@ -171,8 +176,12 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
     """
     from remora.models.provider import check_model
 
-    key = model_key(invocation, config)
-    return check_model(config.model, cache=invocation.folders.cache, api_key=key)
+    return check_model(
+        config.model,
+        cache=invocation.folders.cache,
+        api_key=model_key(invocation, config),
+        set_by=config.layer_of("model", "base_url"),
+    )
 
 
 def measured_uses(

@@ -30,6 +30,7 @@ from remora.runs.records.measured_models import keep_measured
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.sandbox.interpreters import find_interpreter
+from remora.text import count
 
 Watching = Callable[[], AbstractContextManager[RunObserver]]
 
@@ -57,7 +58,7 @@ def eval_restore(
         seed=request.seed,
         fresh=request.fresh,
     )
-    run = _CopyRunner(invocation, project, watching)
+    run = _CopyRunner(invocation, project, watching, notify)
     report = measure(project, request, run, notify)
     today = datetime.now(UTC).date().isoformat()
     found = measured_models(report, request.arms, project.config, today)
@@ -80,10 +81,17 @@ def _operations(known: Operations, names: Sequence[str]) -> tuple[str, ...]:
 class _CopyRunner:
     """Runs operations on private copies of a project, with the project's settings."""
 
-    def __init__(self, invocation: Invocation, project: Project, watching: Watching) -> None:
+    def __init__(
+        self,
+        invocation: Invocation,
+        project: Project,
+        watching: Watching,
+        notify: Callable[[str], None],
+    ) -> None:
         self._invocation = invocation
         self._project = project
         self._watching = watching
+        self._notify = notify
 
     def __call__(
         self, folder: ArmFolder, operation: str, arm: Arm, slots: Sequence[Slot]
@@ -94,11 +102,20 @@ class _CopyRunner:
             open_project(invocation), cache=folder.cache, state=folder.state, measures_models=True
         )
         record = _record(copy)
-        run_id = (
-            self._start(invocation, copy, self._run_request(operation, slots))
-            if record is None
-            else self._resume(invocation, copy, record)
-        )
+        begins = "started" if record is None else f"continued, {_jobs_done(record)}"
+        self._notify(f"{operation}, arm {arm.name}: {begins}")
+        try:
+            run_id = (
+                self._start(invocation, copy, self._run_request(operation, slots))
+                if record is None
+                else self._resume(invocation, copy, record)
+            )
+        except KeyboardInterrupt:
+            done = _jobs_done(_record(copy))
+            self._notify(
+                f"{operation}, arm {arm.name}: stopped, {done}; the same command continues"
+            )
+            raise
         return CopyRun(
             project=copy,
             run_id=run_id,
@@ -183,6 +200,15 @@ def _record(project: Project) -> RunRecord | None:
     except NotFound:
         return None
     return record if record.events else None
+
+
+def _jobs_done(record: RunRecord | None) -> str:
+    """Return how much of a run is done, such as `3 of 7 jobs are done`."""
+    if record is None:
+        return "no job is done"
+    attempts = record.attempts()
+    left = len(attempts.unbegun) + len(attempts.unended)
+    return f"{len(attempts.jobs) - left} of {count(len(attempts.jobs), 'job')} are done"
 
 
 def _raise_if_stopped(stopped: str) -> None:

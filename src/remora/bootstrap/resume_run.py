@@ -121,9 +121,12 @@ def connect_models(
     names = tuple(names)
     _require_address(project, start, names)
     for name in dict.fromkeys(names):
-        settings = project.config.model.model_copy(update={"name": name})
-        key = model_key(invocation, project.config)
-        model = open_model(settings, cache=invocation.folders.cache, api_key=key)
+        model = open_model(
+            project.config.model.model_copy(update={"name": name}),
+            cache=invocation.folders.cache,
+            api_key=model_key(invocation, project.config),
+            set_by=project.config.layer_of("model", "base_url"),
+        )
         if model.name != name:
             raise ModelError(
                 f"the agents used the model {name}, but the configured "

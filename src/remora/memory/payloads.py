@@ -229,7 +229,11 @@ class Recovered(Payload, frozen=True, kw_only=True):
 
 
 class AgentEnd(Payload, frozen=True, kw_only=True):
-    """The last event of an agent's stream."""
+    """The last event of an agent's stream.
+
+    If the model failed and rules completed the job, `status` is `submitted`, and `stop_reason` and
+    `error` describe the failure.
+    """
 
     type: ClassVar[str] = "agent_end"
     status: str

@@ -33,10 +33,10 @@ def open_configured_model(
 
 
 def configured_model_facts(
-    base_url: str, settings: ModelSettings, api_key: str | None
+    address: Address, settings: ModelSettings, api_key: str | None
 ) -> dict[str, Any]:
     """Probe the server and return its entries in the output of `model status --json`."""
-    connection, facts = _probe(parse_address(base_url), settings, api_key, settings.name)
+    connection, facts = _probe(address, settings, api_key, settings.name)
     connection.close()
     return {
         "name": facts.name,

@@ -4,7 +4,7 @@ The HTTP client is imported only when a server is contacted, because most comman
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,15 +15,20 @@ from remora.models.model_settings import ModelSettings, ServerName, request_limi
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
 
+if TYPE_CHECKING:
+    from remora.models.client.server_address import Address
+
 _TO_ADD = (
     "run `remora model pull` to install the embedded model, or use a server with `--model URL`"
 )
 
 
-def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
+def open_model(
+    settings: ModelSettings, *, cache: Path, api_key: str | None, set_by: str | None = None
+) -> Model:
     """Return the configured model. This call is synchronous. Close the model with `aclose`.
 
-    A server at a configured address is probed once. The embedded server starts with the first
+    `set_by` is the configuration layer that set the address, for use in hints. A server at a configured address is probed once. The embedded server starts with the first
     request. With `auto`, a NoModel is returned if no address is set and the embedded model is not
     installed. Raises ModelError if the model cannot be reached or run, and ConfigError if the
     settings are invalid.
@@ -39,7 +44,7 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
         from remora.models.embedded.embedded_model import EmbeddedModel
 
         return EmbeddedModel(cache, exact=settings.exact, limits=limits)
-    return _open_server(base_url, "model", settings, api_key, settings.name)
+    return _open_server(_address(base_url, "model", set_by), settings, api_key, settings.name)
 
 
 def open_ranker(settings: ModelSettings, model: Model, *, cache: Path) -> Model | None:
@@ -51,26 +56,27 @@ def open_ranker(settings: ModelSettings, model: Model, *, cache: Path) -> Model 
     return EmbeddedModel(cache, exact=settings.exact, limits=request_limits(settings))
 
 
-def open_larger(address: ServerName, settings: ModelSettings, *, api_key: str | None) -> Model:
+def open_larger(
+    larger: ServerName, settings: ModelSettings, *, api_key: str | None, set_by: str | None = None
+) -> Model:
     """Return the model to escalate to, with the limits of `settings`.
 
-    Raises ConfigError if no address is set, and ModelError if the server cannot be reached.
+    `set_by` is the configuration layer that set its address, for use in hints. Raises ConfigError if no address is set, and ModelError if the server cannot be reached.
     """
-    if address.base_url is None:
+    if larger.base_url is None:
         raise ConfigError(
             "escalation.enabled is true, but escalation.base_url is not set",
             hint="set escalation.base_url to the address of the larger model's server",
         )
-    return _open_server(address.base_url, "escalation", settings, api_key, address.name)
+    address = _address(larger.base_url, "escalation", set_by)
+    return _open_server(address, settings, api_key, larger.name)
 
 
 def _open_server(
-    base_url: str, section: str, settings: ModelSettings, api_key: str | None, name: str | None
+    address: "Address", settings: ModelSettings, api_key: str | None, name: str | None
 ) -> Model:
-    from remora.models.client.server_address import parse_address
     from remora.models.configured_model import open_configured_model
 
-    address = parse_address(base_url, section)
     return open_configured_model(address, settings, api_key, name=name)
 
 
@@ -107,21 +113,23 @@ def used_provider(settings: ModelSettings, *, cache: Path) -> str:
     return "none" if model_is_optional(settings) and _missing(cache) is not None else "embedded"
 
 
-def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
+def check_model(
+    settings: ModelSettings, *, cache: Path, api_key: str | None, set_by: str | None = None
+) -> ModelStatus:
     """Return the status and capabilities of the configured model.
 
-    Does not start a server. A server at a configured address is asked to generate at most one
-    token. If the model cannot be used, the reason is returned as `problem`, and no exception is
+    `set_by` is the configuration layer that set the address, for use in hints. Does not start a
+    server. A server at a configured address is asked to generate at most one token. If the model cannot be used, the reason is returned as `problem`, and no exception is
     raised. Raises ConfigError if the settings are invalid.
     """
     without = wants_none(settings)
     base_url = None if without else _configured_address(settings)
-    address = None if base_url is None else _display_address(base_url)
+    address = None if base_url is None else _address(base_url, "model", set_by)
     state = weights.check(cache)
     document: dict[str, Any] = {
-        "provider": NAME if without else "embedded" if base_url is None else "openai",
-        "base_url": address,
-        "name": NAME if without else weights.MODEL if base_url is None else settings.name,
+        "provider": NAME if without else "embedded" if address is None else "openai",
+        "base_url": None if address is None else address.shown,
+        "name": NAME if without else weights.MODEL if address is None else settings.name,
         "reachable": False,
         "context": None,
         "capabilities": {},
@@ -131,12 +139,12 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
         problem = ModelError("no model is configured: rules only", hint=_TO_ADD)
         return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
-        if base_url is None:
+        if address is None:
             document |= _embedded_facts(cache)
         else:
             from remora.models.configured_model import configured_model_facts
 
-            document |= configured_model_facts(base_url, settings, api_key)
+            document |= configured_model_facts(address, settings, api_key)
     except ModelError as problem:
         optional = used_provider(settings, cache=cache) == "none"
         return ModelStatus(document=document, problem=problem, is_optional=optional)
@@ -184,10 +192,10 @@ def _missing(cache: Path) -> str | None:
     return _TO_ADD
 
 
-def _display_address(base_url: str) -> str:
+def _address(base_url: str, section: str, set_by: str | None) -> "Address":
     from remora.models.client.server_address import parse_address
 
-    return parse_address(base_url).shown
+    return parse_address(base_url, section, set_by)
 
 
 def _embedded_facts(cache: Path) -> dict[str, Any]:

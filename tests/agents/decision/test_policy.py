@@ -79,7 +79,7 @@ class TestRank:
         found = played(theatre, lint, scripted(lambda _: {"A": 0.0}))
         errors = found.payloads(AgentError)
         assert [e.message for e in errors] == ["the server did not score every candidate"] * 2
-        assert found.result.stop_reason == "model_error"
+        assert found.payloads(ToolCalled)[1].decided_by == "fallback"
 
     def test_one_letter_is_asked_for(self, theatre: Theatre, lint: Agent) -> None:
         found = played(theatre, lint, scripted(choose("C")))

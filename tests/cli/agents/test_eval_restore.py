@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.misbehaving_server import FAULTS
 from tests.openai_server import answer, openai_server, send_json
 
 LOADER = """\
@@ -63,7 +64,7 @@ def test_what_people_wrote_is_hidden_restored_and_compared(poor: Remora, loaders
     assert [rules[name] for name in outcomes] == [0, 2, 2, 0], (
         "`from None` is never a rule's choice"
     )
-    assert (rules["precision"], rules["precision_ci95"]) == (0.5, [0.5, 0.5])
+    assert (rules["precision"], rules["precision_ci95"]) == (0.5, [0.15, 0.85])
     assert rules["by_source"] == {"rule": {"written": 4, "right": 2}}
     assert (rules["requests"], rules["tokens"], rules["against_first"]) == (0, 0, None)
     first = found["examples"][0]
@@ -166,6 +167,19 @@ def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -
     assert arm(done)["against_first"] is None, "the first arm has no results"
 
 
+def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, loaders: Path) -> None:
+    quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0"})
+    with openai_server(FAULTS["resets"]) as server:
+        words = (*LINT, "--arm", server.address)
+        first, again = (quick(*words, cwd=loaders) for _ in range(2))
+    for done in (first, again):
+        assert done.code == 3, done.err
+        found = arm(done, server.address)
+        assert found["equivalent"] == 2, "rules finished the jobs"
+        assert "cannot reach the model server" in " ".join(found["job_errors"])
+        assert "using the result of an earlier command" not in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
@@ -204,11 +218,15 @@ def test_an_interrupted_evaluation_continues(
         if line.startswith("[ 3/"):
             os.kill(process.pid, number)
             break
-    process.communicate(timeout=30)
+    _, err = process.communicate(timeout=30)
     assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    stopped = re.search(rf"lint, arm rules: stopped, (\d+ of {MANY}) jobs are done", err)
+    assert (stopped is None) == (number == signal.SIGKILL)
 
     done = poor(*words, cwd=root)
     assert done.code == 0, done.err
+    kept = stopped[1] if stopped else rf"\d+ of {MANY}"
+    assert re.search(f"lint, arm rules: continued, {kept} jobs are done", done.err)
     assert arm(done)["resumed"]
     assert (arm(done)["equivalent"], arm(done)["different"]) == (MANY, MANY)
     assert "[ 1/" in done.err

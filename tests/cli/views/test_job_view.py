@@ -53,6 +53,12 @@ def test_a_line_says_what_was_fixed_and_what_was_left() -> None:
     ]
 
 
+def test_a_job_that_rules_completed_says_why_the_model_did_not() -> None:
+    (_, line, reason) = shown(job(stop_reason="model_error", error="the server is gone"))
+    assert line.startswith("  verified  f")
+    assert reason.strip() == "the server is gone"
+
+
 def test_only_what_was_verified_is_fixed() -> None:
     found = findings({"F401": 2}, {})
     (_, line, reason) = shown(

@@ -60,13 +60,22 @@ def test_phrases_say_the_numbers() -> None:
     (types, lint) = restore_document(report([arm("rules"), arm("embedded")]))["operations"]
     assert heading(types) == "types: 3 of 9 parts hidden in 2 files (3 return)"
     assert heading(lint) == "lint: nothing to hide"
-    shares = ["50 % (50 to 50)", "67 % (0 to 100)"]
+    shares = ["50 % (9 to 91)", "67 % (0 to 100)"]
     assert row(types["arms"][0]) == ["rules", 1, 0, 1, 1, *shares, 0, 0]
     assert list(details(types["arms"][1])) == [
-        "embedded: right of written by source: ranker 1 of 2",
-        "embedded against the first arm: precision +0 % (+0 to +0), coverage +0 % (+0 to +0), "
-        "restored +0 % (+0 to +0)",
+        "embedded, by source: ranker: 2 written, 1 right",
+        "embedded against the first arm: precision +0 % (the same in each file), "
+        "coverage +0 % (the same in each file), restored +0 % (the same in each file)",
     ]
+
+
+def test_kinds_of_parts_are_listed_if_there_are_several() -> None:
+    results = list(arm("rules").results)
+    results[2] = msgspec.structs.replace(results[2], kind="parameter")
+    both = msgspec.structs.replace(arm("rules"), results=tuple(results))
+    (types, _) = restore_document(report([both]))["operations"]
+    kinds = "parameter: 0 of 1 written; return: 2 of 2 written, 1 right"
+    assert next(details(types["arms"][0])) == f"rules, by kind: {kinds}"
 
 
 def test_decisions_are_counted_if_a_model_was_asked() -> None:
@@ -78,7 +87,7 @@ def test_decisions_are_counted_if_a_model_was_asked() -> None:
 def test_errors_of_jobs_are_counted() -> None:
     failing = msgspec.structs.replace(arm("rules"), job_errors={"no answer": 2})
     (types, _) = restore_document(report([failing]))["operations"]
-    assert next(details(types["arms"][0])) == "rules: 2 jobs without a change: no answer"
+    assert next(details(types["arms"][0])) == "rules: 2 jobs ended with: no answer"
 
 
 def test_an_arm_that_could_not_run_has_only_its_error() -> None:

@@ -9,6 +9,7 @@ from remora.evals.restore.scores import (
     differences,
     estimates,
     outcomes_of,
+    wilson_interval,
 )
 from remora.evals.restore.slot_results import SlotResult
 from remora.operations.restorer import Outcome, Slot, Source
@@ -45,16 +46,36 @@ def test_written_texts_with_the_same_meaning_are_right() -> None:
 
 
 def test_intervals_come_from_drawing_whole_files() -> None:
-    found = estimates(MIXED, seed=0)["precision"]
-    assert found.interval == (0.5, 1.0), "each file alone has one of these precisions"
-    assert found == estimates(MIXED, seed=0)["precision"], "the seed decides"
+    unlike = [*[result("a.py", "exact")] * 50, *[result("b.py", "different")] * 50]
+    found = estimates(unlike, seed=0)["precision"]
+    assert found.interval == (0.0, 1.0), "each file alone has one of these precisions"
+    assert found == estimates(unlike, seed=0)["precision"], "the seed decides"
 
 
-def test_one_file_has_no_interval_and_nothing_written_no_precision() -> None:
+def test_the_interval_of_few_parts_is_wide_also_if_all_agree() -> None:
+    few, many = ([result(f"{n}.py", "exact") for n in range(number)] for number in (5, 100))
+    of_few, of_many = (estimates(each, seed=0)["precision"].interval for each in (few, many))
+    assert of_few == pytest.approx((0.566, 1.0), abs=0.001)
+    assert of_many == pytest.approx((0.963, 1.0), abs=0.001)
+
+
+def test_the_wilson_interval_is_that_of_the_literature() -> None:
+    """Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I."""
+    for right, number, low, high in [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ]:
+        assert wilson_interval(right / number, number) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_nothing_written_has_no_precision() -> None:
     left = [result("a.py", "left"), result("a.py", "left")]
     found = estimates(left, seed=0)
     assert (found["precision"].value, found["precision"].interval) == (None, None)
-    assert (found["coverage"].value, found["coverage"].interval) == (0.0, None)
+    assert found["coverage"].value == 0.0
+    assert found["coverage"].interval == pytest.approx((0.0, 0.658), abs=0.001)
 
 
 def test_arms_are_compared_on_the_same_files() -> None:

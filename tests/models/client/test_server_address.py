@@ -20,6 +20,23 @@ def test_endpoints_follow_from_the_configured_address(
     assert (address.api, address.root) == (api, root)
 
 
+@pytest.mark.parametrize(
+    ("section", "set_by", "setting"),
+    [
+        ("model", "flag", "the address on the command line"),
+        ("model", "environment", "REMORA_MODEL__BASE_URL"),
+        ("model", "user", "model.base_url in your own configuration"),
+        ("model", "project", "model.base_url in the project's configuration"),
+        ("escalation", "environment", "REMORA_ESCALATION__BASE_URL"),
+        ("escalation", None, "escalation.base_url"),
+    ],
+)
+def test_hints_name_the_place_of_the_address(
+    section: str, set_by: str | None, setting: str
+) -> None:
+    assert parse_address("http://host", section, set_by).setting == setting
+
+
 def test_credentials_and_query_are_never_shown() -> None:
     address = parse_address("https://me:secret@host/v1?token=abc")
     assert address.shown == "https://host/v1"

@@ -27,6 +27,47 @@ def test_noqa_comments_for_flake8_stay(tmp_path: Path) -> None:
     assert fixed(tmp_path, source, "RUF100") == source
 
 
+@pytest.mark.parametrize(
+    ("comment", "requirement", "stays"),
+    [
+        ("# noqa: F401", "ruff", False),
+        ("# noqa: F401", "black", True),
+        ("# noqa: E501", "ruff", True),
+    ],
+)
+def test_noqa_comments_stay_unless_the_project_uses_ruff_and_checks_the_rule(
+    tmp_path: Path, comment: str, requirement: str, stays: bool
+) -> None:
+    source = f"x = 1  {comment}\n"
+    (tmp_path / "a.py").write_text(source)
+    (tmp_path / "requirements.txt").write_text(f"{requirement}\n")
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert ((tmp_path / "a.py").read_text() == source) is stays
+
+
+def test_imports_that_examples_use_stay(tmp_path: Path) -> None:
+    source = '''
+    """Tools.
+
+    >>> dumps([1])
+    '[1]'
+    """
+
+    import re
+    from json import dumps
+    '''
+    assert fixed(tmp_path, source, "F401") == lines(source).replace("import re\n", "")
+
+
+def test_an_import_stays_whole_if_another_file_needs_one_of_its_unused_names(
+    tmp_path: Path,
+) -> None:
+    """Ruff's fix of one name removes the others."""
+    (tmp_path / "b.py").write_text("from a import dumps\n\nprint(dumps)\n")
+    source = "import re\nfrom json import dumps, loads\n"
+    assert fixed(tmp_path, source, "F401") == "from json import dumps, loads\n"
+
+
 def test_docstrings_that_a_test_expects_stay(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text('assert f.__doc__ == "return one."\n')
     source = 'def f():\n    """return one."""\n\n\ndef g():\n    """return two."""\n'
@@ -49,6 +90,50 @@ def test_names_of_typing_that_fixes_leave_unused_are_removed(tmp_path: Path) -> 
         return x
     """
     assert fixed(tmp_path, source, "UP006", "UP035") == lines(expected)
+
+
+def test_imports_that_fixes_add_go_beside_the_others(tmp_path: Path) -> None:
+    source = """
+    import json
+    import re
+    from collections.abc import Sequence
+    from io import StringIO
+    from typing import Any, Iterable, Pattern
+
+
+    def f(x: Any, y: Iterable, z: Pattern, s: Sequence) -> None:
+        print(json, re, StringIO)
+    """
+    expected = """
+    import json
+    import re
+    from collections.abc import Iterable, Sequence
+    from io import StringIO
+    from re import Pattern
+    from typing import Any
+
+
+    def f(x: Any, y: Iterable, z: Pattern, s: Sequence) -> None:
+        print(json, re, StringIO)
+    """
+    assert fixed(tmp_path, source, "UP035") == lines(expected)
+
+
+def test_an_added_import_stays_above_the_code_that_uses_it(tmp_path: Path) -> None:
+    source = """
+    from typing import Any, Callable
+
+    Handler = Callable[[Any], None]
+
+    from collections.abc import Mapping
+
+    Handlers = Mapping[str, Handler]
+    """
+    (tmp_path / "ruff.toml").write_text("lint.select = ['UP035']\n")
+    (tmp_path / "a.py").write_text(lines(source))
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    changed = (tmp_path / "a.py").read_text()
+    assert changed.index("import Callable\n") < changed.index("Handler =")
 
 
 def test_a_fix_that_adds_a_finding_is_left_out_alone(tmp_path: Path) -> None:
@@ -263,7 +348,7 @@ except ImportError:
     "a comment above a statement": """def f():
     print()
     # done
-    return None
+    pass
 """,
     "a pass beside a docstring": 'class A:\n    """An error."""\n\n    pass\n',
     "upgrades beside code for Python 2": """try:
@@ -277,6 +362,11 @@ class A(object):
 """,
     "nothing but a placeholder": "x = '{}'.format(1 + 2)\n",
     "an import with a reason": "import tasks  # registers the tasks\n",
+    "a repeated import with a reason": """from json import dumps
+from json import dumps, loads  # old names
+
+loads(dumps(1))
+""",
     "noqa in a project that runs flake8": "x = 1  # noqa: E999\n",
     "what ruff does not fix": "class A:\n    known: list[int] = []\n",
 }

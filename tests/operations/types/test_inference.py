@@ -23,3 +23,45 @@ def test_a_file_is_planned_if_annotations_of_another_file_say_its_types() -> Non
         ("shop.py", "return"): "None",
     }
     assert inference.annotations == {}, "nothing was judged"
+
+
+def _annotations_of(text: str) -> set[tuple[str, str]]:
+    files = {"report.py": text}
+    with TypeChecker(files, {}, minor=11) as ty:
+        inference = Inference(files, ty, weights(), Settings(minor=11))
+        inference.run(inference.slots(files))
+    return {(f"{slot.function}.{slot.name}", t) for (_, slot), t in inference.annotations.items()}
+
+
+_REPORT = """from typing import Any
+
+
+class Report:
+    def __init__(self, *parts: Any, **options: Any) -> None:
+        self.parts = parts
+
+    def open(self, level: Any) -> None:
+        print(level)
+
+    def close(self, level: Any) -> None:
+        print(level)
+
+    def skip(self, level, *parts, **options):
+        print(level)
+"""
+
+
+def test_any_completes_annotated_code() -> None:
+    assert {("Report.skip.level", "Any"), ("Report.skip.options", "Any")} <= _annotations_of(
+        _REPORT
+    )
+
+
+def test_any_is_left_out_where_most_annotations_are_missing() -> None:
+    """`*parts: Any` and `**options: Any` are usual there, too."""
+    others = "".join(f"    def turn_{n}(self, a, b, c):\n        return a\n\n" for n in range(9))
+    assert _annotations_of(f"{_REPORT}\n{others}") == {
+        ("Report.skip.parts", "Any"),
+        ("Report.skip.options", "Any"),
+        ("Report.skip.return", "None"),
+    }

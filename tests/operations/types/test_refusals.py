@@ -55,6 +55,15 @@ PROJECT += "\n\nclass Unit(str, Enum):\n    KM = 'km'\n"
         pytest.param("str", [("docstring", "str"), ("to_text", UNKNOWN)], True, id="str(x)"),
         pytest.param("int", [("call", "int"), ("several", UNKNOWN)], True, id="one of several"),
         pytest.param("Unit", [("call", "Unit")], True, id="an enum of texts"),
+        pytest.param(
+            "str", [("isinstance", "str"), ("predicate", UNKNOWN)], True, id="a test always true"
+        ),
+        pytest.param(
+            "str | None",
+            [("docstring", "str | None"), ("isinstance", "str"), ("predicate", UNKNOWN)],
+            False,
+            id="a test that may be false",
+        ),
         pytest.param("Unit", [("call", "Unit"), ("same_file", "Unit")], False, id="as elsewhere"),
     ],
 )
@@ -148,6 +157,30 @@ def test_members_of_every_object_and_one_assigned_attribute_say_nothing() -> Non
         if each.source == "members"
     }
     assert found == {"read": "Sub", "both": "Sub"}
+
+
+ENDS = '''\
+def is_key(key, prefix, low, high):
+    """Return True for a key.
+
+    :param low: positive int or None
+        the least length
+    :param int high: the greatest length, or None
+    :param prefix: the start
+    """
+    return isinstance(key, str) and key.startswith(prefix)
+'''
+
+
+def test_what_a_predicate_tests_and_what_may_be_none() -> None:
+    collector = Collector(ProjectIndex({"keys.py": ENDS}))
+    found = {
+        (key[-1], each.source)
+        for key, evidence in collector.finish().items()
+        for each in evidence
+        if each.source in ("predicate", "may_be_none")
+    }
+    assert found == {("key", "predicate"), ("low", "may_be_none"), ("high", "may_be_none")}
 
 
 DOCUMENTED = '''\

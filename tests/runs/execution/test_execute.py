@@ -245,12 +245,13 @@ class TestBase:
 
 
 class TestFaults:
-    def test_a_model_that_breaks_breaks_its_jobs(self, shop: Desk) -> None:
+    def test_a_model_that_fails_leaves_its_jobs_to_rules(self, shop: Desk) -> None:
         run_id = shop.analyze(lambda _: ModelError("gone", hint="start it"))
         by_node = {job.node_id: job for job in shop.view(run_id).jobs}
-        broken = by_node["node:b.py:guarded"]
-        assert (broken.status, broken.stop_reason) == ("error", "model_error")
-        assert broken.error == "gone; start it"
+        asked = by_node["node:b.py:guarded"]
+        assert (asked.status, asked.stop_reason) == ("submitted", "model_error")
+        assert asked.decided_by["fallback"] == 1
+        assert asked.error == "gone; start it"
         assert by_node["node:a.py:load"].status == "submitted", "no model was needed there"
         assert shop.view(run_id).status == "ended"
 

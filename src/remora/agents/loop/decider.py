@@ -22,14 +22,14 @@ from remora.agents.decision.policy import (
     truncation_of,
 )
 from remora.agents.decision.query_settings import Rung
-from remora.agents.decision.steps import Escalated, Exchange, Tried
+from remora.agents.decision.steps import Escalated, Exchange, Step, Tried
 from remora.agents.decision.strategies import STRATEGIES
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import NO_ANSWER
 from remora.agents.loop.trial import Trial
 from remora.chat import ToolSchema
-from remora.errors import StreamDamaged
+from remora.errors import ModelError, StreamDamaged
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentError, ContextUpdate, Escalation, Event, Payload, ToolCalled
@@ -60,17 +60,21 @@ class Decider:
         self._tries = dependencies.agent.definition.trials
         self._rungs = dependencies.rungs
         self._ranker = dependencies.ranker
+        self._redact = dependencies.redact
         self._schemas = schemas
         self._emit = emit
         self._try = try_candidate
         self._taken = 0
 
     async def decide(self) -> Decision:
-        """Return the turn's call, or the error that prevents one."""
+        """Return the turn's call, or the error that prevents one.
+
+        Once the model has failed, rules decide, and choices that it would have made are fallbacks.
+        """
         offered = self._state.turn.offered
         is_open = not offered or not all(is_complete(one, self._schemas) for one in offered)
-        main = self._rungs[0].settings
-        if is_open and main.writing is not None:
+        main, is_lost = self._rungs[0].settings, self._state.lost_model is not None
+        if is_open and main.writing is not None and not is_lost:
             written = await self._write()
             is_call = isinstance(written, ToolCalled) and bool(offered)
             return replace(written, written=True) if is_call else written
@@ -78,6 +82,9 @@ class Decider:
             return self._ruled(self._packet)
         if not main.chooses or (main.asks_no_model and self._ranker is None):
             return decide_without_model(self._packet, self._schemas)
+        if is_lost:
+            call = decide_without_model(self._packet, self._schemas)
+            return call if is_open else replace(call, decided_by="fallback")
         if self._tries:
             await self._try_all(offered, improves=False)
         if len(self._packet.candidate_actions) == 1:
@@ -203,9 +210,14 @@ class Decider:
         return can_score and (settings.ranks_samples or is_fitted)
 
     def _no_answer(self, problem: str) -> AgentError:
+        message = "no answer passed the checks" + (f": {problem}" if problem else "")
+        return self._error(NO_ANSWER, message)
+
+    def _error(self, kind: str, message: str, hint: str = "") -> AgentError:
         return AgentError(
-            kind=NO_ANSWER,
-            message="no answer passed the checks" + (f": {problem}" if problem else ""),
+            kind=kind,
+            message=message,
+            hint=hint,
             packet_sha256=canonical_sha256(self._packet),
             trim=0,
         )
@@ -213,19 +225,25 @@ class Decider:
     # --- recorded steps --------------------------------------------------------------------
 
     async def _ask(self, rung: Rung, question: Question) -> Exchange | AgentError:
+        if isinstance(self._next_recorded, Escalated):  # because this request failed
+            return self._error("model_error", self._next_recorded.reason)
         recorded = self._recorded(Exchange)
         if recorded is not None:
             return recorded
         if rung.model is not self._rungs[0].model:
             question = replace(question, model=rung.model.name)
-        unasked = await query_model(
-            self._packet,
-            self._schemas,
-            rung.settings,
-            rung.model,
-            lambda payload, turn: self._emit(payload, turn, None),
-            question,
-        )
+        try:
+            unasked = await query_model(
+                self._packet,
+                self._schemas,
+                rung.settings,
+                rung.model,
+                lambda payload, turn: self._emit(payload, turn, None),
+                question,
+            )
+        except ModelError as error:
+            clean = self._redact.text
+            return self._error("model_error", clean(error.message), clean(error.hint))
         return unasked or self._made(Exchange)
 
     async def _try_all(self, candidates: Sequence[Candidate], *, improves: bool) -> Tried:
@@ -271,9 +289,14 @@ class Decider:
             self._emit(Escalation(reason=reason, model=larger), self._packet.turn, None)
             self._made(Escalated)
 
+    @property
+    def _next_recorded(self) -> Step | None:
+        """The next recorded step, or None if the turn has no more recorded steps."""
+        return next(iter(self._state.turn.steps[self._taken :]), None)
+
     def _recorded(self, kind: type[_Kind]) -> _Kind | None:
-        """Return the next recorded step, or None if the turn has no more recorded steps."""
-        return None if self._taken == len(self._state.turn.steps) else self._made(kind)
+        """Take the next recorded step. Return None if the turn has no more recorded steps."""
+        return None if self._next_recorded is None else self._made(kind)
 
     def _made(self, kind: type[_Kind]) -> _Kind:
         step = self._state.turn.steps[self._taken]

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
 from remora.agents.decision.policy import Decision
@@ -30,7 +30,7 @@ from remora.agents.redaction import placeholder_in_args
 from remora.agents.run_in_thread import run_in_thread
 from remora.agents.verification import CheckResult, verify
 from remora.chat import ToolCall
-from remora.errors import DiskError, ModelError, RemoraError
+from remora.errors import DiskError, RemoraError
 from remora.ids import escape_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
@@ -84,17 +84,14 @@ class AgentRunner:
         try:
             await run_in_thread(self._restore_files)
             ending = await self._turns()
-        except ModelError as error:
-            ending = self._record_error("model_error", error)
         except RemoraError as error:
-            ending = self._record_error("tool_error", error)
+            ending = self._record_error(error)
         except OSError as error:
-            ending = self._record_error("tool_error", DiskError(str(error)))
+            ending = self._record_error(DiskError(str(error)))
         except Exception as error:  # noqa: BLE001 - a bug in Remora fails this job, not the run
             _log.exception("%s", self.job.node_id)
             ending = self._record_error(
-                "tool_error",
-                RemoraError(bug_report_line(error), hint=f"{REPORT}; -v shows the traceback"),
+                RemoraError(bug_report_line(error), hint=f"{REPORT}; -v shows the traceback")
             )
         return await self._end(ending)
 
@@ -102,7 +99,7 @@ class AgentRunner:
         """End a job that cannot continue, and keep the changes made so far."""
         await self._start()
         await run_in_thread(self._restore_files)
-        return await self._end(self._state.ending or self._record_error("tool_error", why))
+        return await self._end(self._state.ending or self._record_error(why))
 
     # --- start and end ---------------------------------------------------------------------
 
@@ -135,15 +132,13 @@ class AgentRunner:
         contents = map(self.dependencies.objects.get, written)
         self._target = last_known_target(self.job, [self._base(), *contents])
 
-    def _record_error(
-        self, kind: Literal["model_error", "tool_error"], error: RemoraError
-    ) -> Ending:
+    def _record_error(self, error: RemoraError) -> Ending:
         message = self._redact.text(error.message)
         self._emit(
-            AgentError(kind=kind, message=message, hint=self._redact.text(error.hint)),
+            AgentError(kind="tool_error", message=message, hint=self._redact.text(error.hint)),
             self.context.packet.turn,
         )
-        return self._state.ending or ("error", kind, message)
+        return self._state.ending or ("error", "tool_error", message)
 
     async def _end(self, ending: Ending) -> AgentResult:
         status, stop_reason, detail = ending
@@ -235,7 +230,8 @@ class AgentRunner:
         if call.tool != SUBMIT:
             return self._state.ending
         submitted = self._state.turn.submitted or await self._submit(call, turn)
-        return submission_ending(submitted, self._state.failure, changed=bool(self._changes))
+        state, changed = self._state, bool(self._changes)
+        return submission_ending(submitted, state.failure, state.lost_model, changed=changed)
 
     async def _execute_tool(self, call: ToolCall) -> ToolExecution:
         """Execute a call and return its redacted result.
@@ -336,7 +332,8 @@ class AgentRunner:
         is_over = (
             tally.requests >= settings.max_requests or tally.sent_tokens >= settings.max_tokens
         )
-        return settings.writing is not None and not is_over
+        is_lost = self._state.lost_model is not None
+        return settings.writing is not None and not is_over and not is_lost
 
     def _base(self) -> bytes | None:
         return self.dependencies.workspace.base_bytes(self.job.path)

@@ -79,7 +79,8 @@ class AgentState:
     `ending` is set when an event ends the agent. `changes` contains all recorded file changes.
     `outputs` contains the raw outputs so far, for `recall`. `unanswered` contains the arguments of
     the candidates that no model could complete. `failure` is the error of the last turn before a
-    submission, or None if it succeeded.
+    submission, or None if it succeeded. `lost_model` is set when the model has failed and rules make
+    the remaining decisions: it is the ending if they change nothing.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -92,6 +93,7 @@ class AgentState:
         self.outputs = RawOutputs(blobs)
         self.unanswered: list[dict[str, Any]] = []
         self.failure: str | None = None
+        self.lost_model: Ending | None = None
         self.history: list[Event] = []
         self.messages: list[dict[str, Any]] = []
         self.tally = TurnCounts()
@@ -147,7 +149,8 @@ class AgentState:
             TurnCounts(),
         )
         self.changes = list(start.changes)
-        self.history, self.messages, self.unanswered, self.failure = [], [], [], None
+        self.history, self.messages, self.unanswered = [], [], []
+        self.failure = self.lost_model = None
 
     def _began(self, event: Event) -> None:
         start = self.start
@@ -218,7 +221,11 @@ class AgentState:
             self.unanswered += [one.args for one in self.turn.offered]
             self.failure = self.context.packet.last_error
         self.turn.is_over = True
-        self.ending = error_ending(error, self._stop_rules)
+        ending = error_ending(error, self._stop_rules)
+        if self.turn.offered and error.kind != "tool_error":
+            self.lost_model = ending
+        else:
+            self.ending = ending
 
     def _whole(self, event: Event, kind: type[_Kind]) -> _Kind:
         """Return the event's payload with its blobs resolved."""

@@ -72,7 +72,7 @@ class TurnCounts:
 
 
 class StopRules:
-    """Stops an agent after three identical calls, four idle turns, or two bad answers in a row."""
+    """Stops an agent after three identical calls or four idle turns, and counts bad answers."""
 
     def __init__(self) -> None:
         self._idle_turns = 0
@@ -107,7 +107,7 @@ class StopRules:
 
 
 def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
-    """Return the agent's ending after a turn without a call, or None if the agent continues.
+    """Return the ending after a turn without a call, or None if models may still be asked.
 
     `rules` counts the bad calls.
     """
@@ -126,17 +126,22 @@ def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
     return None
 
 
-def submission_ending(submitted: SubmitResult, failure: str | None, *, changed: bool) -> Ending:
+def submission_ending(
+    submitted: SubmitResult, failure: str | None, lost_model: Ending | None, *, changed: bool
+) -> Ending:
     """Return the agent's ending after a submission.
 
     `changed` is true if the agent has changed a file. If not, `failure` may be the reason: it is
-    the error of the turn before.
+    the error of the turn before. `lost_model` is the ending that the model's failure would have been
+    if rules had not completed the job.
     """
     if not changed:
-        return "no_change", "no_change", failure
+        return lost_model or ("no_change", "no_change", failure)
     failed = next((check for check in submitted.checks if not check.get("ok")), None)
     if failed is not None:
         return "failed", "verification", f"{failed.get('name')}: {failed.get('detail')}"
+    if lost_model is not None:
+        return "submitted", *lost_model[1:]
     return "submitted", "submitted", None
 
 

@@ -1,24 +1,24 @@
 """Runs agents until they finish or are stopped, and prints the results."""
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from remora.bootstrap.api import continue_run
 from remora.bootstrap.resume_run import Resumable
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import next_command
+from remora.cli.views.job_view import Document
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
-from remora.errors import NotFound
+from remora.errors import ModelError, NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
-from remora.runs.records.json_documents import model_never_answered
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
 
-GOOD_STATUSES = frozenset({"submitted", "no_change"})
-"""Statuses that do not need the user's attention."""
+_GOOD_STATUSES = frozenset({"submitted", "no_change"})
+"""Statuses that do not need the user's attention, unless a model failed."""
 
 
 def run_to_end(
@@ -74,6 +74,16 @@ def print_run_results(
             resume = next_command(options, project.root, "analyze", "--resume", run_id)
             note(options, f"resume with `{resume}`")
         return 130
-    if {job["status"] for job in jobs} <= GOOD_STATUSES:
-        return 0
-    return 3 if model_never_answered(project, view) else 1
+    return jobs_exit_code(jobs)
+
+
+def jobs_exit_code(jobs: Sequence[Document]) -> int:
+    """Return the exit code for jobs that have ended.
+
+    It is 3 if a model failed in any of them, also if rules completed the job.
+    """
+    reasons = {job["stop_reason"] for job in jobs}
+    if "model_error" in reasons:
+        return ModelError.exit_code
+    is_good = {job["status"] for job in jobs} <= _GOOD_STATUSES
+    return 0 if is_good and "packet_too_large" not in reasons else 1

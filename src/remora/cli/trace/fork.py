@@ -77,7 +77,7 @@ def _continue(
     trusted: bool,
 ) -> int:
     from remora.bootstrap.resume_run import connect_models, prepare_resume
-    from remora.cli.run.foreground_run import GOOD_STATUSES, run_to_end
+    from remora.cli.run.foreground_run import jobs_exit_code, run_to_end
     from remora.cli.views.run_view import attempt_lines
     from remora.runs.records.job_view import read_attempt
     from remora.runs.records.results import job_document, read_run, run_document
@@ -101,7 +101,7 @@ def _continue(
         resume = next_command(options, project.root, "analyze", "--resume", run_id)
         note(options, f"{stopped}: completed work is recorded; resume with `{resume}`")
         return 130
-    return 0 if job["status"] in GOOD_STATUSES else 1
+    return jobs_exit_code([job])
 
 
 def _lines(

@@ -23,7 +23,6 @@ SAME_CHANGE = "the retry produced the same change as before"
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
 """Displayed words for statuses; JSON output has the status itself."""
-_STATUSES_WITH_REASON = ("no_change", "failed", "error", "interrupted", "running")
 _LONGEST = 32
 """Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
 
@@ -172,7 +171,7 @@ def _reasons(job: Document) -> Iterator[str]:
         yield "you edited it while the agent was working on it"
     elif job["review"] == "conflict":
         yield from conflict_lines(job)
-    elif job["error"] and job["status"] in _STATUSES_WITH_REASON:
+    elif job["error"]:
         yield str(job["error"])
     if job["same"]:
         yield SAME_CHANGE

@@ -36,7 +36,6 @@ class RunCounts:
         self._findings: dict[str, tuple[Codes, Codes]] = {}
         self._seconds: Mapping[str, float] = {}
         self._started = time.monotonic()
-        self._is_estimated = False
         self._first: tuple[float, float] | None = None
         """The time at which the first job ended, and the expected seconds done until then."""
         self._ended: set[str] = set()
@@ -46,7 +45,6 @@ class RunCounts:
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
         self.jobs = len(plan.jobs)
         self._seconds = plan.seconds or dict.fromkeys((job.agent_id for job in plan.jobs), 1.0)
-        self._is_estimated = plan.seconds is not None
         self._started = time.monotonic()
 
     def began(self, job: Job) -> None:
@@ -88,9 +86,9 @@ class RunCounts:
     def _corrected(self, now: float) -> float | None:
         """Return the expected seconds from now on, or None if too few jobs have ended.
 
-        The speed since the first job has ended counts, because that job also pays for starting tools
-        and filling caches. The expected speed counts for no more than that: on a loaded machine, it
-        may be far off. Running jobs count as half done.
+        Only the measured speed counts: the expected one may be far off, as on a loaded machine. It
+        is that since the first job has ended, because that job also pays for starting tools and
+        filling caches. Running jobs count as half done.
         """
         every = sum(self._seconds.values())
         ended = sum(self._seconds.get(each, 0.0) for each in self._ended)
@@ -102,8 +100,7 @@ class RunCounts:
             since, done = self._first[0], total - self._first[1]
         if done <= 0.0 or done < every * _SHARE:
             return None
-        prior = min(every - total, done) if self._is_estimated else 0.0
-        return (now - since + prior) / (done + prior) * (every - total)
+        return (now - since) / done * (every - total)
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.

@@ -163,6 +163,7 @@ def _wrong(
     unread = {job.agent_id for job in view.damaged}
     stale = [display_name(job["node_id"]) for job in jobs if job["review"] == "stale"]
     wrong = [job for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread]
+    lost = [display_name(job["node_id"]) for job in jobs if job["stop_reason"] == "model_error"]
     for title, commands in (
         (
             "to redo conflicting changes on your current files:",
@@ -171,6 +172,10 @@ def _wrong(
         (
             "to redo changes on nodes that you edited during the run:",
             [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)],
+        ),
+        (
+            "to ask the model about a job again:",
+            [("retry", view.run_id, escape_line(node)) for node in lost[:1]],
         ),
         ("to see what cannot be read:", [("trace", "verify", one) for one in sorted(unread)]),
         (

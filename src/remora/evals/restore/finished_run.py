@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import HostError
+from remora.errors import HostError, ModelError
 from remora.evals.restore.slot_results import ArmResult, SlotResult
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.memory.decode_values import decode_value
@@ -85,6 +85,9 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
         tokens=found.tokens,
         seconds=round(done.seconds, 1),
         resumed=done.resumed,
+        exit_code=ModelError.exit_code
+        if any(job.stop_reason == "model_error" for job in view.jobs)
+        else 0,
     )
 
 

@@ -203,7 +203,6 @@ class _Measurement:
         if known is not None:
             self._notify(f"{operation}, arm {arm.name}: using the result of an earlier command")
             return known
-        self._notify(f"{operation}, arm {arm.name}: started")
         folder.copy(self._base, self._contents(hidden))
         try:
             result = arm_result(arm.name, hidden, self._run(folder, operation, arm, hidden.slots))
@@ -211,7 +210,10 @@ class _Measurement:
             self._notify(f"{operation}, arm {arm.name}: {error.message}")
             message = f"{error.message} ({error.hint})" if error.hint else error.message
             return ArmResult(name=arm.name, error=message, exit_code=error.exit_code)
-        folder.keep(result)
+        if result.exit_code:
+            folder.forget()  # the same command asks the model again
+        else:
+            folder.keep(result)
         return result
 
     def _key(self, operation: str, arm: Arm, hidden: Hidden) -> str:

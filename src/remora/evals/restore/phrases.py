@@ -30,11 +30,17 @@ def row(arm: Mapping[str, Any]) -> Sequence[object]:
 
 
 def share(found: Mapping[str, Any], name: str, sign: str = "") -> str:
-    """Return a share with its interval, such as `91 % (88 to 95)`, or `-` if it is not known."""
+    """Return a share with its interval, such as `91 % (88 to 95)`, or `-` if it is not known.
+
+    A difference without any variation has no interval: so few files do not show how far it varies.
+    """
     value, interval = found[name], found[f"{name}_ci95"]
     if value is None:
         return "-"
-    ends = f" ({interval[0] * 100:{sign}.0f} to {interval[1] * 100:{sign}.0f})" if interval else ""
+    ends = ""
+    if interval:
+        low, high = (f"{end * 100:{sign}.0f}" for end in interval)
+        ends = f" ({low} to {high})" if interval[0] < interval[1] else " (the same in each file)"
     return f"{value * 100:{sign}.0f} %{ends}"
 
 
@@ -45,14 +51,15 @@ def details(arm: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}: {arm['error']}"
         return
     for error, number in arm["job_errors"].items():
-        yield f"{name}: {count(number, 'job')} without a change: {error}"
+        yield f"{name}: {count(number, 'job')} ended with: {error}"
     kinds = arm["by_kind"]
     if len(kinds) > 1:
-        parts = (f"{kind} {_right(outcomes)}" for kind, outcomes in kinds.items())
-        yield f"{name}: right of written of hidden: {', '.join(parts)}"
+        parts = (f"{kind}: {_written(outcomes)}" for kind, outcomes in kinds.items())
+        yield f"{name}, by kind: {'; '.join(parts)}"
     if arm["by_source"]:
-        parts = (f"{key} {n['right']} of {n['written']}" for key, n in arm["by_source"].items())
-        yield f"{name}: right of written by source: {', '.join(parts)}"
+        sources = arm["by_source"].items()
+        parts = (f"{key}: {n['written']} written, {n['right']} right" for key, n in sources)
+        yield f"{name}, by source: {'; '.join(parts)}"
     if arm["requests"]:
         parts = (f"{key} {number:,}" for key, number in arm["decided_by"].items() if number)
         yield f"{name}: {count(arm['requests'], 'request')}, decisions: {', '.join(parts)}"
@@ -62,6 +69,9 @@ def details(arm: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} against the first arm: {', '.join(parts)}"
 
 
-def _right(outcomes: Mapping[str, int]) -> str:
+def _written(outcomes: Mapping[str, int]) -> str:
+    """Return what became of the hidden parts of a kind, such as `3 of 7 written, 2 right`."""
     right = outcomes["exact"] + outcomes["equivalent"]
-    return f"{right} of {right + outcomes['different']} of {sum(outcomes.values())}"
+    written = right + outcomes["different"]
+    number = f"{written} of {sum(outcomes.values())} written"
+    return f"{number}, {right} right" if written else number

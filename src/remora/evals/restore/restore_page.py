@@ -19,7 +19,8 @@ _CURVE_STYLE = """\
 _EXPLANATION = (
     "Precision is the share of the written parts that mean what people wrote; coverage is the share "
     "of the hidden parts that were written. A curve takes the likeliest parts first. Ranges are 95 % "
-    "intervals from drawing files with replacement."
+    "intervals: from drawing files with replacement, or that of the parts alone (Wilson) where it is "
+    "wider."
 )
 
 

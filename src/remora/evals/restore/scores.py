@@ -1,5 +1,6 @@
-"""Precision and coverage of an arm, with intervals from a bootstrap over files."""
+"""Precision and coverage of an arm, with their intervals."""
 
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,8 @@ from remora.operations.restorer import Outcome
 
 _SAMPLES = 2000
 _LOWEST, _HIGHEST = 0.025, 0.975
+_Z_SQUARED = 1.96**2
+"""The square of the normal quantile for 95 %."""
 _MOST_POINTS = 100
 
 
@@ -37,7 +40,7 @@ class Counts(NamedTuple):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A share or a difference of shares, and its 95 % interval if there are several files."""
+    """A share or a difference of shares, and its 95 % interval if it is known."""
 
     value: float | None
     interval: tuple[float, float] | None = None
@@ -80,8 +83,34 @@ def by_source(results: Sequence[SlotResult]) -> dict[str, Counts]:
 
 
 def estimates(results: Sequence[SlotResult], seed: int) -> dict[str, Estimate]:
-    """Return each share with its interval. Files are drawn with replacement."""
-    return _estimated([_by_file(results)], lambda counts, share: share(counts[0]), seed)
+    """Return each share with its interval.
+
+    Files are drawn with replacement. Where few parts are known, draws hardly differ, so the interval
+    is at least that of the parts alone.
+    """
+    found = _estimated([_by_file(results)], lambda counts, share: share(counts[0]), seed)
+    counts = counts_of(results)
+    wholes = {"precision": counts.written, "coverage": counts.slots, "restored": counts.slots}
+    return {name: _widened(each, wholes[name]) for name, each in found.items()}
+
+
+def _widened(found: Estimate, number: int) -> Estimate:
+    if found.value is None:
+        return found
+    ends = *wilson_interval(found.value, number), *(found.interval or ())
+    return Estimate(value=found.value, interval=(min(ends), max(ends)))
+
+
+def wilson_interval(share: float, number: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of so many independent parts.
+
+    It stays wide for few parts, also if they all agree: E. B. Wilson, "Probable inference, the law of
+    succession, and statistical inference", Journal of the American Statistical Association 22, 1927.
+    """
+    center = (share + _Z_SQUARED / (2 * number)) / (1 + _Z_SQUARED / number)
+    spread = share * (1 - share) / number + _Z_SQUARED / (4 * number**2)
+    half = math.sqrt(_Z_SQUARED * spread) / (1 + _Z_SQUARED / number)
+    return max(0.0, center - half), min(1.0, center + half)
 
 
 def differences(

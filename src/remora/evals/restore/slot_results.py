@@ -35,6 +35,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     `jobs` counts jobs by status, and `job_errors` counts the errors with which jobs ended. `conflicts` is the number of verified change sets that did not fit
     together. `requests` and `tokens` count what models were sent. `seconds` is the time of the run
     in this process, or since it was resumed. `error` is the reason why the arm could not run.
+    `exit_code` is not 0 if the arm could not run, or if the model of a job failed.
     """
 
     name: str

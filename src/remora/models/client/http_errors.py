@@ -19,7 +19,7 @@ _TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context
 _HINTS = {
     401: "set {variable} to a key that this server accepts",
     403: "the key in {variable} is not allowed to use this model",
-    404: "check {section}.base_url and {section}.name{shown_by}",
+    404: "check {setting} and {section}.name{shown_by}",
     429: "the server limits the request rate: wait, or lower model.max_concurrency",
 }
 _NO_KEY = (
@@ -58,7 +58,7 @@ def unusable_answer(address: Address, why: str) -> ModelError:
     """Return the error for a 2xx response that cannot be used."""
     return ModelError(
         f"the model server at {address.shown} sent an unusable response: {why}",
-        hint=f"check that {address.section}.base_url is the address of an OpenAI-compatible server",
+        hint=f"check that there is an OpenAI-compatible server at {address.setting}",
     )
 
 
@@ -76,7 +76,7 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
     hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
     return ModelError(
         f"the model server at {address.shown} returned status {reply.status}: {message}",
-        hint=hint.format_map(_WORDS[address.section]),
+        hint=_worded(hint, address),
     )
 
 
@@ -91,10 +91,12 @@ def _unreachable(error: httpx2.TransportError, address: Address, timeout_s: floa
         why = " ".join(str(error).split())[:200] or "the connection was lost"
     return ModelError(
         f"cannot reach the model server at {address.shown}: {why}",
-        hint="start the server, correct {section}.base_url, or {otherwise}".format_map(
-            _WORDS[address.section]
-        ),
+        hint=_worded("start the server, correct {setting}, or {otherwise}", address),
     )
+
+
+def _worded(hint: str, address: Address) -> str:
+    return hint.format_map({**_WORDS[address.section], "setting": address.setting})
 
 
 def _server_message(text: str) -> str:

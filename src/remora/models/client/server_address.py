@@ -13,8 +13,8 @@ class Address(msgspec.Struct, frozen=True):
 
     `api` is the base URL of the OpenAI endpoints, usually `…/v1`. `root` is the base URL of the
     server's other endpoints, if known. `shown` is the address without credentials or query, for use
-    in messages and streams. `section` is the configuration section that sets the address, for use
-    in hints.
+    in messages and streams. `section` is the configuration section that sets the address, and
+    `set_by` is the layer (flag, environment, user or project) if it is known, for use in hints.
     """
 
     api: str
@@ -22,10 +22,23 @@ class Address(msgspec.Struct, frozen=True):
     shown: str
     loopback: bool
     section: str = "model"
+    set_by: str | None = None
+
+    @property
+    def setting(self) -> str:
+        """The place where the user can correct the address, in words."""
+        key = f"{self.section}.base_url"
+        places = {
+            "flag": "the address on the command line",
+            "environment": f"REMORA_{self.section.upper()}__BASE_URL",
+            "user": f"{key} in your own configuration",
+            "project": f"{key} in the project's configuration",
+        }
+        return places.get(self.set_by or "", key)
 
 
-def parse_address(base_url: str, section: str = "model") -> Address:
-    """Parse the `base_url` in a configuration section.
+def parse_address(base_url: str, section: str = "model", set_by: str | None = None) -> Address:
+    """Parse the `base_url` in a configuration section, which a layer has set.
 
     The path defaults to `/v1`. Raises ConfigError if the URL is invalid.
     """
@@ -44,6 +57,7 @@ def parse_address(base_url: str, section: str = "model") -> Address:
         shown=str(bare.copy_with(username=None, password=None)),
         loopback=_is_loopback(url.host),
         section=section,
+        set_by=set_by,
     )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.assigned_attributes import is_written
-from remora.operations.lint.fixable_findings import FixableFindings
+from remora.operations.lint.fixable_findings import FixableFindings, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import findings_on_nodes
 from remora.operations.lint.left_alone import LeftAlone, is_generated
@@ -76,8 +77,7 @@ def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
     content = place.read(path)
     is_own = not is_generated(decode(path, content).body)
     fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
-    if not fixer.has_fewer(fixed):
-        fixed = content
+    fixed = fixer.with_tidy_imports(fixed) if fixer.has_fewer(fixed) else content
     if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
         fixed = fixed.rstrip(b"\n") + b"\n"
     if fixed != content:
@@ -138,6 +138,13 @@ class _Fixer:
         before, after = (self.targets(each, self.check(each)) for each in (self._content, content))
         return len(after) < len(before)
 
+    def with_tidy_imports(self, content: bytes) -> bytes:
+        """Return a fixed version with added imports beside the others, if no finding is new."""
+        before, after = (decode(self._path, each) for each in (self._content, content))
+        body = with_added_imports_moved(before.body, after.body, self._format.width)
+        tidy = after._replace(body=body).bytes()
+        return tidy if not new_findings(self.check(content), self.check(tidy)) else content
+
     def with_ruff_fixes(self) -> bytes:
         return self._fix_nodes() if self._nodes else self._fix_file()
 
@@ -148,10 +155,9 @@ class _Fixer:
         for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
             body = decode(self._path, content).body
+            left_alone = self._left_alone.reasons(present, body)
             own = [
-                each
-                for each in self.targets(content, present)
-                if not self._left_alone.reason(each, body)
+                each for each in self.targets(content, present) if place_of(each) not in left_alone
             ]
             wanted = [
                 each
@@ -253,11 +259,11 @@ class _Fixer:
         """
         if not any(map(self._allows, self.before)):
             return self._content
-        body = decode(self._path, self._content).body
+        left_alone = self._left_alone.reasons(self.before, decode(self._path, self._content).body)
         kept = {
             each["line"]
             for each in filter(self._allows, self.before)
-            if self._left_alone.reason(each, body)
+            if place_of(each) in left_alone
         }
         fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
         extra = self._added(self.before, fixed)
@@ -333,13 +339,11 @@ class _Fixer:
             present = self.check(fixed)
             own = {id(each) for each in self.targets(fixed, present)}
             own |= {id(each) for each in new_findings(self.before, present)}
-            body = decode(self._path, fixed).body
+            left_alone = self._left_alone.reasons(present, decode(self._path, fixed).body)
             wanted = [
                 each
                 for each in present
-                if id(each) in own
-                and self._allows(each)
-                and not self._left_alone.reason(each, body)
+                if id(each) in own and self._allows(each) and place_of(each) not in left_alone
             ]
             changed = apply_fixes_together(decode(self._path, fixed), wanted, unsafe=self._unsafe)
             if changed == fixed:

@@ -3,21 +3,23 @@
 import ast
 import re
 from collections.abc import Sequence
-from configparser import ConfigParser
-from configparser import Error as ConfigParserError
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import version
 from itertools import takewhile
 
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.fixable_findings import Place, place_of
-from remora.operations.lint.used_imports import is_used_elsewhere, names_from_modules, runs_code
+from remora.operations.lint.suppressions import kept_suppressions
+from remora.operations.lint.used_imports import (
+    is_used_elsewhere,
+    is_used_in_examples,
+    names_from_modules,
+    runs_code,
+)
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
 from remora.tools.host.ruff.rule_choice import SelectedRules
 from remora.tools.host.ruff.shared_ruff import once_for_base
 from remora.tools.host.text_lines import split_lines
@@ -29,8 +31,8 @@ _GENERATED = re.compile(
     r"\bgenerated (?:by|from|automatically|using)\b|\$ANTLR\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_NO_QA = "RUF100"
 _UNUSED_IMPORT = "F401"
+_REPEATED = "F811"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
 """A comment of two or more words that is not for a tool."""
 _KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
@@ -70,8 +72,6 @@ _OWN_LINES = re.compile(
     r"getframeinfo|getsourcelines)\b"
 )
 """Names by which a test may read the numbers of its own lines."""
-_SUPPRESSION = "RUF10"
-"""Beginning of the rules about comments that suppress findings."""
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
 _TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
@@ -80,10 +80,6 @@ _DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
 _CODE_OF_TESTS = re.compile(r"(?:^|/)(?:__init__|conftest|test[^/]*|[^/]*tests?)\.py$")
 _LEAST_TEXT = 4
 _MOST_FILES = 300
-_CONFIG = ("setup.cfg", "tox.ini", ".flake8")
-_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
-_LINTER = re.compile(r"(?<![\w-])(?:flake8|pylint|pycodestyle|pyflakes|prospector|pylama)(?![\w-])")
-_LIMIT = 1024 * 1024
 
 
 def is_generated(body: str) -> bool:
@@ -122,8 +118,23 @@ class LeftAlone:
         )
         self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
-    def reason(self, finding: Finding, body: str) -> str:
-        """Return why a finding in a version of the file stays, or an empty string."""
+    def reasons(self, findings: Sequence[Finding], body: str) -> dict[Place, str]:
+        """Return the findings of a version of the file that stay, with the reasons.
+
+        Ruff's fix of an unused import removes all unused names of the statement, so if one of them
+        is needed, all stay.
+        """
+        found = {place_of(each): why for each in findings if (why := self._reason(each, body))}
+        fixes = [
+            each["fix"]
+            for each in findings
+            if each["code"] == _UNUSED_IMPORT and each["fix"] and place_of(each) in found
+        ]
+        together = [each for each in findings if each["fix"] in fixes]
+        return dict.fromkeys(map(place_of, together), "its import has needed names") | found
+
+    def _reason(self, finding: Finding, body: str) -> str:
+        """Return why a finding stays, or an empty string."""
         if finding["code"] in self.rules:
             return self.rules[finding["code"]]
         reasons = (
@@ -153,6 +164,8 @@ class LeftAlone:
             return ""
         if is_used_elsewhere(self._path, finding["message"], self._imported):
             return "another file imports the name from here"
+        if is_used_in_examples(finding["message"], body):
+            return "an example in a docstring uses the name"
         if runs_code(self._place, self._path, finding["message"]):
             return "the import runs code"
         is_settings = self._path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(body)
@@ -168,8 +181,7 @@ def kept_findings(
     """Return the findings of a file that the fixes leave alone, with the reasons."""
     if is_generated(body):
         return dict.fromkeys(map(place_of, findings), "the file is generated")
-    left_alone = LeftAlone(place, path, body, findings)
-    return {place_of(each): why for each in findings if (why := left_alone.reason(each, body))}
+    return LeftAlone(place, path, body, findings).reasons(findings, body)
 
 
 def _line(finding: Finding, body: str) -> str:
@@ -246,9 +258,7 @@ def _rules_to_skip(
 ) -> dict[str, str]:
     """Return the rules whose findings stay, with the reasons.
 
-    `noqa` comments are needed by flake8, if the project uses it, and by other tools whose rules ruff
-    does not know. A project that supports Python 2 gets nothing that needs Python 3. Comments that
-    suppress findings stay if the project pins another version of ruff, which may need them.
+    A project that supports Python 2 gets nothing that needs Python 3.
 
     Unless the project configures ruff, files with code for Python 2 stay as they are until that code
     is removed or the rules are selected, and so do files that tests read as data.
@@ -265,16 +275,7 @@ def _rules_to_skip(
         upgrades = [code for code in codes if code.startswith(_UPGRADES)]
         left = [code for code in upgrades if not selected.are_asked_for(path, code)]
         skipped |= dict.fromkeys(left, "the file has code for Python 2")
-    suppressing = [code for code in codes if code.startswith(_SUPPRESSION)]
-    if suppressing and _uses_other_ruff(place):
-        return skipped | dict.fromkeys(suppressing, "the project pins another version of ruff")
-    if _NO_QA in codes:
-        unknown = any(
-            finding["code"] == _NO_QA and "unknown:" in finding["message"] for finding in findings
-        )
-        if unknown or _uses_flake8(place) or (not own and _names_linter(place)):
-            skipped[_NO_QA] = "another linter may need the comment"
-    return skipped
+    return skipped | kept_suppressions(place, path, findings, selected)
 
 
 def _moves_lines(finding: Finding) -> bool:
@@ -294,8 +295,8 @@ def _needs_extensions(finding: Finding) -> bool:
 
 
 def _is_explained(finding: Finding, body: str) -> bool:
-    """Return True if a comment of an unused import says what it is for."""
-    if finding["code"] != _UNUSED_IMPORT:
+    """Return True if a comment of an unused or repeated import says what it is for."""
+    if finding["code"] not in (_UNUSED_IMPORT, _REPEATED):
         return False
     return _REASON.search(_line(finding, body)) is not None
 
@@ -347,34 +348,3 @@ def _is_expected(finding: Finding, body: str, expected: str) -> bool:
         return True
     texts = [expected, *([body] if "__doc__" in body else [])]
     return any(re.search(alone, each) is not None for each in texts)
-
-
-def _uses_other_ruff(place: ToolTree) -> bool:
-    used = once_for_base(place, ruff_use).version
-    return used is not None and used.number[:2] != version_of(version("ruff"))[:2]
-
-
-def _uses_flake8(place: ToolTree) -> bool:
-    if _HOOK.search(place.text_or_empty(".pre-commit-config.yaml")):
-        return True
-    for name in _CONFIG:
-        if not place.files.exists(name):
-            continue
-        parser = ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(place.files.read_bytes(name, limit=_LIMIT).decode())
-        except (ConfigParserError, UnicodeDecodeError, HostError):
-            continue
-        if parser.has_section("flake8"):
-            return True
-    return False
-
-
-def _names_linter(place: ToolTree) -> bool:
-    """Return True if the project's settings, requirements or commands name another linter."""
-    paths = ["tox.ini", "setup.cfg", "setup.py", "pyproject.toml", "Makefile", "noxfile.py"]
-    for pattern in ("*requirements*.txt", "requirements/*.txt", ".github/workflows/*.y*ml"):
-        paths += place.files.glob(pattern, look=place.left)
-    return any(place.files.exists(name) for name in (".pylintrc", "pylintrc", ".flake8")) or any(
-        _LINTER.search(place.text_or_empty(path)) for path in (*paths, ".pre-commit-config.yaml")
-    )

@@ -11,6 +11,8 @@ from remora.tools.tree import ToolTree
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)
 _USE = re.compile(r"\b([A-Za-z_]\w*)[.:]([A-Za-z_]\w*)")
 _UNUSED = re.compile(r"`([^`]+)` imported but unused")
+_EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.)[ \t](.*)", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _ALL = "*"
 _FILES = ("py", "pyi", "rst", "md", "sh", "cfg", "toml")
 
@@ -35,16 +37,27 @@ def names_from_modules(place: ToolTree) -> ImportedNames:
 
 def is_used_elsewhere(path: str, message: str, names: ImportedNames) -> bool:
     """Return True if another file may need the import that a finding calls unused."""
-    unused = _UNUSED.search(message)
     *folders, name = path.split("/")
     module = name.removesuffix(".py")
     if module == "__init__":
         module = folders[-1] if folders else ""
+    bound = _bound(message)
+    return bool(bound) and any((module, each) in names for each in (*bound, _ALL))
+
+
+def is_used_in_examples(message: str, body: str) -> bool:
+    """Return True if a line after `>>>` has the name of an import that a finding calls unused."""
+    used = {word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line)}
+    return not used.isdisjoint(_bound(message))
+
+
+def _bound(message: str) -> set[str]:
+    """Return the names by which the import that a finding calls unused may be known."""
+    unused = _UNUSED.search(message)
     if unused is None:
-        return False
+        return set()
     imported, _, alias = unused[1].partition(" as ")
-    bound = {alias} if alias else {imported.split(".")[0], imported.rpartition(".")[2]}
-    return any((module, each) in names for each in (*bound, _ALL))
+    return {alias} if alias else {imported.split(".")[0], imported.rpartition(".")[2]}
 
 
 def runs_code(place: ToolTree, path: str, message: str) -> bool:

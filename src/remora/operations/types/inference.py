@@ -239,7 +239,8 @@ class Inference:
         """Return the candidates of a slot that were not refused, the most likely first.
 
         A type that follows only from annotations that were found for other functions is not a
-        candidate, because one that is wrong would spread, unless other methods agree on it.
+        candidate, because one that is wrong would spread, unless other methods agree on it. `Any`
+        is not one where an annotation may as well be left out.
         """
         raise_if_cancelled()
         facts = self._facts()
@@ -268,6 +269,7 @@ class Inference:
             each
             for each in ranked
             if (path, slot, each.term) not in self._refused
+            and not (self._may_stay_open(path, slot) and "Any" in members_of(each.term))
             and (
                 slot.kind != RETURN
                 or overrides_agree(function, each.term, facts.project, facts.evidence)
@@ -277,6 +279,10 @@ class Inference:
                 or any(same(without_none(each.term), without_none(term)) for term in new)
             )
         ]
+
+    def _may_stay_open(self, path: str, slot: Slot) -> bool:
+        """Return True for parameters and results, but not `**kwargs`, of sparsely annotated code."""
+        return slot.kind in ("parameter", RETURN) and self.signatures.is_sparse(path)
 
     def _type_of_getter(self, function: Function, name: str, index: ProjectIndex) -> str:
         """Return the type of a property's plain values for its setter, or an empty string."""

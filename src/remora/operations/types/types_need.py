@@ -13,6 +13,7 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
+from remora.operations.types.checker.type_checker import check_ty
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
@@ -34,8 +35,9 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     The type checker may still refuse them. Tests, examples, documentation and copied code are left
     out with a reason, unless only such files are selected. So are files with a stub file, and
     projects that support Python 2, which has no annotations. Raises ConfigError if the type checker
-    fails.
+    fails, and UsageError if it is not installed.
     """
+    check_ty()
     python: ProjectPython | None = options.get("python")
     python = structs.replace(python, root=tree) if python is not None else None
     place = ToolTree(tree, observed=options.get("observed"))
@@ -43,10 +45,9 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     paths = [module.path for module in modules]
     if _is_for_python_2(place, texts):
         return _in_python_2
-    with_types = {path for path in paths if place.files.exists(f"{path}i")}
     beside = {path: why_left_out(path, texts) for path in paths}
     own = [path for path in paths if not beside[path]] or paths
-    own = [path for path in own if path not in with_types]
+    own = [path for path in own if not place.files.exists(f"{path}i")]
     try:
         session = session_for(place, texts)
         found = session.select(own) if own else []

@@ -14,7 +14,7 @@ from remora.trace.read.reader import decode_part
 
 SOURCES = ("rule", "ranker", "checker", "embedded", "server", "escalation", "fallback")
 """A rule, the ranker of types, the type checker, the embedded model, a server, the larger model, or
-the first candidate because a model was not sure."""
+the first candidate because a model was not sure or failed."""
 _NAMES = {
     "rule": "rules",
     "ranker": "the ranker of types",
@@ -22,7 +22,7 @@ _NAMES = {
     "embedded": "the embedded model",
     "server": "the model server",
     "escalation": "the larger model",
-    "fallback": "fallback, because a model was not sure",
+    "fallback": "fallback, because a model was not sure or failed",
 }
 
 

@@ -74,6 +74,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     `model` is the model's name. `observed` contains the calls observed while the tests of a
     verified submission ran.
 
+    `error` is also set if the model failed and rules completed the job.
+
     If `damaged` is True, the stream cannot be read and only `error` is set.
     """
 

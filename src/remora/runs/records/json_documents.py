@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from remora.memory.events import ModelResponse
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.current_attempt import DISMISSED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import STATUSES, RunView, job_document, select_jobs
 from remora.runs.records.totals import skipped_node_count
-from remora.trace.read.reader import read_events
 
 if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan
@@ -89,18 +87,3 @@ def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) ->
 
 def _is_shown(job: JobView) -> bool:
     return bool(job.review) and job.review not in DISMISSED
-
-
-def model_never_answered(project: Project, view: RunView) -> bool:
-    """Return True if every job failed because the model never answered."""
-    return bool(view.jobs) and all(
-        job.status == "error"
-        and job.stop_reason == "model_error"
-        and not _has_answer(project, job.agent_id)
-        for job in view.jobs
-    )
-
-
-def _has_answer(project: Project, agent_id: str) -> bool:
-    events = read_events(project.trace.existing_agent(agent_id))
-    return any(event.type == ModelResponse.type for event in events)

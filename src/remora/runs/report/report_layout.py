@@ -178,4 +178,4 @@ def reasons(job: JobReport) -> list[str]:
         return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
     if job.review == "stale":
         return ["the node changed while the agent was working on it"]
-    return [escape_line(job.error)] if job.error and not job.review else []
+    return [escape_line(job.error)] if job.error else []

@@ -65,17 +65,20 @@ def test_other_projects_get_the_defaults_of_ruff_without_taste(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "has_order"),
     [
-        ("ruff.toml", "line-length = 100\n"),
-        ("requirements-dev.txt", "ruff>=0.3\n"),
-        ("tox.ini", "[testenv:lint]\ncommands = ruff check\n"),
+        ("requirements-dev.txt", "ruff>=0.3\n", False),
+        ("tox.ini", "[testenv:lint]\ncommands = ruff check\n", False),
+        ("ruff.toml", "line-length = 100\n", False),
+        ("ruff.toml", 'lint.extend-select = ["I"]\n', True),
+        (".pre-commit-config.yaml", HOOK.format("v0.16.1"), True),
     ],
 )
-def test_projects_that_use_ruff_get_all_of_its_defaults(
-    tmp_path: Path, name: str, text: str
+def test_rules_of_taste_are_for_projects_that_add_them_or_pin_a_ruff_that_has_them(
+    tmp_path: Path, name: str, text: str, has_order: bool
 ) -> None:
-    assert _codes(tmp_path, {name: text}) == {"C404", "F401", "I001"}
+    found = {"C404", "F401"}
+    assert _codes(tmp_path, {name: text}) == (found | {"I001"} if has_order else found)
 
 
 @pytest.mark.parametrize(

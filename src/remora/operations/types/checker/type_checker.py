@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
 import msgspec
 
-from remora.errors import HostError
+from remora.errors import HostError, UsageError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
@@ -237,13 +238,23 @@ def _site_packages(python: Path) -> list[tuple[str, int]]:
     return [(str(each), each.stat().st_mtime_ns) for each in sorted(found)]
 
 
+def check_ty() -> None:
+    """Raise UsageError with an installation hint if ty is missing."""
+    if find_spec("ty") is None:
+        raise UsageError(
+            "operation types requires the ty package, which is not installed",
+            hint="install Remora with the `types` extra: in its clone, "
+            "`pipx install --force '.[types]'`",
+        )
+
+
 @functools.cache
 def _binary() -> str:
     """Return the path of ty, which is installed beside this interpreter or on the search path."""
     beside = Path(sys.executable).parent / "ty"
     found = str(beside) if beside.is_file() else shutil.which("ty")
     if found is None:
-        raise HostError("ty is not installed; install `remora[types]`")
+        raise HostError("the program of the ty package was not found")
     return found
 
 

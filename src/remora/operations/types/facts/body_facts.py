@@ -124,6 +124,10 @@ class FunctionBody:
                     tested == name and called.startswith(("hasattr", "callable"))
                 ):
                     yield "probed", UNKNOWN
+                case ast.Return(value=ast.Call() | ast.BoolOp() as test) if any(
+                    _is_isinstance(one, name) for one in _operands(test)
+                ):
+                    yield "predicate", UNKNOWN
                 case ast.Call(
                     func=ast.Name(id="int" | "float" | "str" as kind), args=[ast.Name(id=converted)]
                 ) if converted == name:
@@ -225,6 +229,13 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
             yield from _operands(each)
         else:
             yield each
+
+
+def _is_isinstance(node: ast.expr, name: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=tested), _]):
+            return tested == name
+    return False
 
 
 def _is_bool(default: ast.expr | None) -> bool:

@@ -20,6 +20,10 @@ _SEVERAL = re.compile(
     r"|bool|boolean|bytes|list|tuple|dict|callable|function),? or (?!None\b)(?:an? )?\w",
     re.MULTILINE,
 )
+_OR_NONE = re.compile(
+    r"^\s*(?:[:@](?:param|arg)\s+(?:[^:\n]+\s)?\*{0,2}(\w+)\s*:|(\w+) :)\s+[^\n]*\bor None\b",
+    re.MULTILINE,
+)
 _RESULT = re.compile(r"^\s*[:@]rtype:\s*(.+)$", re.MULTILINE)
 _GOOGLE = re.compile(r"^\s+\*{0,2}(\w+)\s*\(([^()]+(?:\([^()]*\))?[^()]*)\)\s*:", re.MULTILINE)
 _NUMPY = re.compile(r"^\s*(\w+) : (.+)$", re.MULTILINE)
@@ -75,6 +79,11 @@ def docstring_types(docstring: str) -> dict[str, str]:
 def several_types(docstring: str) -> set[str]:
     """Return the parameters whose description begins with a type "or" something else."""
     return set(_SEVERAL.findall(docstring))
+
+
+def optional_parameters(docstring: str) -> set[str]:
+    """Return the parameters that may be None, such as `size` in `:param size: an int or None`."""
+    return {first or second for first, second in _OR_NONE.findall(docstring)}
 
 
 def documents_result(docstring: str) -> bool:

@@ -11,6 +11,7 @@ from remora.operations.types.facts.body_facts import FunctionBody, is_none, stor
 from remora.operations.types.facts.docstring_types import (
     docstring_types,
     documents_result,
+    optional_parameters,
     several_types,
 )
 from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
@@ -273,6 +274,8 @@ class Collector:
             self._add(function, name, Evidence("docstring", term))
         for name in several_types(docstring):
             self._add(function, name, Evidence("several", UNKNOWN))
+        for name in optional_parameters(docstring):
+            self._add(function, name, Evidence("may_be_none", "None"))
 
     def _add_overridden(self, function: Function) -> None:
         """Add annotations of the same method in ancestors and subclasses of the project."""

@@ -86,6 +86,7 @@ class Refusals:
             or self._is_one_subclass(term, agreeing)
             or self._is_probably_wider(term, agreeing)
             or self._is_one_path(term, agreeing)
+            or self._makes_test_useless(term, agreeing)
             or self._contradicts_code(term, agreeing)
         )
 
@@ -217,6 +218,13 @@ class Refusals:
                     if not self._is_related(term, member):
                         return True
         return False
+
+    def _makes_test_useless(self, term: str, agreeing: set[str]) -> bool:
+        """Return True if a function that returns whether a value is of a type would return True."""
+        if "predicate" not in self._sources or agreeing & _WRITTEN:
+            return False
+        tested = (each.term for each in self._evidence if each.source == "isinstance")
+        return any(accepts_all(each, members_of(term), self._index) for each in tested)
 
     def _is_related(self, term: str, tested: str) -> bool:
         every = members_of(term)

@@ -20,8 +20,8 @@ DEFAULT = "default"
 _TASTE = (
     "I", "RUF022", "RUF023",  # order
     "ISC004", "PLR2044", "PLW0120", "RET501",  # layout
-    "B009", "B010", "C408", "C417", "FLY", "FURB", "PIE8", "PLC0208", "PLR0402", "PLR1716", "PLR1730",
-    "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
+    "B009", "B010", "C408", "C417", "FLY", "FURB", "PIE8", "PLC0208", "PLR0402", "PLR1711", "PLR1716",
+    "PLR173", "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
     "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9", "UP009",  # another spelling
 )  # fmt: skip
 """Default rules of ruff that only sort, lay out or rephrase code that is right.
@@ -79,7 +79,7 @@ def rule_choice(place: ToolTree, path: str) -> RuleChoice:
 
     A selection of the user comes first. A project that pins an older ruff gets only rules that this
     version has, and its default rules if it does not select others. A project that does not select
-    rules gets the defaults of ruff, without those of taste unless it uses ruff.
+    rules gets the defaults of ruff, without those of taste unless it pins a version that has them.
     """
     selected = _SELECTED.get()
     if not selected:
@@ -96,22 +96,18 @@ def rule_choice(place: ToolTree, path: str) -> RuleChoice:
 
 
 def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
-    configured = settings_for(place, path)
-    settings = configured or []
-    use = ruff_use(place)
-    used = use.version
+    settings = settings_for(place, path) or []
+    used = ruff_use(place).version
     defaults = _defaults(used)
     if _values(settings, "select"):
         return RuleChoice(_ignoring(_newer_codes(settings, used)))
     if defaults is None:
         text = f"the defaults of ruff {version('ruff')}"
-        newer = _newer_codes(settings, used)
-        if has_taste or configured is not None or used is not None or use.is_named:
-            return RuleChoice(_ignoring(newer), f"{text}, because the project does not select any")
-        left_out = _codes_of_taste(place)
-        text += (
-            " without rules of taste (the project does not use ruff); --select default adds them"
-        )
+        why = "because the project does not select any"
+        if has_taste or used is not None:
+            return RuleChoice(_ignoring(_newer_codes(settings, used)), f"{text}, {why}")
+        left_out = _codes_of_taste(place, settings)
+        text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
     selectors = [*defaults, *_values(settings, "extend-select")]
     left_out = [*_values(settings, "ignore"), *_values(settings, "extend-ignore")]
@@ -125,10 +121,11 @@ def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
     return ("--ignore", ",".join(codes)) if codes else ()
 
 
-def _codes_of_taste(place: ToolTree) -> list[str]:
-    """Return the rules of taste that the project's isort does not ask for."""
-    asked = [_IMPORT_ORDER] if sorts_as_ruff(place) else []
+def _codes_of_taste(place: ToolTree, settings: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the rules of taste that neither the project's settings nor its isort ask for."""
     codes = sorted(each.code for each in all_rules() if each.code)
+    added = expand(_values(settings, "extend-select"), (), codes)
+    asked = [*added, _IMPORT_ORDER] if sorts_as_ruff(place) else added
     return expand(_TASTE, asked, codes)
 
 

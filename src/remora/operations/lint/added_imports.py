@@ -1,0 +1,66 @@
+"""Moves imports that fixes add to where the file's other imports are."""
+
+import ast
+from collections.abc import Collection, Sequence
+
+from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
+from remora.operations.parsed_text import Edit, ParsedText, apply_edits
+
+
+def with_added_imports_moved(before: str, after: str, width: int) -> str:
+    """Return a changed file whose new `from` imports join the other imports of their modules.
+
+    Those of modules that the file did not import go to their place in the order. One with no other
+    import in the line above or below stays. `width` is the length of the longest line.
+    """
+    if "\r" in after:
+        return after
+    source = ParsedText(after)
+    known = set(imported_names(ast.parse(before)))
+    added = [
+        node
+        for node in source.tree.body
+        if isinstance(node, ast.ImportFrom)
+        and node.module != "__future__"
+        and source.lines[node.lineno - 1].rstrip("\n") == ast.unparse(node)
+        and known.isdisjoint(_names(node))
+        and _is_beside_another(node, source.tree.body)
+    ]
+    if not added:
+        return after
+    lines = [
+        (source.start_of_line(node.lineno), source.start_of_line(node.lineno + 1)) for node in added
+    ]
+    text = apply_edits(after, [Edit(start, end, "") for start, end in lines])
+    needed = [name for node in added for name in _names(node)]
+    moved = apply_edits(text, import_edits(ParsedText(text), needed, ImportStyle(width)))
+    return after if _is_used_too_early(moved, {each.bound for each in needed}) else moved
+
+
+def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:
+    above, below = node.lineno - 1, (node.end_lineno or 0) + 1
+    return any(
+        isinstance(each, ast.Import | ast.ImportFrom)
+        and (each.end_lineno == above or each.lineno == below)
+        for each in statements
+    )
+
+
+def _is_used_too_early(text: str, names: Collection[str]) -> bool:
+    """Return True if a name is used above its import, for example in code between the imports."""
+    tree = ast.parse(text)
+    imported = {
+        name.bound: node.lineno
+        for node in reversed(tree.body)
+        if isinstance(node, ast.ImportFrom)
+        for name in _names(node)
+        if name.bound in names
+    }
+    return any(
+        isinstance(node, ast.Name) and node.lineno < imported.get(node.id, 0)
+        for node in ast.walk(tree)
+    )
+
+
+def _names(node: ast.ImportFrom) -> list[Imported]:
+    return list(imported_names(ast.Module([node], [])))
