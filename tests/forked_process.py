@@ -1,6 +1,7 @@
 """Processes with Remora already loaded, forked from a warm one.
 
-Loading takes half a second and most commands a few hundredths. What is forked here is a process of
+Loading takes half a second and most commands a few hundredths. The warm process also knows what
+its machine can isolate, and ruff's rules. What is forked here is a process of
 its own in everything else: environment, folder, streams, signals, end. It gets what a process gets
 that is started with nothing in its input.
 """
@@ -15,6 +16,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -95,7 +97,17 @@ def _load() -> None:
     for module in pkgutil.walk_packages(remora.__path__, "remora."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    _look_at_machine()
     gc.freeze()
+
+
+def _look_at_machine() -> None:
+    """Find out what no command changes: how processes can be isolated, and ruff's rules."""
+    from remora.sandbox.isolation import best_level
+    from remora.tools.host.ruff.rule_codes import all_rules
+
+    best_level()
+    all_rules()
 
 
 def _next_wish() -> list[str] | None:
@@ -125,13 +137,38 @@ def _become(argv: list[str], cwd: str, environ: dict[str, str], out: str, err: s
     return argv
 
 
-if __name__ == "__main__":
-    sys.path.pop(0)  # this folder: nothing here is for a program to find
-    _load()
-    if wish := _next_wish():
-        program, *sys.argv[1:] = wish
+def _run(argv: list[str]) -> int:
+    """Run a program as Python would; its status."""
+    program, *sys.argv[1:] = argv
+    try:
         if program.endswith(".py"):
             sys.argv[0] = program
             runpy.run_path(program, run_name="__main__")
         else:
             runpy.run_module(program, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        return _status(end)
+    return 0
+
+
+def _status(end: SystemExit) -> int:
+    if end.code is None or isinstance(end.code, int):
+        return end.code or 0
+    sys.stderr.write(f"{end.code}\n")
+    return 1
+
+
+def _end(status: int) -> None:
+    """End as Python does, but for freeing all that was loaded: that copies most of the memory."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status & 0xFF)
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder: nothing here is for a program to find
+    _load()
+    if wish := _next_wish():
+        _end(_run(wish))

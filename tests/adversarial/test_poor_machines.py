@@ -34,12 +34,12 @@ class Done(NamedTuple):
 def remora(
     machine: Sequence[str], folder: Path, *words: str, environ: Mapping[str, str] | None = None
 ) -> Done:
-    """A command of ours on such a machine, as a new user in an active environment."""
+    """A command of ours on such a machine, as a new user; an environment is active to observe tests."""
     (folder / "home").mkdir(exist_ok=True)
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder / "home"),
-        "VIRTUAL_ENV": sys.prefix,
+        **({"VIRTUAL_ENV": sys.prefix} if "observe" in words else {}),
         **(environ or {}),
     }
     command = [*machine, sys.executable, "-m", "remora", "--json", *words]

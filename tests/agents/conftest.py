@@ -6,6 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_file
+from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -176,7 +178,12 @@ class Theatre:
         model = play.model or scripted(play.answers)
         path = folder.agent_stream(job.agent_id)
         driver = make_driver(play.driver, base, root.parent / "cache")
-        with closing(driver), driver.open() as workspace:
+        with (
+            closing(driver),
+            driver.open() as workspace,
+            closing(SharedRuff(base.folder)) as ruff,
+            ruff.used(workspace.tree, workspace.has_settings_of_base),
+        ):
             writer = JsonlEventEmitter.open(
                 path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
             )
@@ -203,8 +210,8 @@ class Theatre:
                 objects=folder.objects,
                 blobs=folder.blobs,
                 facts=play.facts,
-                findings_before=lambda path: lint_findings(base.folder, [path]),
-                findings_after=lambda path: lint_findings(workspace.tree, [path]),
+                findings_before=lambda path: lint_file(base.folder, path),
+                findings_after=lambda path: lint_file(workspace.tree, path),
                 clock=clock,
                 on_event=seen.append,
                 max_turns=play.max_turns,
@@ -214,7 +221,7 @@ class Theatre:
             )
             runner = AgentRunner(job, stage)
             with writer:
-                result = self.loop.run(runner.run())
+                result = self.loop.run(runner.run(), context=copy_context())
             after = workspace.read("mod.py")
         events = list(read_events(path))
         assert [event.hash for event in seen] == [event.hash for event in events]

@@ -2,9 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -225,3 +226,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
     remora = user(folder / "home", models)
     before = tree(root)
     return Ran(remora, root, before, remora("analyze", "src", "-o", "steps", "--json", cwd=root))
+
+
+@pytest.fixture
+def ran_alone(ran: Ran) -> Iterator[Ran]:
+    """The same for a test that changes something: what it was is restored afterwards."""
+    folder = ran.root.parent
+    kept = folder.with_name(f"{folder.name}-kept")
+    shutil.copytree(folder, kept, symlinks=True)
+    yield ran
+    shutil.rmtree(folder)
+    kept.rename(folder)

@@ -31,8 +31,8 @@ def bare(project: Path) -> Path:
 
 
 @pytest.mark.parametrize("words", [("-o", "test"), ("-o", "lint", "-o", "test")])
-def test_without_pytest_no_run_begins(remora: Remora, bare: Path, words: tuple[str, ...]) -> None:
-    done = remora("analyze", *words, "--json", cwd=bare)
+def test_without_pytest_no_run_begins(poor: Remora, bare: Path, words: tuple[str, ...]) -> None:
+    done = poor("analyze", *words, "--json", cwd=bare)
     assert done.code == 2
     interpreter = bare / ".venv" / "bin" / "python"
     assert done.error["message"].startswith(f"{interpreter} has no pytest")
@@ -41,24 +41,24 @@ def test_without_pytest_no_run_begins(remora: Remora, bare: Path, words: tuple[s
     assert not (bare / ".agentfs").exists()
 
 
-def test_a_plan_and_other_operations_do_without(remora: Remora, bare: Path) -> None:
-    assert remora("analyze", "-o", "test", "--dry-run", cwd=bare).code == 0
-    assert remora("analyze", "-o", "lint", "plus.py", cwd=bare).code == 0
+def test_a_plan_and_other_operations_do_without(poor: Remora, bare: Path) -> None:
+    assert poor("analyze", "-o", "test", "--dry-run", cwd=bare).code == 0
+    assert poor("analyze", "-o", "lint", "plus.py", cwd=bare).code == 0
 
 
-def check(remora: Remora, root: Path, name: str) -> Any:
+def check(poor: Remora, root: Path, name: str) -> Any:
     (found,) = [
         each
-        for each in remora("doctor", "--json", cwd=root).document["checks"]
+        for each in poor("doctor", "--json", cwd=root).document["checks"]
         if each["name"] == name
     ]
     return found
 
 
 def test_doctor_names_the_missing_pytest_and_the_operation_that_needs_it(
-    remora: Remora, bare: Path
+    poor: Remora, bare: Path
 ) -> None:
-    told = check(remora, bare, "tests")
+    told = check(poor, bare, "tests")
     assert not told["ok"]
     assert not told["needed"]  # lint and docstring do without
     assert "has no pytest" in told["detail"]
@@ -72,37 +72,37 @@ def test_doctor_names_the_missing_pytest_and_the_operation_that_needs_it(
     ],
 )
 def test_doctor_starts_the_interpreter_that_is_configured(
-    remora: Remora, bare: Path, named: str, said: str
+    poor: Remora, bare: Path, named: str, said: str
 ) -> None:
     write(bare, {"remora.yaml": f"python: {named}\n", "broken": "#!/bin/sh\nexit 1\n"})
     (bare / "broken").chmod(0o755)
-    told = check(remora, bare, "tests")
+    told = check(poor, bare, "tests")
     assert not told["ok"]
     assert told["needed"]
     assert said in told["detail"]
-    assert remora("doctor", cwd=bare).code == 1
+    assert poor("doctor", cwd=bare).code == 1
 
 
-def test_doctor_is_content_with_one_that_has_it(remora: Remora, project: Path) -> None:
+def test_doctor_is_content_with_one_that_has_it(poor: Remora, project: Path) -> None:
     need(2)
-    active = Remora(remora.home, {**remora.environ, "VIRTUAL_ENV": sys.prefix})
+    active = Remora(poor.home, {**poor.environ, "VIRTUAL_ENV": sys.prefix})
     assert check(active, project, "tests")["ok"]
 
 
 @pytest.mark.parametrize("folder", ["", "shop"])
 def test_doctor_has_ruff_read_the_projects_settings(
-    remora: Remora, project: Path, folder: str
+    poor: Remora, project: Path, folder: str
 ) -> None:
-    assert check(remora, project, "settings")["ok"]
+    assert check(poor, project, "settings")["ok"]
     settings = os.path.join(folder, "ruff.toml")  # noqa: PTH118 - as it is spelled
     write(project, {"shop/cart.py": SUM, settings: 'lint.select = ["NOPE"]\n'})
-    told = check(remora, project, "settings")
+    told = check(poor, project, "settings")
     assert not told["ok"]
     assert told["needed"]
     assert "NOPE" in told["detail"]
     assert settings in told["detail"]
 
 
-def test_settings_that_count_for_no_python_file_are_nobodys(remora: Remora, project: Path) -> None:
+def test_settings_that_count_for_no_python_file_are_nobodys(poor: Remora, project: Path) -> None:
     write(project, {"data/ruff.toml": "nonsense [\n"})
-    assert check(remora, project, "settings")["ok"]
+    assert check(poor, project, "settings")["ok"]

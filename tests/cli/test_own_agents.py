@@ -101,7 +101,7 @@ class TestThePagesAgent:
         files = example()
         files["log_at.pym"] = files["log_at.pym"].replace("call, 1)", 'call, 1) + "  # done"')
         own(project, files, "tolog")
-        write(project, {"src/load.py": PRINTS})
+        write(project, {"src/load.py": PRINTS.replace('    print("loaded", data)\n', "")})
         done = remora("analyze", "src", "-o", "tolog", "--json", cwd=commit(project))
         (job,) = done.document["jobs"]
         assert done.code == 1

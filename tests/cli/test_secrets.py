@@ -224,6 +224,7 @@ def test_what_was_recorded_can_be_proved(spilt: Spilt) -> None:
     assert done.document["ok"], done.document
 
 
+@pytest.mark.slow
 def test_no_placeholder_reaches_the_users_files(spilt: Spilt) -> None:
     done = spilt("analyze", "src", "-o", "steps", "--node", "connect", "--unsafe-fixes", "--json")
     assert [job["status"] for job in done.document["jobs"]] == ["submitted"]

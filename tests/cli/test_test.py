@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import Remora, git, tree, write
 from tests.isolation_levels import need
 
@@ -53,15 +54,17 @@ def sizes(project: Path) -> Path:
     return project
 
 
-def with_environment(remora: Remora) -> Remora:
-    """The user, in the environment that these tests run in."""
-    return Remora(remora.home, {**remora.environ, "VIRTUAL_ENV": sys.prefix})
+@pytest.fixture
+def active(remora: Remora, plain_python: ProjectPython) -> Remora:
+    """The user, in an environment with pytest."""
+    environment = str(plain_python.python.parents[1])
+    return Remora(remora.home, {**remora.environ, "VIRTUAL_ENV": environment})
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_way_through(remora: Remora, sizes: Path) -> None:
-    user, before = with_environment(remora), tree(sizes)
+def test_the_way_through(active: Remora, sizes: Path) -> None:
+    user, before = active, tree(sizes)
     done = user.start("analyze", "sizes.py", "-o", "test", "--json", cwd=sizes)
     out, err = done.communicate(timeout=240)
     assert done.returncode == 0, out + err
@@ -100,8 +103,8 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
     )
 
 
-def test_tested_functions_need_no_test(remora: Remora, sizes: Path) -> None:
-    planned = with_environment(remora)("analyze", "-o", "test", "--dry-run", "--json", cwd=sizes)
+def test_tested_functions_need_no_test(active: Remora, sizes: Path) -> None:
+    planned = active("analyze", "-o", "test", "--dry-run", "--json", cwd=sizes)
     (job,) = planned.document["jobs"]
     assert {*job["nodes"]} >= {"node:sizes.py:parse_size", "node:sizes.py:plural"}
     assert "used" not in planned.out
@@ -117,14 +120,14 @@ def test_without_an_environment_it_says_what_to_do(remora: Remora, sizes: Path) 
     assert "no .venv" in planned.err
 
 
-def test_tests_that_cannot_start_end_the_run_before_it_begins(remora: Remora, sizes: Path) -> None:
+def test_tests_that_cannot_start_end_the_run_before_it_begins(active: Remora, sizes: Path) -> None:
     write(sizes, {"tests/conftest.py": "import missing_plugin\n"})
-    done = with_environment(remora)("analyze", "-o", "test", "--json", cwd=sizes)
+    done = active("analyze", "-o", "test", "--json", cwd=sizes)
     assert done.code == 2
     assert "pytest cannot collect" in done.error["message"]
     assert "No module named 'missing_plugin'" in done.error["message"]
     assert "--collect-only" in done.error["hint"]
-    assert remora("runs", "--json", cwd=sizes).document["runs"] == []
+    assert active("runs", "--json", cwd=sizes).document["runs"] == []
 
 
 def test_test_operation_is_built_in(remora: Remora, project: Path) -> None:

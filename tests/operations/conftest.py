@@ -1,9 +1,8 @@
 """Fixtures of agents and of host functions, for the tests of operations."""
 
 from tests.agents.conftest import embedded, loop, theatre, weights_cache
-from tests.plain_python import plain_python
 from tests.tools.host.conftest import call, refusal, tree
 
 __all__ = [
-    "call", "embedded", "loop", "plain_python", "refusal", "theatre", "tree", "weights_cache",
+    "call", "embedded", "loop", "refusal", "theatre", "tree", "weights_cache",
 ]  # fmt: skip

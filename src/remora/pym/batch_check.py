@@ -19,12 +19,18 @@ CheckResult = tuple[Script | None, list[ScriptError]]
 class ScriptChecks:
     """Caches the results of `examine`.
 
-    Once the time limit is reached, the remaining scripts get an error.
+    Once the time limit is reached, the remaining scripts get an error. `built_in` is True if the
+    scripts of built-in agents are checked, too. Tests of Remora check them, so few commands do.
     """
 
     def __init__(
-        self, seconds: float = CHECK_LIMIT_S, clock: Callable[[], float] = time.monotonic
+        self,
+        seconds: float = CHECK_LIMIT_S,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        built_in: bool = False,
     ) -> None:
+        self.built_in = built_in
         self._seconds = seconds
         self._clock = clock
         self._spent = 0.0

@@ -100,10 +100,13 @@ def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
     return _require_script(_examine(raw, name, path, label))
 
 
-def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
+def examine(
+    path: Path, *, name: str | None = None, checked: bool = True
+) -> tuple[Script | None, list[ScriptError]]:
     """Read a script and return it with a list of its problems.
 
-    The script is None if there are any problems. Raises NotFound if the file cannot be read.
+    The script is None if there are any problems. If `checked` is False, only its declarations are
+    checked, which takes 1 ms instead of 25 ms. Raises NotFound if the file cannot be read.
     """
     hint = "give the path of a `.pym` file"
     if path.exists() and not path.is_file():  # opening a pipe blocks
@@ -114,7 +117,7 @@ def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list
     except OSError as error:
         message = f"cannot read the script {path}: {error.strerror}"
         raise NotFound(message, hint=hint) from None
-    return _examine(raw, name or path.stem, path, path.name)
+    return _examine(raw, name or path.stem, path, path.name, checked=checked)
 
 
 def _require_script(found: tuple[Script | None, list[ScriptError]]) -> Script:
@@ -125,7 +128,7 @@ def _require_script(found: tuple[Script | None, list[ScriptError]]) -> Script:
 
 
 def _examine(
-    raw: bytes, name: str, path: Path | None, label: str
+    raw: bytes, name: str, path: Path | None, label: str, *, checked: bool = True
 ) -> tuple[Script | None, list[ScriptError]]:
     try:
         declared = parse_declarations(_text(raw, label), label)
@@ -133,7 +136,8 @@ def _examine(
         return None, [error]
     bad = ScriptArguments(declared.inputs).bad_default()
     errors = [script_error_at(label, "typing", bad[1], bad[0].line)] if bad else []
-    errors += find_problems(label, declared.runs, declared.checks)
+    if checked:
+        errors += find_problems(label, declared.runs, declared.checks)
     if errors:
         return None, errors
     script = Script(

@@ -16,6 +16,7 @@ from remora.agents.definition.agent_yaml import definition_schema, read_definiti
 from remora.bootstrap.operations import BUILT_IN
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, NotFound
+from remora.pym import ScriptChecks
 
 GOOD = """\
 name: own
@@ -183,6 +184,18 @@ def test_every_built_in_agent_loads() -> None:
     for operation in BUILT_IN.all:
         agent = load_agent(operation.folder, BUILT_IN, builtin=True)
         assert agent.definition.name == agent.definition.operation == operation.name
+
+
+def test_scripts_of_a_built_in_agent_are_checked_only_on_request(
+    folder: Path,
+) -> None:
+    (folder / "agent.yaml").write_text(GOOD)
+    (folder / "act.pym").write_text("1 + 'a'")
+    assert load_agent(folder, BUILT_IN, builtin=True).scripts.keys() == {"act.pym"}
+    with pytest.raises(ConfigError, match=r"act\.pym:1"):
+        load_agent(folder, BUILT_IN, builtin=True, checks=ScriptChecks(built_in=True))
+    with pytest.raises(ConfigError, match=r"act\.pym:1"):
+        load_agent(folder, BUILT_IN)
 
 
 def test_a_model_never_sees_what_the_harness_fills() -> None:

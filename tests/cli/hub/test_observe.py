@@ -1,7 +1,6 @@
 """`remora hub observe`: consent first; then pytest's own output and code, and links that are kept."""
 
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from remora.hub.observe.observation_queue import spool_folder
+from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import Remora, git, write
 
 APP = """
@@ -40,9 +40,9 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def active(poor: Remora) -> Remora:
+def active(poor: Remora, plain_python: ProjectPython) -> Remora:
     """A user in an active environment that has pytest."""
-    return Remora(poor.home, {"VIRTUAL_ENV": sys.prefix})
+    return Remora(poor.home, {"VIRTUAL_ENV": str(plain_python.python.parents[1])})
 
 
 def links(remora: Remora, root: Path, what: str, node: str, of: str) -> list[dict[str, Any]]:

@@ -8,21 +8,28 @@ import pytest
 
 from tests.cli.conftest import SETTINGS, Ran, Remora, step_agent, tree, user, write
 
-FUNCTION = """
+CHOICE = """
 
-def read_{0}(path):
+def read(path):
     try:
         return open(path).read()
     except:
         return ""
 """
+RULED = """
+
+def load_{0}():
+    import os
+
+    return {0}
+"""
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
-    """A project whose run of four jobs was stopped as it had hardly begun."""
+    """A project whose run of four jobs, one with a choice, was stopped as it had hardly begun."""
     folder = tmp_path_factory.mktemp("stopped")
-    source = '"""Reads."""\n' + "".join(FUNCTION.format(i) for i in range(4))
+    source = '"""Reads."""\n' + CHOICE + "".join(RULED.format(i) for i in range(3))
     files = {"many.py": source, "pyproject.toml": SETTINGS, **step_agent()}
     root = write(folder / "project", files)
     remora = user(folder / "home", models)
@@ -105,8 +112,8 @@ def test_a_run_from_elsewhere_needs_trust(again: Ran, tmp_path: Path, models: Pa
 
 
 class TestRetry:
-    def test_it_prints_what_analyze_prints(self, remora: Remora, project: Path) -> None:
-        remora("analyze", "-o", "steps", "--json", cwd=project)
+    def test_it_prints_what_analyze_prints(self, ran_alone: Ran) -> None:
+        remora, project = ran_alone.remora, ran_alone.root
         before = remora("show", "last", "--json", cwd=project).document
         words = ("retry", "last", "read", "--feedback", "name the exception")
         done = remora(*words, "--json", cwd=project)
@@ -157,13 +164,13 @@ class TestRetry:
 
 
 class TestFork:
-    def test_a_missing_turn(self, remora: Remora, project: Path) -> None:
-        remora("analyze", "-o", "steps", "--json", cwd=project)
-        done = remora("trace", "fork", "read", "--turn", "99", "--json", cwd=project)
+    def test_a_missing_turn(self, ran_alone: Ran) -> None:
+        remora, project = ran_alone.remora, ran_alone.root
+        done = remora("trace", "fork", "__module__", "--turn", "99", "--json", cwd=project)
         assert done.code == 1
         assert "the stream has turns 0 to" in done.error["hint"]
         gone_on = remora(
-            "trace", "fork", "read", "--turn", "1", "--continue", "--json", cwd=project
+            "trace", "fork", "__module__", "--turn", "1", "--continue", "--json", cwd=project
         )
         assert gone_on.code == 0
         assert gone_on.document["job"]["agent_id"] == gone_on.document["agent_id"]
@@ -171,7 +178,9 @@ class TestFork:
         shown = remora("show", "last", "--json", cwd=project).document["jobs"]
         assert gone_on.document["job"] in shown
         then = project.parent / "then"
-        unrun = remora("trace", "fork", "read", "--turn", "1", "--files", str(then), cwd=project)
+        unrun = remora(
+            "trace", "fork", "__module__", "--turn", "1", "--files", str(then), cwd=project
+        )
         assert unrun.code == 0
         assert "analyze --resume" in unrun.out
         assert (then / "src/settings.py").read_text().startswith('"""Reads settings."""')

@@ -1,8 +1,8 @@
 """Observation of a real pytest run: which node calls which, which test enters which node."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -17,6 +17,7 @@ from remora.hub.observe.observed_run import (
 )
 from remora.hub.observed_links import Observation, ObservedCall
 from remora.hub.query.snapshots import MemorySnapshot
+from remora.sandbox.interpreters import ProjectPython
 from remora.sandbox.isolation import best_level
 
 APP = '''"""An app."""
@@ -103,17 +104,29 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def observe(root: Path, *words: str, seconds: float = 60, **changed: bytes) -> ObservedRun:
-    with (root.parent / "out.txt").open("w") as out:
-        asked = PytestOptions(
-            words=words,
-            folder=root,
-            seconds=seconds,
-            stdout=out.fileno(),
-            is_secret=lambda text: "sk_live" in text,
-        )
-        but = {f"{name}.py": source for name, source in changed.items()}
-        return run_tests(root, Path(sys.executable), asked, lambda _: look_in(root, but=but))
+class Observe(Protocol):
+    """Runs the tests of a project as `hub observe` does."""
+
+    def __call__(
+        self, root: Path, *words: str, seconds: float = 60, **changed: bytes
+    ) -> ObservedRun: ...
+
+
+@pytest.fixture
+def observe(plain_python: ProjectPython) -> Observe:
+    def run(root: Path, *words: str, seconds: float = 60, **changed: bytes) -> ObservedRun:
+        with (root.parent / "out.txt").open("w") as out:
+            asked = PytestOptions(
+                words=words,
+                folder=root,
+                seconds=seconds,
+                stdout=out.fileno(),
+                is_secret=lambda text: "sk_live" in text,
+            )
+            but = {f"{name}.py": source for name, source in changed.items()}
+            return run_tests(root, plain_python.python, asked, lambda _: look_in(root, but=but))
+
+    return run
 
 
 def calls(observation: Observation) -> set[tuple[str, str]]:
@@ -123,7 +136,7 @@ def calls(observation: Observation) -> set[tuple[str, str]]:
     }
 
 
-def test_a_run_is_seen_as_nodes_and_tests(root: Path) -> None:
+def test_a_run_is_seen_as_nodes_and_tests(observe: Observe, root: Path) -> None:
     ran = observe(root, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert (ran.code, ran.timed_out, ran.isolation) == (1, False, f"L{best_level()}")
     assert "1 failed, 5 passed, 1 skipped" in (root.parent / "out.txt").read_text()
@@ -227,7 +240,7 @@ def test_values():
 """
 
 
-def test_types_and_values_of_calls_are_seen(root: Path) -> None:
+def test_types_and_values_of_calls_are_seen(observe: Observe, root: Path) -> None:
     (root / "values.py").write_text(VALUES)
     (root / "tests" / "test_app.py").write_text(VALUES_TESTS)
     ran = observe(root, "python", "-m", "pytest", "-q")
@@ -261,7 +274,7 @@ def test_types_and_values_of_calls_are_seen(root: Path) -> None:
     )
 
 
-def test_lines_are_kept_above_the_callers_end(root: Path) -> None:
+def test_lines_are_kept_above_the_callers_end(observe: Observe, root: Path) -> None:
     ran = observe(root, "python", "-m", "pytest", "-q", "-k", "test_use")
     (found,) = [c for c in ran.read.observation.calls if c.callee == "node:app.py:A.run"]
     assert found == ObservedCall(
@@ -274,7 +287,7 @@ def test_lines_are_kept_above_the_callers_end(root: Path) -> None:
     assert loop.above_end == (2,)
 
 
-def test_a_file_that_changed_meanwhile_is_left_out(root: Path) -> None:
+def test_a_file_that_changed_meanwhile_is_left_out(observe: Observe, root: Path) -> None:
     ran = observe(root, "python", "-m", "pytest", "-q", app=APP.encode() + b"\n\nx = 1\n")
     assert ran.read.left_out == ("app.py",)
     assert all(
@@ -284,14 +297,16 @@ def test_a_file_that_changed_meanwhile_is_left_out(root: Path) -> None:
     )
 
 
-def test_plain_pytest_does_not_see_the_folder_it_was_typed_in(root: Path) -> None:
+def test_plain_pytest_does_not_see_the_folder_it_was_typed_in(observe: Observe, root: Path) -> None:
     (root / "tests" / "conftest.py").write_text("import sys\nassert '' not in sys.path\n")
     ran = observe(root, "pytest", "-q")
     assert ran.code == 2, "app cannot be imported: nothing put the root on the path"
     assert ran.read.observation.ran == ()
 
 
-def test_tests_see_nothing_of_our_environment(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_see_nothing_of_our_environment(
+    observe: Observe, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("REMORA_API_KEY", "secret")
     (root / "tests" / "test_app.py").write_text(
         "import os\n\n\ndef test_env():\n    assert 'REMORA_API_KEY' not in os.environ\n"
@@ -300,7 +315,7 @@ def test_tests_see_nothing_of_our_environment(root: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_time_is_limited_and_what_was_seen_until_then_is_kept(root: Path) -> None:
+def test_time_is_limited_and_what_was_seen_until_then_is_kept(observe: Observe, root: Path) -> None:
     (root / "tests" / "test_app.py").write_text(
         "import time\n\nimport app\n\n\ndef test_quick():\n    app.low()\n\n\n"
         "def test_endless():\n    time.sleep(600)\n"
@@ -340,7 +355,7 @@ def test_an_interpreter_without_pytest_is_an_error(root: Path) -> None:
         run_tests(root, broken, asked, lambda _: look_in(root))
 
 
-def test_forged_records_are_only_text(root: Path) -> None:
+def test_forged_records_are_only_text(observe: Observe, root: Path) -> None:
     (root / "tests" / "test_app.py").write_text(
         "import glob, os\n\n\ndef test_a():\n"
         "    out = os.environ['REMORA_OBSERVE_OUT']\n"
@@ -365,7 +380,9 @@ def test_forged_records_are_only_text(root: Path) -> None:
     ],
     ids=["a pipe", "a device", "a folder", "a deep folder"],
 )
-def test_results_of_a_hostile_process_are_read_up_to_a_limit(root: Path, left: str) -> None:
+def test_results_of_a_hostile_process_are_read_up_to_a_limit(
+    observe: Observe, root: Path, left: str
+) -> None:
     code = f"import os\n\n\ndef test_a():\n    out = os.environ['REMORA_OBSERVE_OUT']\n    {left}\n"
     (root / "tests" / "test_app.py").write_text(code)
     ran = observe(root, "pytest", "-q")
@@ -373,7 +390,7 @@ def test_results_of_a_hostile_process_are_read_up_to_a_limit(root: Path, left: s
     assert ran.read.observation.calls == ()
 
 
-def test_pytest_in_a_fork_or_its_child_harms_nothing(root: Path) -> None:
+def test_pytest_in_a_fork_or_its_child_harms_nothing(observe: Observe, root: Path) -> None:
     (root / "tests" / "test_app.py").write_text(
         "import os\n\n\ndef low():\n    return 1\n\n\n"
         "def test_fork():\n    child = os.fork()\n    if child == 0:\n        low()\n"

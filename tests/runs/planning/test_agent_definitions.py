@@ -107,11 +107,9 @@ def test_an_agent_is_found_by_its_operation_and_its_folder(tmp_path: Path) -> No
 
 
 def test_the_built_in_agents_are_right(tmp_path: Path) -> None:
-    assert [
-        (one.name, one.error, one.warnings) for one in check_definitions(tmp_path, BUILT_IN)
-    ] == [
-        ("docstring", "", ()),
-        ("lint", "", ()),
-        ("test", "", ()),
-        ("types", "", ()),
+    names = ["docstring", "lint", "test", "types"]
+    by_name = check_definitions(tmp_path, BUILT_IN, [Path(name) for name in names])
+    assert [(one.name, one.error, one.warnings) for one in by_name] == [
+        (name, "", ()) for name in names
     ]
+    assert [one.name for one in check_definitions(tmp_path, BUILT_IN)] == names

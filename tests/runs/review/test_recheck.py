@@ -1,7 +1,6 @@
 """What was merged passes all checks of its agent once more, with the user's file as the base; what
 does not is a conflict, and says why."""
 
-import sys
 from dataclasses import replace
 
 import pytest
@@ -10,8 +9,8 @@ from remora.errors import OutsideError
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.review import accept
-from tests.isolation_levels import need
-from tests.runs.conftest import Desk
+from remora.sandbox.interpreters import ProjectPython
+from tests.runs.conftest import Desk, Kept
 
 YAML = """\
 name: own
@@ -213,27 +212,35 @@ def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
     assert documents.git("rev-list", "--count", "main..fixes") == "1"
 
 
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory, plain_python: ProjectPython) -> Kept:
+    """A project after a run that added a test."""
+    desk = Desk(tmp_path_factory.mktemp("tested"))
+    desk.write(
+        {
+            "mod.py": TESTED,
+            "tests/test_mod.py": TESTS,
+            "remora.yaml": f"python: {plain_python.python}\n",
+        }
+    )
+    agent(desk, "test_only_adds, test_passes, test_kills_mutant", "tests/test_mod.py", 11, TEST)
+    analyzed(desk)
+    return Kept(desk)
+
+
 @pytest.mark.timeout(300)
 class TestOfTests:
     """Tests are run again, in a copy of what the user has now."""
 
-    @pytest.fixture(autouse=True)
-    def _tests(self, desk: Desk) -> None:
-        need(2)
-        desk.write(
-            {
-                "mod.py": TESTED,
-                "tests/test_mod.py": TESTS,
-                "remora.yaml": f"python: {sys.executable}\n",
-            }
-        )
+    @pytest.fixture
+    def desk(self, tested: Kept) -> Desk:
+        desk = tested.again()
+        desk.write({"tests/test_mod.py": TESTS.replace("assert x\n", "assert x > 0\n")})
+        return desk
 
     @pytest.fixture
     def run_id(self, desk: Desk) -> str:
-        agent(desk, "test_only_adds, test_passes, test_kills_mutant", "tests/test_mod.py", 11, TEST)
-        run_id = analyzed(desk)
-        desk.write({"tests/test_mod.py": TESTS.replace("assert x\n", "assert x > 0\n")})
-        return run_id
+        return desk.newest
 
     def test_that_still_passes(self, desk: Desk, run_id: str) -> None:
         assert accept(desk.project, run_id, ["mod.py:load"]).conflicts == []

@@ -8,7 +8,7 @@ import pytest
 
 from remora.trace.redact.placeholder import PLACEHOLDER, new_placeholders, placeholders
 from remora.trace.redact.redactor import BUILTIN, Redactor
-from remora.trace.redact.rule import Matcher, Rule, Span
+from remora.trace.redact.rule import Matcher, Rule, Span, compile_pattern
 from tests.trace.redact.planted import planted
 
 KEY = b"k" * 32
@@ -35,6 +35,20 @@ def test_the_same_secret_looks_the_same_everywhere(redactor: Redactor) -> None:
 
 def test_another_installation_has_other_fingerprints(redactor: Redactor) -> None:
     assert Redactor(b"other").text(TOKEN) != redactor.text(TOKEN)
+
+
+def test_a_pattern_is_compiled_once_a_text_may_match_it() -> None:
+    compile_pattern.cache_clear()
+    redactor = Redactor(KEY)
+    redactor.text("a sentence without secrets")
+    assert compile_pattern.cache_info().currsize == 0
+    redactor.text(TOKEN)
+    assert compile_pattern.cache_info().currsize > 0
+
+
+def test_every_built_in_pattern_compiles() -> None:
+    for rule in BUILTIN:
+        compile_pattern(rule.pattern)
 
 
 def test_text_without_secrets_is_returned_unchanged(redactor: Redactor) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import ConfigError, NotFound
 from remora.memory.summarizers import Summarizer
 from remora.operations.base import Operations
-from remora.pym import Script, ScriptChecks
+from remora.pym import Script, ScriptChecks, examine
 from remora.text import escape_surrogates
 from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
@@ -86,12 +87,26 @@ def load_agent(
 ) -> Agent:
     """Load the agent in `folder`.
 
-    `checks` limits the total time for checking scripts. Raises ConfigError, with the position in
-    the file, if the definition is invalid.
+    `checks` limits the total time for checking scripts, and decides if those of a built-in agent
+    are checked. Raises ConfigError, with the position in the file, if the definition is invalid.
     """
     definition = read_definition(folder / "agent.yaml", operations)
+    checks = checks or ScriptChecks()
+    return _with_scripts(folder, definition, operations, builtin=builtin, checks=checks)
+
+
+def _with_scripts(
+    folder: Path,
+    definition: AgentDefinition,
+    operations: Operations,
+    *,
+    builtin: bool,
+    checks: ScriptChecks,
+) -> Agent:
     functions = operations.host_functions
-    scripts = load_scripts(folder, definition, checks or ScriptChecks())
+    is_checked = checks.built_in or not builtin
+    examined = checks.examine if is_checked else partial(examine, checked=False)
+    scripts = load_scripts(folder, definition, examined)
     granted = definition.candidates
     return Agent(
         definition=definition,
@@ -174,8 +189,8 @@ def load_agents(
             claimed |= own_names
         if wanted:
             taken |= own_names
-            agents[definition.operation] = load_agent(
-                folder, operations, builtin=builtin, checks=checks
+            agents[definition.operation] = _with_scripts(
+                folder, definition, operations, builtin=builtin, checks=checks
             )
     for name in names or ():
         if name not in taken:

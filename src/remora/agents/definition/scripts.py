@@ -1,20 +1,20 @@
 """Loads the scripts of an agent definition, and reports the faults of all scripts together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from remora.agents.definition.agent_yaml import AgentDefinition, ScriptUse, script_uses
 from remora.agents.definition.script_inputs import input_faults, untyped_inputs
 from remora.config.yaml_positions import place_of, read_yaml_file
-from remora.errors import ConfigError
-from remora.pym import Script, ScriptChecks
+from remora.errors import ConfigError, ScriptError
+from remora.pym import Script
 
+Examine = Callable[[Path], tuple[Script | None, list[ScriptError]]]
+"""Reads a script and returns it with its problems. It is None if there are any."""
 _HINT = "correct the script; `remora agents validate` checks all scripts"
 
 
-def load_scripts(
-    folder: Path, definition: AgentDefinition, checks: ScriptChecks
-) -> dict[str, Script]:
+def load_scripts(folder: Path, definition: AgentDefinition, examine: Examine) -> dict[str, Script]:
     """Return the definition's scripts, keyed by their path in the definition.
 
     Raises ConfigError if a script has a fault. The message has one line for each fault, for example
@@ -25,7 +25,7 @@ def load_scripts(
     hints: list[str] = []
     for use in script_uses(definition):
         if use.script not in scripts:
-            script, errors = checks.examine(folder / use.script)
+            script, errors = examine(folder / use.script)
             faults += [(use, error.message) for error in errors]
             hints += [error.hint for error in errors if error.hint]
             if script is None:

@@ -46,10 +46,11 @@ def check_definitions(
     """Check the definitions at `paths`, or all definitions under `root` if `paths` is empty.
 
     Each path is a folder, a file, or the name of an agent, its operation or its folder. A
-    definition is loaded as a run loads it. `model` is that section of the configuration; without
+    definition is loaded as a run loads it, and the scripts of a built-in agent are checked only if
+    it is named. `model` is that section of the configuration; without
     it, the names of models are not checked.
     """
-    checker = _Checker(root, operations, ScriptChecks(), model)
+    checker = _Checker(root, operations, ScriptChecks(built_in=bool(paths)), model)
     if paths:
         return [checker.named(path) for path in paths]
     folders = agent_folders(root, operations)

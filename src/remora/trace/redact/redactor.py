@@ -24,13 +24,13 @@ from remora.trace.redact.known_values import KnownValues
 from remora.trace.redact.nested_values import is_header, redact_nested
 from remora.trace.redact.placeholder import placeholder
 from remora.trace.redact.rule import (
-    PatternSet,
     Rule,
     Span,
     UserRule,
     compile_pattern,
     compile_user_rule,
     find_secrets,
+    pattern_set,
 )
 
 BUILTIN: tuple[Rule, ...] = BY_FORMAT + SHAPES_2026_11 + BY_CONTEXT
@@ -63,7 +63,7 @@ class Redactor:
         own: Sequence[UserRule] = (),
     ) -> None:
         self._key = key
-        self._rules = [(rule, compile_pattern(rule.pattern)) for rule in rules]
+        self._rules = rules
         self._user_rules = [(rule.name, *compile_user_rule(rule)) for rule in own]
         names = {_TANGLED, *(rule.name for rule in rules), *(rule.name for rule in own)}
         known = environment_secrets(environ)
@@ -72,7 +72,7 @@ class Redactor:
         secrets = {secret: name for secret, name in known.items() if secret not in fixed}
         self._literals = KnownValues(secrets)
         needs = [rule.needs for rule in rules]
-        self._needs = PatternSet([*needs, self._literals.pattern] if secrets else needs)
+        self._needs = pattern_set((*needs, *([self._literals.pattern] if secrets else [])))
         self.version = _version(rules, own, sorted(set(secrets.values())))
 
     def text(self, text: str, under: str = "") -> str:
@@ -170,7 +170,9 @@ class Redactor:
     def _by_rules(self, data: bytes, matching: Sequence[int]) -> Iterator[Finding]:
         for position in matching:
             if position < len(self._rules):
-                rule, matcher = self._rules[position]
+                rule = self._rules[position]
+                # compiled on first use: most rules never match
+                matcher = compile_pattern(rule.pattern)
                 for start, end in find_secrets(rule, matcher, data):
                     yield Finding(start, end, rule.name)
 

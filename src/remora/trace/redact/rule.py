@@ -1,5 +1,6 @@
 """Redaction rules, and matchers that run in linear time."""
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,7 @@ class Matcher(Protocol):
         """Return the leftmost match."""
 
 
+@functools.lru_cache(maxsize=1024)  # the built-in rules have more patterns than RE2 itself caches
 def compile_pattern(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matcher:
     """Compile `pattern` for bytes, or for UTF-8 text if `utf8` is true.
 
@@ -161,3 +163,9 @@ class PatternSet:
     def met(self, text: bytes) -> Sequence[int]:
         """Return the indexes of the patterns that match anywhere in `text`, in ascending order."""
         return sorted(self._set.Match(text) or ()) if self._any else ()
+
+
+@functools.lru_cache(maxsize=8)
+def pattern_set(patterns: tuple[str, ...]) -> PatternSet:
+    """Return the set of some patterns, compiled once."""
+    return PatternSet(patterns)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
+from remora.ids import MODULE
+from remora.tools.host.ruff.node_findings import node_findings
 from remora.tools.host.ruff.ruff_process import check_text, is_formatted, lint_findings, lint_text
 from remora.tools.host.ruff.ruff_session import start_session
 from remora.tools.host.ruff.shared_ruff import SharedRuff
@@ -50,6 +52,18 @@ def test_what_is_known_of_a_version_of_a_file_needs_no_run(
         assert lint_text(base, "a.py", IMPORT) == before
         assert lint_text(base, "a.py", b"x = 1\n") == other == []
         assert is_formatted(ToolTree(base), "a.py", IMPORT)
+
+
+def test_a_file_of_a_copy_is_checked_in_the_process_of_the_base(
+    tmp_path: Path, shared: SharedRuff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = ToolTree(tmp_path / "copy")
+    shutil.copytree(tmp_path / "base", copy.tree)
+    (copy.tree / "a.py").write_text("import sys\n")
+    monkeypatch.setattr("remora.tools.host.ruff.ruff_process.run_command", None)
+    with shared.used(copy.tree, lambda: True):
+        found = node_findings(copy, "a.py", MODULE)
+    assert [each["message"] for each in found["findings"]] == ["`sys` imported but unused"]
 
 
 def test_a_module_is_not_named_after_the_folder_of_a_copy(

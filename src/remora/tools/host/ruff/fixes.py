@@ -7,7 +7,7 @@ from remora.code.syntax.source import parse_error
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import lasting_new_finding
-from remora.tools.host.ruff.ruff_process import ruff_check
+from remora.tools.host.ruff.ruff_process import check_file
 from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
 from remora.tools.host.text_lines import Text, decode, lines_of
 from remora.tools.tree import ToolTree
@@ -34,7 +34,7 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     that cannot be removed by a safe fix on the node's lines.
     """
     text = _source(place, path)
-    present = ruff_check(place, [path], None, True)
+    present = check_file(place, path)
     finding = _find_finding(present, path, (code, line, column))
     fix = _allowed_fix(finding, unsafe=unsafe)
     content = text._replace(body=apply_edits(text.body, edits_of(text.body, fix))).bytes()
@@ -57,7 +57,7 @@ def apply_safe_fixes(
     anything if a finding does not exist or has no safe fix.
     """
     text = _source(place, path)
-    present = ruff_check(place, [path], None, True)
+    present = check_file(place, path)
     lines = lines_of(text.body)
     wanted: list[tuple[Finding, tuple[Edit, ...]]] = []
     for spot in findings:

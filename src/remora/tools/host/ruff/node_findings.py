@@ -10,7 +10,7 @@ from remora.errors import HostError
 from remora.ids import MODULE, escape_path, node_key
 from remora.text import clip
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.ruff_process import ruff_check
+from remora.tools.host.ruff.ruff_process import check_file
 from remora.tools.host.ruff.text_edits import Edit, edits_of, overlap
 from remora.tools.host.text_lines import (
     decode,
@@ -39,7 +39,7 @@ def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     """
     content = place.read(path)
     own = _own_lines(path, content, node)
-    found = [f for f in ruff_check(place, [path], None, True) if own is None or f["line"] in own]
+    found = [f for f in check_file(place, path) if own is None or f["line"] in own]
     return describe_findings(decode(path, content).body, found, own)
 
 

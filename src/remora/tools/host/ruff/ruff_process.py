@@ -68,6 +68,18 @@ def ruff_check(
     return found
 
 
+def check_file(place: ToolTree, path: str) -> list[Finding]:
+    """Return the ruff findings in a file, including unsafe fixes, or an empty list without a file.
+
+    Copies of a base share processes and results, because ruff gets the text, not the path.
+    """
+    if not path.endswith(_SOURCES):
+        return ruff_check(place, [path], unsafe=True)
+    if not place.files.exists(path):
+        return []
+    return check_text(place, path, place.files.read_bytes(path, limit=FILE_LIMIT))
+
+
 def check_text(
     place: ToolTree, path: str, content: bytes, preview: Sequence[str] = ()
 ) -> list[Finding]:
@@ -348,12 +360,7 @@ def lint_file(tree: Path, path: str) -> list[dict[str, Any]]:
 
     Returns an empty list if there is no such file. Raises HostError if ruff fails.
     """
-    place = ToolTree(tree)
-    if not path.endswith(_SOURCES):
-        return ruff_check(place, [path], unsafe=True)
-    if not place.files.exists(path):
-        return []
-    return check_text(place, path, place.files.read_bytes(path, limit=FILE_LIMIT))
+    return check_file(ToolTree(tree), path)
 
 
 def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:

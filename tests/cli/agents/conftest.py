@@ -1,5 +1,0 @@
-"""An environment with pytest, for projects whose tests run."""
-
-from tests.plain_python import plain_python
-
-__all__ = ["plain_python"]
