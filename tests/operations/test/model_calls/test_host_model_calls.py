@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.operations.test.model_calls.chosen_cases import NOT_DETECTED, NOTHING_SHOWN
+from remora.operations.test.model_calls.chosen_cases import NOT_DETECTED
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
@@ -132,7 +132,7 @@ def test_a_test_asserts_what_was_measured(tree: Path, run: Run) -> None:
         ("parse('a-b-c')", "it raises ValueError, which no code of the project raises"),
         (RANDOM, "its result differs between two runs"),
         ("parse(exit())", "it ends the process"),
-        ("parse('a')", "trivial results: empty values, False or exceptions"),
+        ("parse('a')", "trivial results: empty values, False, exceptions or !="),
     ],
 )
 def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
@@ -198,22 +198,22 @@ def test_what_a_model_does_with_a_result_is_asserted_if_no_literal_equals_it(
 
 
 @pytest.mark.parametrize(
-    ("code", "reason"),
+    "code",
     [
-        ("scale(2)\nmade = Scale(3)\nassert made.read('5') == 15", "no statement calls"),
-        ("made = scale(2)\nassert Word('a').text == made", "no statement calls"),
-        ("assert (scale(2), 5)[1] == 5", NOT_DETECTED),
-        ("assert {'a': scale(2), 'b': 5}['b'] == 5", NOT_DETECTED),
-        ("assert scale(2) == scale(2)", "it does not hold"),
-        ("assert scale(2) != Word('a')", NOT_DETECTED),
-        ("assert all([scale(2), True])", NOTHING_SHOWN),
+        "scale(2)\nmade = Scale(3)\nassert made.read('5') == 15",
+        "made = scale(2)\nassert Scale(3).read('5') == made.read('1')",
+        "made = Scale(3)\nscale(made.read('1'))\nassert made.read('5') == 15",
+        "assert (scale(2), 5)[1] == 5",
+        "assert {'a': scale(2), 'b': 5}['b'] == 5",
+        "made = scale(2)\nassert made == made",
+        "assert scale(2) != Word('a')",
+        "assert all([scale(2), True])",
     ],
 )
-def test_what_no_fault_changes_is_refused(tree: Path, run: Run, code: str, reason: str) -> None:
+def test_what_no_fault_changes_is_no_test(tree: Path, run: Run, code: str) -> None:
     (tree / "results.py").write_text(RESULTS)
-    (problem,) = run("write_calls", "results.py", "scale", code).values()
-    assert reason in problem
-    assert "tests" not in {each.name for each in tree.iterdir()}
+    found = run("write_calls", "results.py", "scale", code)
+    assert [*found] == ["problem"], [each.read_text() for each in tree.rglob("test_*.py")]
 
 
 def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> None:

@@ -82,6 +82,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     tests: dict[str, _TestResult] = {}
     failed: list[str] = []
     lines: list[int] = []
+    values: list[int] = []
     branches: list[tuple[int, int]] = []
     outcomes: list[tuple[int, int, int, int, int]] = []
     seen: dict[str, TracedTest] = {}
