@@ -103,6 +103,27 @@ def test_the_way_through(active: Remora, sizes: Path) -> None:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_modules_that_share_a_test_file_can_both_be_accepted(active: Remora, sizes: Path) -> None:
+    names = {"parse_size": "parse_text", "plural": "several", "used": "other"}
+    texts = re.sub("|".join(names), lambda found: names[found[0]], SIZES)
+    write(sizes, {"texts.py": texts})
+    shared = (
+        "import sizes\nimport texts\n\n\ndef test_it():\n    assert sizes.used and texts.other\n"
+    )
+    write(sizes, {"tests/test_other.py": shared})
+    git(sizes, "add", "-A")
+    git(sizes, "commit", "-q", "-m", "texts")
+    paths = ("sizes.py", "texts.py")
+    done = active("analyze", *paths, "-o", "test", "--json", cwd=sizes).document
+    assert len(done["jobs"]) == 2
+    assert active("accept", "last", "--all", cwd=sizes).code == 0
+    written = (sizes / "tests/test_other.py").read_text()
+    for name in ("test_it", "test_parse_size", "test_parse_text"):
+        assert written.count(f"def {name}(") == 1, written
+
+
 def test_tested_functions_need_no_test(active: Remora, sizes: Path) -> None:
     planned = active("analyze", "-o", "test", "--dry-run", "--json", cwd=sizes)
     (job,) = planned.document["jobs"]
