@@ -13,6 +13,10 @@ _CHECKS = DISPLAYS | {"isinstance", "raises"}
 """Names of calls around a call that say little about its result, beside `assert...`."""
 
 
+_DISPLAYED = ast.Tuple | ast.List | ast.Dict
+"""Collections of which an item, as in `(f(x), 5)[1]`, says nothing about the others."""
+
+
 class Wanted(NamedTuple):
     """The called name. `by_name` is true for functions and classes, and false for methods.
 
@@ -68,7 +72,8 @@ def written_values(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.expr]:
         case _:
             return
     is_known = isinstance(value, ast.Call) and (_is_check(value) or is_named(value.func, wanted))
-    if isinstance(value, ASSERTED) and not is_known:
+    is_item = isinstance(value, ast.Subscript) and isinstance(value.value, _DISPLAYED)
+    if isinstance(value, ASSERTED) and not is_known and not is_item:
         yield value
 
 

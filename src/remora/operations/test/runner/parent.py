@@ -82,7 +82,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     tests: dict[str, _TestResult] = {}
     failed: list[str] = []
     lines: list[int] = []
-    values: list[int] = []
+    hows: list[str] = []
     branches: list[tuple[int, int]] = []
     outcomes: list[tuple[int, int, int, int, int]] = []
     seen: dict[str, TracedTest] = {}
@@ -129,9 +129,10 @@ class Results:
         found = self._files.get(f"{order}-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
 
-    def values_of_mutant(self, order: int, mutant: int) -> list[int]:
-        """Return the indexes of the calls that have another value with a mutant."""
-        return list((self._files.get(f"{order}-m{mutant}") or {}).get("values", ()))
+    def ends_with_mutant(self, order: int, mutant: int) -> dict[int, str]:
+        """Return how the calls that a mutant changes end, such as `value`, by their index."""
+        found = self._files.get(f"{order}-m{mutant}") or {}
+        return dict(zip(found.get("lines", ()), found.get("hows", ()), strict=True))
 
     def outcomes(self, order: int, call: int) -> list[tuple[int, int, int, int]]:
         """Return line, condition, number and count of outcomes of the conditions within lines."""

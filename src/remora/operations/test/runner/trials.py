@@ -1,7 +1,7 @@
 """Trial calls of a function in different circumstances and with mutants."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,23 +102,26 @@ def _killed(
     changed = [results.of_mutant(0, fault) for fault in range(len(faults))]
     if cases and faults and all(numbers is None for numbers in changed):
         return _killed_in_files(place, subject, [case for _, case in cases], faults)
-    values = [results.values_of_mutant(0, fault) for fault in range(len(faults))]
+    ends = [results.ends_with_mutant(0, fault) for fault in range(len(faults))]
     return [
         frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
-        if _is_call(subject, case) or any(number in numbers for numbers in values)
+        if _is_evidence(subject, case, {found[number] for found in ends if number in found})
         else frozenset()
         for number, case in cases
     ]
 
 
-def _is_call(subject: TargetFunction, case: Case) -> bool:
-    """Return False for another expression that a model wrote.
+def _is_evidence(subject: TargetFunction, case: Case, ends: Set[str]) -> bool:
+    """Return True if the changes by mutants show that the case is about the function.
 
-    It shows what the function does only if a mutant changes its value. All mutants that raise an
-    exception in the statements before it would change expressions that have nothing to do with it.
+    `ends` says how it ends with them. A mutant that raises an exception in the statements before an
+    expression would change any expression, so another end is required of those that a model wrote,
+    and another value of comparisons.
     """
     made = ast.parse(case.call, mode="eval").body
-    return case.source != "writer" or is_call_of(subject.function.name, made)
+    if case.source != "writer" or is_call_of(subject.function.name, made):
+        return True
+    return "value" in ends or ("raised" in ends and not isinstance(made, ast.Compare))
 
 
 def _killed_in_files(
@@ -132,19 +135,21 @@ def _killed_in_files(
     orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
     results = run_in_child(place, [subject.import_root], orders)
 
-    def outcomes(number: int, case: Case) -> dict[int, Case | None]:
-        """Return the changed cases, by mutant."""
+    def changes(number: int, case: Case) -> dict[int, str]:
+        """Return how a changed case ends, by mutant."""
         found = {fault: results.of(fault, number) for fault in range(len(faults))}
         made = {n: case_of(case, [r], lambda *_: True, "\0") for n, r in found.items() if r}
         before = case.value, case.claims, case.raises
-        return {n: c for n, c in made.items() if not c or (c.value, c.claims, c.raises) != before}
+        return {
+            n: str((found[n] or {})["how"])
+            for n, each in made.items()
+            if not each or (each.value, each.claims, each.raises) != before
+        }
 
-    changed = [outcomes(number, case) for number, case in enumerate(cases)]
+    changed = [changes(number, case) for number, case in enumerate(cases)]
     return [
-        frozenset(made)
-        if _is_call(subject, case) or any(c and not c.raises for c in made.values())
-        else frozenset()
-        for case, made in zip(cases, changed, strict=True)
+        frozenset(ends if _is_evidence(subject, case, {*ends.values()}) else ())
+        for case, ends in zip(cases, changed, strict=True)
     ]
 
 

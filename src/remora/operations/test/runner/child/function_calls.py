@@ -91,8 +91,8 @@ def report_outcomes(asked: Order, name: str, order: Order, module: Any, steady: 
 def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:
     """Make all calls with each mutant, in one child process for each mutant.
 
-    The result of a mutant lists the calls with another outcome, and in `values` those with another
-    value instead of an exception. Calls whose outcome depends on the
+    The result of a mutant lists the calls with another outcome, and in `hows` how each of them
+    ended, as in `result_of`. Calls whose outcome depends on the
     calls before them, or differs between two runs, are left out.
     """
     functions = functions_at(order["path"], order["qualname"], *order["header"])
@@ -124,8 +124,8 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
             if swap(functions, mutated_code(text, order["path"], order["qualname"])):
                 found = outcomes(same)
                 lines = [n for n in found if found[n] != before[n]]
-                values = [n for n in lines if found[n][0] == "value"]
-                changed = {"how": "ran", "lines": lines, "values": values}
+                hows = [str(found[n][0]) for n in lines]
+                changed = {"how": "ran", "lines": lines, "hows": hows}
                 write(asked["out"], f"{name}-m{number}", changed)
 
         in_child(work, limit * _WAITING, limit)
