@@ -124,6 +124,10 @@ class FunctionBody:
                     tested == name and called.startswith(("hasattr", "callable"))
                 ):
                     yield "probed", UNKNOWN
+                case ast.If(test=test, orelse=[first, *_]) if _is_isinstance(
+                    test, name
+                ) and not isinstance(first, ast.Raise):
+                    yield "predicate", UNKNOWN
                 case ast.Return(value=ast.Call() | ast.BoolOp() as test) if any(
                     _is_isinstance(one, name) for one in _operands(test)
                 ):

@@ -220,7 +220,7 @@ class Refusals:
         return False
 
     def _makes_test_useless(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if a function that returns whether a value is of a type would return True."""
+        """Return True if a test of the value's type, whose other outcome matters, is always true."""
         if "predicate" not in self._sources or agreeing & _WRITTEN:
             return False
         tested = (each.term for each in self._evidence if each.source == "isinstance")
