@@ -379,7 +379,7 @@ def test_a_hint_names_where_a_wrong_address_was_set(poor: Remora, project: Path)
 
     address = "http://127.0.0.1:9/v1"
     by_variable = replace(poor, environ={"REMORA_MODEL__BASE_URL": address})
-    assert "correct REMORA_MODEL__BASE_URL" in status(by_variable)
+    assert "correct REMORA_MODEL or REMORA_MODEL__BASE_URL" in status(by_variable)
     write(project, {"remora.yaml": f"model: {{base_url: '{address}'}}\n"})
     assert "correct model.base_url in the project's configuration" in status(poor)
 

@@ -24,7 +24,7 @@ def test_endpoints_follow_from_the_configured_address(
     ("section", "set_by", "setting"),
     [
         ("model", "flag", "the address on the command line"),
-        ("model", "environment", "REMORA_MODEL__BASE_URL"),
+        ("model", "environment", "REMORA_MODEL or REMORA_MODEL__BASE_URL"),
         ("model", "user", "model.base_url in your own configuration"),
         ("model", "project", "model.base_url in the project's configuration"),
         ("escalation", "environment", "REMORA_ESCALATION__BASE_URL"),

@@ -28,9 +28,11 @@ class Address(msgspec.Struct, frozen=True):
     def setting(self) -> str:
         """The place where the user can correct the address, in words."""
         key = f"{self.section}.base_url"
+        variable = f"REMORA_{self.section.upper()}"
+        other = f"{variable} or " if self.section == "model" else ""
         places = {
             "flag": "the address on the command line",
-            "environment": f"REMORA_{self.section.upper()}__BASE_URL",
+            "environment": f"{other}{variable}__BASE_URL",
             "user": f"{key} in your own configuration",
             "project": f"{key} in the project's configuration",
         }

@@ -75,10 +75,10 @@ def _only_model(listed: list[dict[str, Any]], address: Address, found: Any) -> s
         return names[0]
     status = f" (/models returned status {found})" if isinstance(found, int) else ""
     has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no models{status}"
+    variable = f"REMORA_{address.section.upper()}__NAME"
     raise ModelError(
         f"the server at {address.shown} requires a model name: {has}",
-        hint=f"set {address.section}.name"
-        + (" (or --model NAME)" if address.section == "model" else ""),
+        hint=f"set {address.section}.name in your configuration, or {variable} for one command",
     )
 
 
