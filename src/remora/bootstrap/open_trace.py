@@ -50,6 +50,17 @@ def open_trace_folder(invocation: Invocation, root: Path) -> TraceFolder:
     return folder
 
 
+def require_postgres() -> None:
+    """Raise ConfigError if the extra `postgres` is not installed."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            f"a PostgreSQL database needs the extra postgres ({error})",
+            hint="pip install 'remora[postgres]'",
+        ) from error
+
+
 def _may_name_postgres(invocation: Invocation, root: Path) -> bool:
     project = invocation.config_file or root / "remora.yaml"
     files = (invocation.folders.config_file, project, root / "pyproject.toml")
@@ -65,16 +76,11 @@ def _jsonl_store(folder: TraceFolder) -> "TraceStore":
 
 
 def _open_database(invocation: Invocation, root: Path, config: "Config") -> OpenedTrace:
-    try:
-        from remora.trace.postgres.copied_folder import CopiedTraceFolder
-        from remora.trace.postgres.database import Database
-        from remora.trace.postgres.store import PostgresTraceStore
-    except ImportError as error:
-        raise ConfigError(
-            f"trace_store: postgres needs the extra postgres ({error})",
-            hint="pip install 'remora[postgres]'",
-        ) from error
+    require_postgres()
     from remora.runs.project_key import project_key
+    from remora.trace.postgres.copied_folder import CopiedTraceFolder
+    from remora.trace.postgres.database import Database
+    from remora.trace.postgres.store import PostgresTraceStore
 
     settings = config.postgres
     durable = config.runner.memory.durability != "none"

@@ -1,6 +1,7 @@
 """Paths in the `.agentfs/` folder, which contains a project's streams, blobs and objects."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -65,8 +66,19 @@ class TraceFolder:
             with disk_errors(path), suppress(FileNotFoundError):
                 os.close(open_folder(path))
 
+    is_copy = False
+    """True if the streams are copies of those in a database. Copies are not compressed or expired.
+    """
+
     def refresh(self, path: Path) -> None:
         """Bring a stream up to date if it is a copy. Does nothing for the files of a project."""
+
+    def recopy(self, path: Path | None = None) -> None:
+        """Copy a stream, or all streams, again if they are copies."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait for so many seconds, or until a stream has probably changed."""
+        time.sleep(seconds)
 
     def agent_stream(self, agent_id: str) -> Path:
         return self.traces / _file_name(agent_id)

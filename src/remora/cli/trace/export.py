@@ -167,7 +167,8 @@ def _print_summary(options: Options, form: str, how: dict[str, Any], tally: "Exp
         print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})
     elif to not in ("stdout", "-"):
         written = count(tally.records, _RECORDS.get(form, "row"))
-        click.echo(escape_line(f"{written} from {count(tally.streams, 'agent')}: {to}"))
+        source = count(tally.streams, "stream" if form == "jsonl" else "agent")
+        click.echo(escape_line(f"{written} from {source}: {to}"))
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:

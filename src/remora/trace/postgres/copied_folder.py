@@ -52,6 +52,8 @@ class _Row(NamedTuple):
 class CopiedTraceFolder(TraceFolder):
     """Copies of one project's streams and contents. It can be deleted at any time."""
 
+    is_copy = True
+
     def __init__(self, root: Path, path: Path, database: Database, project: str) -> None:
         super().__init__(root, path)
         self._database = database
@@ -94,11 +96,22 @@ class CopiedTraceFolder(TraceFolder):
         for row in self._rows("AND name = %(name)s", f"{path.parent.name}/{stream_id(path)}"):
             self._copy(row, path)
 
-    def discard_copies(self) -> None:
-        """Remove all copies of streams, so that the next read copies them again."""
-        for folder in (self.traces, self.runs):
-            for path in stream_paths(folder):
-                _remove_copy(path)
+    def recopy(self, path: Path | None = None) -> None:
+        """Copy a stream, or all streams, again, after checking that the database has lost nothing.
+
+        Raises whatever `refresh` raises.
+        """
+        paths = (*self.agent_streams(), *self.run_streams()) if path is None else (path,)
+        for each in paths:
+            self.refresh(each)
+            _remove_copy(each)
+            self.refresh(each)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the database announces new events. At most, wait ten times as long, because an
+        announcement can get lost.
+        """
+        self._database.wait(10 * seconds)
 
     def _refresh_all(self, kind: str) -> None:
         known = set()

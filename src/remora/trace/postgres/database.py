@@ -15,6 +15,7 @@ from remora.trace.postgres.schema import SCHEMA, VERSION, install, is_installed
 _T = TypeVar("_T")
 Connection = psycopg.Connection[Any]
 _MAX_CONNECTIONS = 8
+_CHANNEL = "remora_events"
 _PATIENCE_S = 60.0
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
 LOST = (psycopg.OperationalError, psycopg.InterfaceError)
@@ -52,6 +53,7 @@ class Database:
         self._dsn = dsn
         self._is_durable = is_durable
         self._patience_s = patience_s
+        self._listener: Connection | None = None
         self._idle: list[Connection] = []
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
 
@@ -135,6 +137,24 @@ class Database:
             except psycopg.Error as error:
                 raise self.error(error) from error
 
+    def announce(self) -> None:
+        """Tell waiting readers that events were appended. This is a hint, which may get lost."""
+        with suppress(*LOST):
+            self.once(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
+
+    def wait(self, seconds: float) -> None:
+        """Wait until events are announced, but not longer than `seconds`."""
+        try:
+            if self._listener is None or self._listener.closed:
+                self._listener = self._connect()
+                self._listener.execute(f"LISTEN {_CHANNEL}")
+                return  # events may have been announced before
+            for _ in self._listener.notifies(timeout=seconds, stop_after=1):
+                pass
+        except LOST:
+            self._listener = None
+            time.sleep(min(seconds, _PAUSES_S[-1]))
+
     def error(self, error: Exception) -> DatabaseError:
         """Return the error that tells the user what failed."""
         said = str(error).strip().splitlines()
@@ -146,6 +166,8 @@ class Database:
 
     def close(self) -> None:
         """Close the connections that are not in use. Later statements open new ones."""
+        if self._listener is not None:
+            self._listener.close()
         while (connection := self._taken()) is not None:
             connection.close()
 

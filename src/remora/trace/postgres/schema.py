@@ -34,8 +34,16 @@ CREATE TABLE streams (
     turn int NOT NULL DEFAULT 0,
     status text,                              -- of agent_end
     bytes bigint NOT NULL DEFAULT 0,
+    updated timestamptz NOT NULL DEFAULT now(),
     UNIQUE (project, name)
 ) WITH (fillfactor = 70);
+CREATE TABLE expired (                        -- streams that were removed
+    project text NOT NULL,
+    name text NOT NULL,
+    count int NOT NULL,
+    head text NOT NULL,
+    removed timestamptz NOT NULL DEFAULT now()
+);
 CREATE TABLE events (
     stream bigint NOT NULL,
     seq int NOT NULL,
@@ -60,7 +68,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA remora TO {role};
 GRANT INSERT ON events, contents TO {role};
 GRANT INSERT (project, name) ON streams TO {role};
 GRANT UPDATE (epoch, next_seq, head, owner, lease_until, closed, run_id, operation, node_id, turn,
-    status, bytes) ON streams TO {role};
+    status, bytes, updated) ON streams TO {role};
 """
 
 

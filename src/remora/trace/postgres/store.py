@@ -21,6 +21,7 @@ from remora.errors import (
 )
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
+from remora.trace.postgres.announcer import Announcer
 from remora.trace.postgres.database import LOST, Database
 from remora.trace.postgres.leases import LeaseRenewal
 from remora.trace.postgres.owner import Owner
@@ -49,7 +50,8 @@ WITH moved AS (
     SET next_seq = next_seq + cardinality(%(lines)s::bytea[]), head = %(head)s,
         lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
         closed = %(closed)s, run_id = %(run_id)s, operation = %(operation)s,
-        node_id = %(node_id)s, turn = %(turn)s, status = %(status)s, bytes = bytes + %(bytes)s
+        node_id = %(node_id)s, turn = %(turn)s, status = %(status)s, bytes = bytes + %(bytes)s,
+        updated = clock_timestamp()
     WHERE id = %(id)s AND epoch = %(epoch)s AND next_seq = %(seq)s
         AND owner IS NOT NULL AND NOT closed
     RETURNING id, month
@@ -110,6 +112,7 @@ class PostgresTraceStore:
         self._claimed: dict[str, _Claimed] = {}
         self._lock = threading.Lock()
         self._renewal = LeaseRenewal(database, lease_s)
+        self._announcer = Announcer(database)
 
     def claim(self, stream: str) -> Claim:
         """Claim a stream. The stream of a process that died on this machine can be claimed at once,
@@ -157,6 +160,7 @@ class PostgresTraceStore:
             self._database.retry(attempt)
         except DatabaseError as error:
             raise StreamWriteFailed(f"{stream}: {error.message}", hint=error.hint) from error
+        self._announcer.announce()
 
     def sync(self, stream: str, epoch: int) -> None:
         """Check the claim. Each append is committed, so there is nothing to sync."""
