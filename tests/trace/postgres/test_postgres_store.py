@@ -146,8 +146,10 @@ class TestTurns:
         self, emitter: JsonlEventEmitter, opens: OpensStore
     ) -> None:
         emitter.emit(TurnStart(), turn=1)
-        request = {"renderer": "lines/1", "packet_sha256": "", "trim": 0, "prompt_tokens": 1}
-        emitter.emit(ModelRequest(prompt="p", decoding={}, **request), turn=1)
+        request = ModelRequest(
+            prompt="p", renderer="lines/1", decoding={}, packet_sha256="", trim=0, prompt_tokens=1
+        )
+        emitter.emit(request, turn=1)
         emitter.flush()
         assert opens().head(STREAM).count == 2
 
