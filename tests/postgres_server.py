@@ -7,6 +7,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -77,7 +79,8 @@ class PostgresServer:
     def kill(self) -> None:
         """Kill the server and all its processes without warning, as a power cut would."""
         assert self._process is not None
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
+        task = Path(f"/proc/{self._process.pid}/task/{self._process.pid}")
+        children = (task / "children").read_text()
         for pid in (self._process.pid, *map(int, children.split())):
             os.kill(pid, signal.SIGKILL)
         self._process.wait()
@@ -94,13 +97,36 @@ class PostgresServer:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def new_database(self, name: str) -> str:
+    def new_database(self, name: str, tablespace: str = "pg_default") -> str:
         """Create an empty database, and return its connection string."""
+        self.execute(f'CREATE DATABASE "{name}" TABLESPACE {tablespace}')
+        return self.dsn(name)
+
+    @contextmanager
+    def small_tablespace(self, size_mb: int) -> Iterator[Path]:
+        """Create the tablespace `small` on a disk of its own, and yield the disk's folder.
+
+        The caller must be root.
+        """
+        place = Path(tempfile.mkdtemp(prefix="small-", dir="/tmp"))
+        owned = f"size={size_mb}m,uid={self._user['user']},mode=755"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", owned, "tmpfs", place], check=True)
+        try:
+            folder = place / "tables"
+            folder.mkdir()
+            os.chown(folder, self._user["user"], self._user["group"])
+            self.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
+            yield place
+        finally:
+            self.stop()
+            subprocess.run(["umount", place], check=True)
+            place.rmdir()
+
+    def execute(self, statement: str) -> None:
         import psycopg
 
         with psycopg.connect(self.dsn(), autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
-        return self.dsn(name)
+            connection.execute(statement)
 
     def _wait(self) -> None:
         import psycopg

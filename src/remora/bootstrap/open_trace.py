@@ -50,6 +50,24 @@ def open_trace_folder(invocation: Invocation, root: Path) -> TraceFolder:
     return folder
 
 
+def describe_database(config: "Config") -> str:
+    """Return the address of the database, how fast it answers, and its clock.
+
+    Raises ConfigError or DatabaseError if it cannot be used.
+    """
+    require_postgres()
+    from remora.trace.postgres.database import Database
+
+    database = Database(config.postgres.dsn or "", patience_s=0)
+    database.open()
+    times = database.measure()
+    database.close()
+    return (
+        f"{database.address} answers in {times.answer_s * 1000:.1f} ms; "
+        f"its clock differs by {abs(times.ahead_s):.1f} s"
+    )
+
+
 def require_postgres() -> None:
     """Raise ConfigError if the extra `postgres` is not installed."""
     try:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -26,6 +26,13 @@ _SETTINGS: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 15,
 }
+
+
+class DatabaseTimes(NamedTuple):
+    """Seconds until the server answers, and seconds by which its clock is ahead."""
+
+    answer_s: float
+    ahead_s: float
 
 
 class Database:
@@ -83,6 +90,23 @@ class Database:
                 hint="use the same version of Remora on all machines",
             )
         return str(store)
+
+    def measure(self) -> "DatabaseTimes":
+        """Return how fast the server answers and how far its clock is from this machine's.
+
+        Raises DatabaseError.
+        """
+        query = "SELECT extract(epoch FROM clock_timestamp())::float"
+        try:
+            with self.connected() as connection:
+                connection.execute(query)
+                began, clock = time.monotonic(), time.time()
+                row = connection.execute(query).fetchone()
+                seconds = time.monotonic() - began
+        except LOST as error:
+            raise self.error(error) from error
+        ahead = 0.0 if row is None else row[0] - clock - seconds / 2
+        return DatabaseTimes(seconds, ahead)
 
     @property
     def address(self) -> str:
