@@ -3,9 +3,9 @@
 from remora.cli.app.lazy_group import LazyGroup
 
 _COMMANDS = {
-    "init": ("remora.cli.database.commands:init", "Create the tables and grant a role its rights."),
-    "status": ("remora.cli.database.commands:status", "Show the size of the tables by month."),
-    "prune": ("remora.cli.database.commands:prune", "Remove old months."),
+    "init": ("remora.cli.database.database_commands:init", "Create the tables and grant a role its rights."),
+    "status": ("remora.cli.database.database_commands:status", "Show the size of the tables by month."),
+    "prune": ("remora.cli.database.database_commands:prune", "Remove old months."),
 }
 
 database = LazyGroup(

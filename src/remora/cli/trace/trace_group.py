@@ -25,7 +25,7 @@ _COMMANDS = {
     "fork": ("remora.cli.trace.fork:fork", "Start a new agent from any turn of another agent."),
     "export": ("remora.cli.trace.export:export", "Export streams for other tools."),
     "import": (
-        "remora.cli.trace.import_streams:import_",
+        "remora.cli.trace.import_command:import_",
         "Add exported streams to the configured store.",
     ),
     "compact": (
