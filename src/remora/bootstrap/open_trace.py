@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,7 +56,7 @@ def describe_database(config: "Config") -> str:
 
     Raises ConfigError or DatabaseError if it cannot be used.
     """
-    require_postgres()
+    require_extra("psycopg", "postgres")
     from remora.trace.postgres.database import Database
 
     database = Database(config.postgres.dsn or "", patience_s=0)
@@ -68,14 +69,13 @@ def describe_database(config: "Config") -> str:
     )
 
 
-def require_postgres() -> None:
-    """Raise ConfigError if the extra `postgres` is not installed."""
+def require_extra(module: str, extra: str) -> None:
+    """Raise ConfigError if a module of an extra is not installed."""
     try:
-        import psycopg  # noqa: F401
+        import_module(module)
     except ImportError as error:
         raise ConfigError(
-            f"a PostgreSQL database needs the extra postgres ({error})",
-            hint="pip install 'remora[postgres]'",
+            f"the extra {extra} is not installed ({error})", hint=f"pip install 'remora[{extra}]'"
         ) from error
 
 
@@ -94,7 +94,7 @@ def _jsonl_store(folder: TraceFolder) -> "TraceStore":
 
 
 def _open_database(invocation: Invocation, root: Path, config: "Config") -> OpenedTrace:
-    require_postgres()
+    require_extra("psycopg", "postgres")
     from remora.runs.project_key import project_key
     from remora.trace.postgres.copied_folder import CopiedTraceFolder
     from remora.trace.postgres.database import Database

@@ -16,6 +16,7 @@ from remora.bootstrap.hub.reached_nodes import nodes_reached_by_tests
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import may_run_at_planning, python_for_some
+from remora.bootstrap.remote_workers import workers_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
@@ -125,6 +126,7 @@ def prepare(
         python=python,
         observed=observed,
         listeners=listeners_for(invocation, config),
+        workers=workers_for(project, request.engine),
     )
 
 

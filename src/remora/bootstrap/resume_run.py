@@ -13,6 +13,7 @@ from remora.bootstrap.open_project import connect_helpers, model_key
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
+from remora.bootstrap.remote_workers import LOCAL, workers_for
 from remora.errors import ModelError, StreamDamaged, UsageError
 from remora.memory.events import RunStart
 from remora.models.protocol import Model
@@ -66,6 +67,7 @@ def prepare_resume(
     record: RunRecord,
     *,
     only: frozenset[str] | None = None,
+    engine: str = LOCAL,
 ) -> Resumable:
     """Return the remaining work of the run whose verified record is `record`.
 
@@ -103,6 +105,7 @@ def prepare_resume(
         python=python,
         observed=observed_values(invocation, project, agents.values()),
         listeners=listeners_for(invocation, project.config),
+        workers=workers_for(project, engine),
     )
     models = tuple(dict.fromkeys(name for name in names if name))
     return Resumable(run=run, record=record, attempts=attempts, models=models, only=only)

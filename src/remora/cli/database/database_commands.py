@@ -101,9 +101,9 @@ def _line(month: "Month") -> str:
 
 def _owner(options: Options) -> "DatabaseOwner":
     from remora.bootstrap.invocation import open_config
-    from remora.bootstrap.open_trace import require_postgres
+    from remora.bootstrap.open_trace import require_extra
 
-    require_postgres()
+    require_extra("psycopg", "postgres")
     from remora.trace.postgres.administration import DatabaseOwner
     from remora.trace.postgres.database import Database
 

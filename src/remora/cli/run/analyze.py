@@ -50,8 +50,8 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )
 @click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs.")
 @click.option(
-    "--engine", type=click.Choice(["local"]), default="local", show_default=True,
-    expose_value=False, help="Where to run jobs.",
+    "--engine", type=click.Choice(["local", "queue"]), default="local", show_default=True,
+    help="Where to run jobs: in this process, or in every `remora worker`.",
 )  # fmt: skip
 @click.option(
     "--select", metavar="RULES", multiple=True,
@@ -103,18 +103,19 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     Each function, class and module under PATH (default: the whole project) that needs work becomes
     a job. An agent works on a private copy, and `remora accept` writes its changes to your files.
     It is safe to press Ctrl-C at any time. --resume RUN continues the run with the same settings,
-    except --model, --concurrency and --max-time. Write --changed=REV, or put --changed last.
+    except --model, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.bootstrap.api_arguments import run_flags
     from remora.cli.run.print_findings import print_findings
-    from remora.cli.run.resume import check_options, resume_run
+    from remora.cli.run.resume import ResumeRequest, check_options, resume_run
     from remora.cli.run.start_run import start_run
     from remora.runs.planning.run_request import RunRequest
 
     flags = run_flags(model, allow_unsandboxed, asked["concurrency"], select)
     if resume is not None:
         check_options({**asked, "select": select, "dry_run": dry_run, "report_only": report_only})
-        return resume_run(options, resume, flags, model=model, trusted=trust_run, max_time=max_time)
+        request = ResumeRequest(resume, model, asked["engine"], trust_run, max_time)
+        return resume_run(options, flags, request)
     if trust_run:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
     if report_only:

@@ -1,7 +1,7 @@
 """Implements `analyze --resume`, which completes an interrupted run."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.resume_run import connect_models, prepare_resume
@@ -50,25 +50,28 @@ def check_options(asked: Mapping[str, Any]) -> None:
         )
 
 
-def resume_run(
-    options: Options,
-    run: str,
-    flags: Mapping[str, Any],
-    *,
-    model: str | None,
-    trusted: bool,
-    max_time: float | None,
-) -> int:
+class ResumeRequest(NamedTuple):
+    """The arguments of `analyze --resume`."""
+
+    run: str
+    model: str | None
+    engine: str
+    trusted: bool
+    max_time: float | None
+
+
+def resume_run(options: Options, flags: Mapping[str, Any], request: ResumeRequest) -> int:
     """Run the remaining jobs of a run; return the exit code.
 
     `flags` contains the settings that options override.
     """
+    run, model, engine, trusted, max_time = request
     invocation = invocation_of(options, flags)
     project = open_project(invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     record = read_own_record(project, run_id, trusted=trusted)
-    wanted = prepare_resume(invocation, project, record)
+    wanted = prepare_resume(invocation, project, record, engine=engine)
     wanted.check_model(model)
     if wanted.nothing_to_do:
         note(options, f"nothing to resume: run {run_id} has already ended")

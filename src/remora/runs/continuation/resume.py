@@ -14,6 +14,8 @@ from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
 from remora.runs.continuation.start_attempts import AttemptNumbers, start_stream
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache, ChangedJob
+from remora.runs.execution.engine import StartedRun
+from remora.runs.execution.remote_run import RemoteRun
 from remora.runs.execution.run import Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_end_of
 from remora.runs.records.attempts import Attempts
@@ -57,7 +59,12 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
         cache = BaseFilesCache(run.project, run.run_id, attempts.start)
         finishing = _ResumedJobs(run, stream, attempts, cache, rebases=only is None)
         try:
-            await run.work_off(jobs, finishing.carry_on)
+            if run.workers is None:
+                await run.work_off(jobs, finishing.carry_on)
+            else:
+                commit = attempts.start.base.get("commit")
+                started = StartedRun(run.run_id, stream.record.events[0].hash, commit)
+                await RemoteRun(run, stream, run.workers).run_jobs(jobs, started)
         finally:
             cache.close()
         if finishing.damaged:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -15,8 +15,8 @@ from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.agents.named_summarizers import summarizers_in
 from remora.agents.run_in_thread import run_in_thread
-from remora.errors import HostError, ModelError, RemoraError, StreamDamaged
-from remora.memory.events import AgentStart, Event
+from remora.errors import HostError, ModelError, RemoraError, StreamDamaged, StreamError
+from remora.memory.events import AgentStart, Event, Payload
 from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import (
     larger_settings,
@@ -29,7 +29,6 @@ from remora.runs.execution.agent_settings import (
 from remora.runs.execution.run import LARGER, RANKER, BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
-from remora.runs.records.run_stream import RunStream
 from remora.tools.host.ruff.ruff_process import lint_file
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import TeeEmitter
@@ -37,10 +36,20 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.workspaces.copy.workspace import Workspace
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
+MAX_DEATHS = 3
+"""Number of workers that may die with a job before it ends with an error."""
+
+
+class RunLog(Protocol):
+    """Records the start and the end of attempts."""
+
+    def append(self, payload: Payload) -> object:
+        """Append an event to the run's stream."""
+
 
 async def run_attempt(
     run: Run,
-    stream: RunStream,
+    stream: RunLog,
     job: Job,
     base_files: BaseFiles,
     start: AgentStart | None = None,
@@ -60,6 +69,8 @@ async def run_attempt(
     ):
         dependencies = _dependencies(run, job, start, base_files, workspace, emitter)
         runner = AgentRunner(job, dependencies)
+        if emitter.deaths >= MAX_DEATHS:
+            failure = failure or StreamError(f"its worker died {emitter.deaths} times")
         result = await (runner.run() if failure is None else runner.give_up(failure))
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
     run.observer.ended(job, result)

@@ -48,11 +48,12 @@ class BaseFilesCache:
     run's stream.
     """
 
-    def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
+    def __init__(self, project: Project, run_id: str, start: RunStart, *, worker: str = "") -> None:
+        """Prepare a cache, in folders of their own for each `worker` of the run."""
         if not is_id(run_id):  # the folder with this name is emptied
             raise NotFound(f"{run_id!r} is not a run ID")
         self._project = project
-        self._run_id = run_id
+        self._name = f"{run_id}~{worker}" if worker else run_id
         self._start = start
         self._made: dict[bytes, BaseFiles] = {}
         self._lock = threading.Lock()
@@ -111,7 +112,7 @@ class BaseFilesCache:
 
     def _folder(self, number: int) -> Path:
         """Return the path of a base, after deleting any folder that a killed command left there."""
-        name = f"{self._run_id}~{number}" if number else self._run_id
+        name = f"{self._name}~{number}" if number else self._name
         folder = self._project.cache / "bases" / name
         try_remove_tree(folder)
         return folder

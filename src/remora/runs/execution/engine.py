@@ -1,14 +1,15 @@
 """Engines that distribute the shards of a run to workers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from remora.agents.job import Job
 from remora.errors import RemoraError
+from remora.memory.events import Head
 
 SHARD_JOBS = 200
 """Maximum number of jobs in a shard."""
@@ -47,6 +48,32 @@ class Engine(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return the engine's name and settings, which are recorded and shown."""
+
+
+class EndedAgent(NamedTuple):
+    """An agent whose stream has ended, with its status and its stream's head."""
+
+    agent_id: str
+    status: str
+    head: Head
+
+
+class StartedRun(NamedTuple):
+    """A run whose `run_start` is the line with the hash `start_hash`."""
+
+    run_id: str
+    start_hash: str
+    commit: str | None
+
+
+class RemoteWorkers(msgspec.Struct, frozen=True):
+    """Workers elsewhere.
+
+    `engine` returns the engine for a run. `ended` returns the agents of a run that have ended.
+    """
+
+    engine: Callable[[StartedRun], Engine]
+    ended: Callable[[str], Iterable[EndedAgent]]
 
 
 def make_shards(jobs: Sequence[Job]) -> list[Shard]:

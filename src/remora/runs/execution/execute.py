@@ -6,6 +6,8 @@ from remora.agents.job import Job
 from remora.ids import escape_path
 from remora.memory.events import RunEnd, RunStart
 from remora.runs.execution.attempt import run_attempt
+from remora.runs.execution.engine import StartedRun
+from remora.runs.execution.remote_run import RemoteRun
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
@@ -26,7 +28,7 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
     with open_run(project, run.run_id, run.clock) as stream:
         if base_files.base.commit is not None:  # before run_start refers to it
             pin_commit(project.root, run.run_id, base_files.base.commit)
-        stream.append(sign_run_start(_start(run, base_files.base), project.install_key))
+        start = stream.append(sign_run_start(_start(run, base_files.base), project.install_key))
         run.observer.planned(run.run_id, run.plan)
         totals: dict[str, int] = {}
 
@@ -34,7 +36,13 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
             status = await run_attempt(run, stream, job, base_files)
             totals[status] = totals.get(status, 0) + 1
 
-        await run.work_off(run.plan.jobs, work)
+        if run.workers is None:
+            await run.work_off(run.plan.jobs, work)
+        else:
+            remote = RemoteRun(run, stream, run.workers)
+            started = StartedRun(run.run_id, start.hash, base_files.base.commit)
+            await remote.run_jobs(run.plan.jobs, started)
+            totals = remote.totals
         stream.append(RunEnd(totals={"jobs": len(run.plan.jobs), **totals}))
 
 

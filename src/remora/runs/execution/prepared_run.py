@@ -10,6 +10,7 @@ from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.memory.events import Event
 from remora.models.protocol import Model
+from remora.runs.execution.engine import RemoteWorkers
 from remora.runs.execution.run import Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
@@ -36,7 +37,8 @@ class PreparedRun:
 
     `base` is the snapshot that a new run starts from, and `ruff` checks its files; both are None
     for a resumed run. `python` is the interpreter for agents that run the project's code, or None.
-    `observed` contains the run-time types and values of the project's functions, by node key.
+    `observed` contains the run-time types and values of the project's functions, by node key. Jobs
+    run in this process if there are no `workers`.
     """
 
     run_id: str
@@ -50,6 +52,7 @@ class PreparedRun:
     python: ProjectPython | None
     listeners: tuple[Callable[[Event], object], ...]
     observed: Mapping[str, Any] = field(default_factory=dict)
+    workers: RemoteWorkers | None = None
 
     @property
     def planned_agents(self) -> tuple[Agent, ...]:
@@ -84,6 +87,7 @@ class PreparedRun:
             facts=facts,
             observer=observer,
             clock=clock,
+            workers=self.workers,
         )
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.job import AgentResult, Job
 from remora.memory.events import Event
 from remora.models.protocol import Model
-from remora.runs.execution.engine import LocalEngine, Work, make_shards
+from remora.runs.execution.engine import LocalEngine, RemoteWorkers, Work, make_shards
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -62,7 +62,8 @@ class Run:
 
     `settings` is the configuration recorded in the run's stream. `python` runs the project's code
     for agents that need it. `observed` contains the run-time types and values of the project's
-    functions, by node key. `models` maps model names to connected models.
+    functions, by node key. `models` maps model names to connected models. Jobs run in this process
+    if there are no `workers`.
     """
 
     run_id: str
@@ -78,6 +79,7 @@ class Run:
     observer: RunObserver
     clock: Callable[[], datetime]
     listeners: tuple[Callable[[Event], object], ...]
+    workers: RemoteWorkers | None = None
 
     async def work_off(self, jobs: Sequence[Job], work: Work) -> None:
         """Call `work` for each job in this process. Raises whatever `LocalEngine.run` raises."""

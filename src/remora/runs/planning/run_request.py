@@ -25,6 +25,7 @@ class RunRequest:
     strengthen: bool = False
     max_turns: int | None = None
     seed: int | None = None
+    engine: str = "local"
 
     @property
     def strengthens(self) -> bool:

@@ -1,7 +1,7 @@
 """The stream of a run, which records its plan, verdicts, and the start and end of each job."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -43,13 +43,21 @@ class RunStream:
         In a signed run, job ends, reviews and the end of the run are signed. Raises DiskError if
         the head cannot be stored, and whatever `JsonlEventEmitter.emit` raises.
         """
-        with self._one_by_one:  # the signature covers the previous head
-            payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
-            event = self._emitter.emit(payload, turn=0)
-            if self._record.verified:
-                self._appended.append(event)
-        self._commit.run()
+        (event,) = self.append_all([payload])
         return event
+
+    def append_all(self, payloads: Sequence[Payload]) -> list[Event]:
+        """Append several events with one sync. Raises whatever `append` raises."""
+        events = []
+        with self._one_by_one:  # the signature covers the previous head
+            for each in payloads:
+                payload = with_signature(each, self._signer, self.run_id, self._emitter.head)
+                events.append(self._emitter.emit(payload, turn=0))
+            if self._record.verified:
+                self._appended.extend(events)
+        if events:
+            self._commit.run()
+        return events
 
     def _keep(self) -> None:
         head = self._emitter.head

@@ -25,7 +25,7 @@ class Owner(msgspec.Struct, frozen=True):
     @classmethod
     def of_this_process(cls) -> Self:
         pid = os.getpid()
-        return cls(socket.gethostname(), pid, _started(pid), _machine(), secrets.token_hex(4))
+        return cls(socket.gethostname(), pid, _started(pid), this_machine(), secrets.token_hex(4))
 
     @classmethod
     def decode(cls, text: str) -> "Owner | None":
@@ -45,10 +45,11 @@ class Owner(msgspec.Struct, frozen=True):
     @property
     def has_died(self) -> bool:
         """True if the process certainly ran on this machine and has exited."""
-        return self.machine == _machine() != "" and _started(self.pid) != self.started
+        return self.machine == this_machine() != "" and _started(self.pid) != self.started
 
 
-def _machine() -> str:
+def this_machine() -> str:
+    """Return the identity of this boot and PID namespace, or an empty string if it is unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"

@@ -27,6 +27,7 @@ CREATE TABLE streams (
     head text NOT NULL DEFAULT repeat('0', 64),
     owner text,                               -- null: released
     lease_until timestamptz,
+    deaths int NOT NULL DEFAULT 0,            -- owners that did not release it
     closed boolean NOT NULL DEFAULT false,    -- agent_end was appended
     run_id text,                              -- from here on: facts from the lines, for lists
     operation text,
@@ -37,6 +38,7 @@ CREATE TABLE streams (
     updated timestamptz NOT NULL DEFAULT now(),
     UNIQUE (project, name)
 ) WITH (fillfactor = 70);
+CREATE INDEX streams_of_run ON streams (run_id);
 CREATE TABLE expired (                        -- streams that were removed
     project text NOT NULL,
     name text NOT NULL,
@@ -67,7 +69,7 @@ GRANT USAGE ON SCHEMA remora TO {role};
 GRANT SELECT ON ALL TABLES IN SCHEMA remora TO {role};
 GRANT INSERT ON events, contents TO {role};
 GRANT INSERT (project, name) ON streams TO {role};
-GRANT UPDATE (epoch, next_seq, head, owner, lease_until, closed, run_id, operation, node_id, turn,
+GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id, operation, node_id, turn,
     status, bytes, updated) ON streams TO {role};
 """
 

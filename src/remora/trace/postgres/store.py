@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,10 +34,11 @@ INSERT INTO streams (project, name) VALUES (%(project)s, %(name)s) ON CONFLICT D
 _CLAIM = """
 UPDATE streams
 SET epoch = epoch + 1, owner = %(owner)s,
+    deaths = deaths + (owner IS NOT NULL AND owner <> %(owner)s)::int,
     lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
 WHERE project = %(project)s AND name = %(name)s
     AND (owner IS NULL OR lease_until < clock_timestamp() OR owner IN (%(owner)s, %(dead)s))
-RETURNING id, month, epoch, next_seq, head
+RETURNING id, month, epoch, next_seq, head, deaths
 """
 _OWNER = """
 SELECT owner, ceil(extract(epoch FROM lease_until - clock_timestamp()))::int
@@ -62,9 +64,40 @@ _STATE = "SELECT epoch, next_seq, head, owner, closed FROM streams WHERE id = %(
 _RELEASE = """
 UPDATE streams SET owner = NULL, lease_until = NULL WHERE id = %(id)s AND epoch = %(epoch)s
 """
+_AGENTS = """
+SELECT name, status, owner IS NOT NULL, deaths FROM streams
+WHERE project = %(project)s AND run_id = %(run_id)s AND starts_with(name, 'traces/')
+"""
+_ENDED = """
+SELECT name, status, next_seq, head, updated FROM streams
+WHERE project = %(project)s AND run_id = %(run_id)s AND status IS NOT NULL
+    AND starts_with(name, 'traces/') AND (%(since)s::timestamptz IS NULL OR updated >= %(since)s)
+"""
 _FIND = """
 SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
 """
+
+
+class AgentRow(NamedTuple):
+    """The state of an agent's stream. `status` is None until `agent_end`.
+
+    `deaths` is the number of writers that died, or lost their lease, before they released it.
+    """
+
+    agent_id: str
+    status: str | None
+    is_claimed: bool
+    deaths: int
+
+
+class EndedRow(NamedTuple):
+    """An agent's stream that has ended, and the time of its last append."""
+
+    agent_id: str
+    status: str
+    events: int
+    head: str
+    updated: datetime
 
 
 class _Claimed(NamedTuple):
@@ -96,8 +129,9 @@ class PostgresTraceStore:
     appends_turns = True
 
     def __init__(self, database: Database, project: str, *, lease_s: int = 30) -> None:
+        self.project = project
+        """Key of the project whose streams are stored."""
         self._database = database
-        self._project = project
         self._lease_s = lease_s
         self._owner = Owner.of_this_process()
         self._claimed: dict[str, _Claimed] = {}
@@ -123,14 +157,17 @@ class PostgresTraceStore:
             row = self._database.run(lambda connection: _fetch(connection, _CLAIM, wanted))
         if row is None:
             raise StreamLocked(f"{stream} was claimed by another process", hint="try again")
-        number, month, epoch, count, head = row
+        number, month, epoch, count, head, deaths = row
         claimed = _Claimed(number, epoch)
         last = self._last_event(StreamKey(number, month), count)
         with self._lock:
             self._claimed[stream] = claimed
         self._renewal.add(claimed.id, claimed.epoch)
         return Claim(
-            epoch=claimed.epoch, head=Head(count=count, hash=head) if count else Head(), last=last
+            epoch=claimed.epoch,
+            head=Head(count=count, hash=head) if count else Head(),
+            last=last,
+            deaths=deaths,
         )
 
     def append(self, stream: str, epoch: int, expected_seq: int, *lines: bytes) -> None:
@@ -180,13 +217,25 @@ class PostgresTraceStore:
     def streams(self) -> Iterator[str]:
         query = 'SELECT name FROM streams WHERE project = %s ORDER BY name COLLATE "C"'
         rows = self._database.run(
-            lambda connection: connection.execute(query, [self._project]).fetchall()
+            lambda connection: connection.execute(query, [self.project]).fetchall()
         )
         return (row[0] for row in rows)
 
     def _lines(self, key: StreamKey, start: int, end: int) -> Iterator[bytes]:
         for page in read_pages(self._database, key, max(start, 0), end):
             yield from page[:-1].split(b"\n")
+
+    def agents_of(self, run_id: str) -> list[AgentRow]:
+        """Return the state of each agent of a run that has a stream."""
+        values = {"project": self.project, "run_id": run_id}
+        rows = self._database.run(lambda connection: connection.execute(_AGENTS, values).fetchall())
+        return [AgentRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
+
+    def ended_agents(self, run_id: str, since: datetime | None) -> list[EndedRow]:
+        """Return the agents of a run that have ended, or only those that ended after `since`."""
+        values = {"project": self.project, "run_id": run_id, "since": since}
+        rows = self._database.run(lambda connection: connection.execute(_ENDED, values).fetchall())
+        return [EndedRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)
@@ -244,7 +293,7 @@ class PostgresTraceStore:
     def _names(self, stream: str) -> dict[str, Any]:
         if not all(is_id(part) for part in stream.split("/")):
             raise UsageError(f"{stream!r} is not a valid stream name")
-        return {"project": self._project, "name": stream}
+        return {"project": self.project, "name": stream}
 
 
 def _check_repeated(

@@ -66,6 +66,8 @@ class JsonlEventEmitter:
     ) -> None:
         self.path = Path(stream)
         """Path of the stream's file, or the stream's name in a store without files."""
+        self.deaths = found.deaths
+        """Number of earlier writers that died before they released the stream."""
         self._store = store
         self._stream = stream
         self._epoch = found.epoch

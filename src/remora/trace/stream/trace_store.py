@@ -14,13 +14,15 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A claim on a stream.
 
     The epoch increases with each claim of the same stream. `recovered` describes the torn tails
-    that were recovered.
+    that were recovered. `deaths` is the number of earlier writers that did not release the stream,
+    if the store knows it.
     """
 
     epoch: int
     head: Head
     last: Event | None
     recovered: tuple[Recovered, ...] = ()
+    deaths: int = 0
 
 
 class TraceStore(Protocol):

@@ -1,0 +1,1 @@
+"""Engines that hand out the shards of a run to workers elsewhere."""

@@ -1,0 +1,71 @@
+"""Engine that puts shards into a queue, from which `remora worker` takes them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import msgspec
+from procrastinate import App
+from procrastinate.jobs import Status
+
+from remora.bootstrap.engines.task_queue import QUEUE, STALLED_S, TASK, opened_queue
+from remora.runs.execution.engine import Shard, ShardEnd
+from remora.runs.execution.shard_task import ShardTask
+
+_POLL_S = 0.5
+_ENDED = (Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.ABORTED)
+
+
+class QueueEngine:
+    """Runs shards on all workers of a database.
+
+    The queue holds only short tasks. A worker that gives no sign of life for STALLED_S loses its
+    shard to another one.
+    """
+
+    def __init__(self, dsn: str, make_task: Callable[[Shard], ShardTask]) -> None:
+        self._dsn = dsn
+        self._make_task = make_task
+        self._waiting: dict[int, Shard] = {}
+
+    async def run(self, shards: Sequence[Shard]) -> AsyncIterator[ShardEnd]:
+        async with opened_queue(self._dsn) as app:
+            for shard in shards:
+                number = await app.configure_task(TASK, queue=QUEUE).defer_async(
+                    task=msgspec.to_builtins(self._make_task(shard))
+                )
+                self._waiting[number] = shard
+            while self._waiting:
+                await asyncio.sleep(_POLL_S)
+                await retry_stalled(app)
+                for end in await self._ended(app):
+                    yield end
+
+    async def cancel(self) -> None:
+        """Remove the shards that wait, and ask workers to stop those that run."""
+        async with opened_queue(self._dsn) as app:
+            for number in list(self._waiting):
+                await app.job_manager.cancel_job_by_id_async(number, abort=True)
+                del self._waiting[number]
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "queue"}
+
+    async def _ended(self, app: App) -> list[ShardEnd]:
+        found = []
+        for number, shard in list(self._waiting.items()):
+            status = await app.job_manager.get_job_status_async(number)
+            if status in _ENDED:
+                del self._waiting[number]
+                good = status == Status.SUCCEEDED
+                error = "" if good else f"shard {shard.number} {status.value}; see the worker's log"
+                found.append(ShardEnd(number=shard.number, error=error))
+        return found
+
+
+async def retry_stalled(app: App) -> None:
+    """Give the shards of workers that died to others."""
+    for job in await app.job_manager.get_stalled_jobs(
+        queue=QUEUE, seconds_since_heartbeat=STALLED_S
+    ):
+        await app.job_manager.retry_job(job)

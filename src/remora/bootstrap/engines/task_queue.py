@@ -1,0 +1,48 @@
+"""The queue of shards in the project's database, with Procrastinate."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+
+from remora.errors import DatabaseError
+from remora.trace.postgres.schema import SCHEMA
+
+TASK, QUEUE = "remora.run_shard", "remora"
+STALLED_S = 30.0
+"""Seconds without a sign of life after which a worker's shards are given to others."""
+
+
+@asynccontextmanager
+async def opened_queue(dsn: str) -> AsyncIterator[App]:
+    """Open the queue, and create its tables if they are missing.
+
+    Raises DatabaseError if the database cannot be used.
+    """
+    # the tables of the queue lie beside those of the streams
+    connector = PsycopgConnector(
+        conninfo=dsn, min_size=1, max_size=4, configure=_configure, timeout=10
+    )
+    app = App(connector=connector)
+    try:
+        async with app.open_async():
+            await create_tables(app)
+            yield app
+    except psycopg.Error as error:
+        raise DatabaseError(f"the queue cannot be used: {error}") from error
+
+
+async def create_tables(app: App) -> None:
+    """Create the tables of the queue if they are missing."""
+    found = await app.connector.execute_query_one_async(
+        "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AS found"
+    )
+    if not found["found"]:
+        await app.schema_manager.apply_schema_async()
+
+
+async def _configure(connection: "psycopg.AsyncConnection[Any]") -> None:
+    await connection.set_autocommit(True)
+    await connection.execute(f"SET search_path TO {SCHEMA}, public")

@@ -1,0 +1,80 @@
+"""Connects a run to the workers of an engine."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from remora.bootstrap.open_trace import require_extra
+from remora.errors import UsageError
+from remora.memory.events import Head
+from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, Shard, StartedRun
+from remora.runs.execution.shard_task import Repository, ShardTask, code_digest
+from remora.runs.project import Project
+
+if TYPE_CHECKING:  # the extra may be missing
+    from remora.trace.postgres.store import PostgresTraceStore
+
+LOCAL, QUEUE = "local", "queue"
+_OVERLAP = timedelta(seconds=30)
+"""Time for which an append may be under way between its time stamp and its commit."""
+
+
+def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
+    """Return the workers of an engine, or None for jobs in this process.
+
+    Raises UsageError if the project's streams are not in a database, and ConfigError if the
+    engine's extra is not installed.
+    """
+    if engine == LOCAL:
+        return None
+    if project.config.runner.memory.trace_store != "postgres":
+        raise UsageError(
+            f"--engine {engine} needs streams that all machines reach",
+            hint="set runner.memory.trace_store: postgres; see docs/how-to/scale.md",
+        )
+    require_extra("procrastinate", "queue")
+    from remora.bootstrap.engines.queue_engine import QueueEngine
+    from remora.trace.postgres.store import PostgresTraceStore
+
+    store = project.open_store()
+    assert isinstance(store, PostgresTraceStore)
+    dsn = project.config.postgres.dsn or ""
+
+    def make_engine(started: StartedRun) -> Engine:
+        return QueueEngine(dsn, _task_maker(project, store, started))
+
+    return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
+
+
+def _task_maker(
+    project: Project, store: "PostgresTraceStore", started: StartedRun
+) -> Callable[[Shard], ShardTask]:
+    from remora.trace.postgres.owner import this_machine
+
+    repository = Repository(machine=this_machine(), path=str(project.root), commit=started.commit)
+
+    def make_task(shard: Shard) -> ShardTask:
+        return ShardTask(
+            run_id=started.run_id,
+            project=store.project,
+            number=shard.number,
+            agents=tuple(job.agent_id for job in shard.jobs),
+            start_hash=started.start_hash,
+            code=code_digest(),
+            repository=repository,
+        )
+
+    return make_task
+
+
+class _EndedAgents:
+    """Finds the agents of a run that have ended since the last look."""
+
+    def __init__(self, store: "PostgresTraceStore") -> None:
+        self._store = store
+        self._since: datetime | None = None
+
+    def new_ones(self, run_id: str) -> Iterator[EndedAgent]:
+        for row in self._store.ended_agents(run_id, self._since):
+            self._since = max(row.updated - _OVERLAP, self._since or row.updated - _OVERLAP)
+            yield EndedAgent(row.agent_id, row.status, Head(count=row.events, hash=row.head))

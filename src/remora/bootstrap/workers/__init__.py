@@ -1,0 +1,1 @@
+"""Workers that run the shards of other machines' runs."""

@@ -1,0 +1,170 @@
+"""Runs the jobs of a shard in a worker."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from remora.agents.job import Job
+from remora.agents.run_in_thread import run_in_thread
+from remora.bootstrap.execute_plan import listeners_for
+from remora.bootstrap.hub.fact_source import fact_source
+from remora.bootstrap.hub.observed_values import observed_values
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.prepare_run import agents_for
+from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.bootstrap.recorded_settings import recorded_config, recorded_request
+from remora.bootstrap.resume_run import connect_models
+from remora.errors import StreamLocked, UsageError
+from remora.memory.events import Payload
+from remora.runs.execution.attempt import run_attempt
+from remora.runs.execution.base_files import BaseFilesCache
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import NoObserver, Run
+from remora.runs.execution.shard_task import ShardTask, code_digest
+from remora.runs.planning.plan import Plan
+from remora.runs.project import Project
+from remora.runs.records.agent_stream import start_and_end_of
+from remora.runs.records.attempts import Attempts
+from remora.runs.records.run_record import read_record
+from remora.trace.postgres.store import AgentRow, PostgresTraceStore
+from remora.trace.stream.line_builder import utc_now
+
+_LOCKED_PAUSE_S = 1.0
+
+
+async def run_shard(task: ShardTask, invocation: Invocation, concurrency: int | None) -> None:
+    """Run the jobs of a shard that have not ended, in the project that `invocation` opens.
+
+    Raises UsageError if this worker's installation or project is not the driver's, and whatever
+    stops a run at home.
+    """
+    if task.code != code_digest():
+        raise UsageError(
+            "this worker has another version of Remora or ruff than the driver",
+            hint="install the same version on all machines",
+        )
+    project = open_project(invocation)
+    store = project.open_store()
+    if not isinstance(store, PostgresTraceStore) or store.project != task.project:
+        raise UsageError(
+            f"this worker's streams of {project.root} are not those of the driver",
+            hint="use trace_store: postgres and the same database on all machines",
+        )
+    record = read_record(project, task.run_id)
+    if record.events[0].hash != task.start_hash:
+        raise UsageError(f"the run {task.run_id} in this worker's database is another one")
+    attempts = record.attempts()
+    project = replace(project, config=recorded_config(project.config, attempts.start))
+    wanted = frozenset(task.agents)
+    jobs = [job for job in attempts.jobs if job.agent_id in wanted]
+    jobs += [a.job for a in attempts.begun if a.job.agent_id in wanted and a.job not in jobs]
+    shard = _Shard(task, jobs, attempts)
+    await _run_jobs(shard, invocation, project, store, concurrency)
+
+
+class _Shard(NamedTuple):
+    task: ShardTask
+    jobs: Sequence[Job]
+    attempts: Attempts
+
+
+async def _run_jobs(
+    shard: _Shard,
+    invocation: Invocation,
+    project: Project,
+    store: PostgresTraceStore,
+    concurrency: int | None,
+) -> None:
+    start = shard.attempts.start
+    agents = agents_for(project, sorted({job.operation for job in shard.jobs}))
+    python = python_for(invocation, project, agents)
+    check_interpreter(project, python, agents)
+    request = replace(recorded_request(start, invocation), concurrency=concurrency)
+    prepared = PreparedRun(
+        run_id=shard.task.run_id,
+        project=project,
+        request=request,
+        plan=Plan(jobs=shard.attempts.jobs),
+        agents={agent.definition.operation: agent for agent in agents},
+        source=fact_source(invocation, project),
+        base=None,
+        ruff=None,
+        python=python,
+        observed=observed_values(invocation, project, agents),
+        listeners=listeners_for(invocation, project.config),
+    )
+    of_run = str(start.config.get("model_name"))
+    names = {agent.definition.model or of_run for agent in agents}
+    models = connect_models(invocation, project, start, sorted(names))
+    try:
+        async with prepared.source.opened() as facts:
+            run = prepared.start(
+                models=models, settings=start.config, facts=facts, observer=NoObserver(),
+                clock=utc_now,
+            )  # fmt: skip
+            await _ShardJobs(run, shard, store).run()
+    finally:
+        for model in models.values():
+            await model.aclose()
+
+
+class _ShardJobs:
+    """The jobs of a shard in this process.
+
+    Jobs with which a worker has died before are run alone and last, so that they cannot end the
+    worker of others again.
+    """
+
+    def __init__(self, run: Run, shard: _Shard, store: PostgresTraceStore) -> None:
+        self._run = run
+        self._jobs = shard.jobs
+        self._store = store
+        worker = f"{shard.task.number}-{os.getpid()}-{secrets.token_hex(3)}"
+        self._cache = BaseFilesCache(run.project, run.run_id, shard.attempts.start, worker=worker)
+
+    async def run(self) -> None:
+        try:
+            rows = {row.agent_id: row for row in self._store.agents_of(self._run.run_id)}
+            unended = [job for job in self._jobs if not _has_ended(rows.get(job.agent_id))]
+            suspects = [job for job in unended if _is_suspect(rows.get(job.agent_id))]
+            await self._run.work_off([job for job in unended if job not in suspects], self._work)
+            for job in suspects:
+                await self._work(job)
+        finally:
+            self._cache.close()
+
+    async def _work(self, job: Job) -> None:
+        """Run a job, after waiting for another worker that has claimed it."""
+        while True:
+            start, end = await run_in_thread(
+                start_and_end_of, self._run.project.trace, job.agent_id
+            )
+            if end is not None:
+                return
+            rebased = {} if start is None else start.rebased
+            base_files = await run_in_thread(self._cache.of, rebased)
+            try:
+                await run_attempt(self._run, _NoRunLog(), job, base_files, start)
+            except StreamLocked:
+                await asyncio.sleep(_LOCKED_PAUSE_S)
+            else:
+                return
+
+
+class _NoRunLog:
+    """The driver records the starts and ends of jobs."""
+
+    def append(self, payload: Payload) -> None:
+        """Do nothing."""
+
+
+def _has_ended(row: AgentRow | None) -> bool:
+    return row is not None and row.status is not None
+
+
+def _is_suspect(row: AgentRow | None) -> bool:
+    return row is not None and (row.is_claimed or row.deaths > 0)

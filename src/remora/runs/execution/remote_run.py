@@ -1,0 +1,80 @@
+"""The driver of a run whose jobs are run by workers elsewhere.
+
+The driver owns the run's stream, and keeps no other state: which jobs have ended is read from the
+store.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from remora.agents.job import AgentResult, Job
+from remora.agents.run_in_thread import run_in_thread
+from remora.errors import OutsideError
+from remora.runs.execution.engine import EndedAgent, RemoteWorkers, StartedRun, make_shards
+from remora.runs.execution.run import Run
+from remora.runs.records.agent_stream import end_of, job_end, job_start
+from remora.runs.records.run_stream import RunStream
+from remora.text import count
+
+_POLL_S = 0.5
+
+
+class RemoteRun:
+    """Hands out the jobs of a run, and records their ends in the run's stream."""
+
+    def __init__(self, run: Run, stream: RunStream, workers: RemoteWorkers) -> None:
+        self._run = run
+        self._stream = stream
+        self._workers = workers
+        self._open: dict[str, Job] = {}
+        self.totals: dict[str, int] = {}
+
+    async def run_jobs(self, jobs: Sequence[Job], started: StartedRun) -> None:
+        """Run jobs until all have ended. Raises OutsideError if some cannot be run."""
+        await run_in_thread(self._record_starts, jobs)
+        engine, problems = self._workers.engine(started), list[str]()
+        recording = asyncio.create_task(self._record_ends())
+        try:
+            async for end in engine.run(make_shards(jobs)):
+                problems += [end.error] if end.error else []
+        except BaseException:
+            await engine.cancel()
+            raise
+        finally:
+            recording.cancel()
+            with suppress(asyncio.CancelledError):
+                await recording
+            await run_in_thread(self._record_new_ends)
+        if self._open:
+            why = f": {problems[0]}" if problems else ""
+            raise OutsideError(
+                f"{count(len(self._open), 'job')} did not end{why}",
+                hint=f"`remora analyze --resume {self._run.run_id}` runs them again",
+            )
+
+    def _record_starts(self, jobs: Sequence[Job]) -> None:
+        self._stream.append_all([job_start(job) for job in jobs])
+        for job in jobs:
+            self._open[job.agent_id] = job
+
+    async def _record_ends(self) -> None:
+        while True:
+            await asyncio.sleep(_POLL_S)
+            await run_in_thread(self._record_new_ends)
+
+    def _record_new_ends(self) -> None:
+        found = [end for end in self._workers.ended(self._run.run_id) if end.agent_id in self._open]
+        ended = [(self._open.pop(end.agent_id), end) for end in found]
+        self._stream.append_all([job_end(job, end.status, end.head) for job, end in ended])
+        for job, end in ended:
+            self.totals[end.status] = self.totals.get(end.status, 0) + 1
+            self._run.observer.began(job)
+            self._run.observer.ended(job, self._result(job, end))
+
+    def _result(self, job: Job, end: EndedAgent) -> AgentResult:
+        recorded = end_of(self._run.project.trace, job.agent_id)
+        fields = {} if recorded is None else msgspec.structs.asdict(recorded)
+        return msgspec.convert({**fields, "status": end.status, "head": end.head}, AgentResult)
