@@ -38,10 +38,11 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
 
     store = project.open_store()
     assert isinstance(store, PostgresTraceStore)
-    dsn = project.config.postgres.dsn or ""
+    database = project.config.postgres
 
     def make_engine(started: StartedRun) -> Engine:
-        return QueueEngine(dsn, _task_maker(project, store, started))
+        make_task = _task_maker(project, store, started)
+        return QueueEngine(database.dsn or "", database.lease_s, make_task)
 
     return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
 

@@ -8,7 +8,7 @@ import msgspec
 from procrastinate import App
 from procrastinate.jobs import Status
 
-from remora.bootstrap.engines.task_queue import QUEUE, STALLED_S, TASK, opened_queue
+from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
 from remora.runs.execution.engine import Shard, ShardEnd
 from remora.runs.execution.shard_task import ShardTask
 
@@ -19,12 +19,13 @@ _ENDED = (Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.ABORTED)
 class QueueEngine:
     """Runs shards on all workers of a database.
 
-    The queue holds only short tasks. A worker that gives no sign of life for STALLED_S loses its
+    The queue holds only short tasks. A worker that gives no sign of life for `lease_s` loses its
     shard to another one.
     """
 
-    def __init__(self, dsn: str, make_task: Callable[[Shard], ShardTask]) -> None:
+    def __init__(self, dsn: str, lease_s: int, make_task: Callable[[Shard], ShardTask]) -> None:
         self._dsn = dsn
+        self._lease_s = lease_s
         self._make_task = make_task
         self._waiting: dict[int, Shard] = {}
 
@@ -37,7 +38,7 @@ class QueueEngine:
                 self._waiting[number] = shard
             while self._waiting:
                 await asyncio.sleep(_POLL_S)
-                await retry_stalled(app)
+                await retry_stalled(app, self._lease_s)
                 for end in await self._ended(app):
                     yield end
 
@@ -61,11 +62,3 @@ class QueueEngine:
                 error = "" if good else f"shard {shard.number} {status.value}; see the worker's log"
                 found.append(ShardEnd(number=shard.number, error=error))
         return found
-
-
-async def retry_stalled(app: App) -> None:
-    """Give the shards of workers that died to others."""
-    for job in await app.job_manager.get_stalled_jobs(
-        queue=QUEUE, seconds_since_heartbeat=STALLED_S
-    ):
-        await app.job_manager.retry_job(job)

@@ -11,8 +11,6 @@ from remora.errors import DatabaseError
 from remora.trace.postgres.schema import SCHEMA
 
 TASK, QUEUE = "remora.run_shard", "remora"
-STALLED_S = 30.0
-"""Seconds without a sign of life after which a worker's shards are given to others."""
 
 
 @asynccontextmanager
@@ -32,6 +30,13 @@ async def opened_queue(dsn: str) -> AsyncIterator[App]:
             yield app
     except psycopg.Error as error:
         raise DatabaseError(f"the queue cannot be used: {error}") from error
+
+
+async def retry_stalled(app: App, lease_s: int) -> None:
+    """Give the shards of workers that gave no sign of life for `lease_s` to others."""
+    stalled = await app.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=lease_s)
+    for job in stalled:
+        await app.job_manager.retry_job(job)
 
 
 async def create_tables(app: App) -> None:

@@ -10,42 +10,46 @@ from typing import Any
 import msgspec
 from procrastinate import App, RetryStrategy
 
-from remora.bootstrap.engines.queue_engine import retry_stalled
-from remora.bootstrap.engines.task_queue import QUEUE, STALLED_S, TASK, opened_queue
+from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.workers.shard_worker import run_shard
+from remora.config.schema import PostgresConfig
 from remora.errors import RemoraError
 from remora.runs.execution.shard_task import ShardTask
 
 _log = logging.getLogger("remora.worker")
-_HEARTBEAT_S = 5.0
 _TRIES = 50
 """Number of workers that may fail with a shard. A job ends with an error long before."""
 
 
 async def work_on_queue(
-    dsn: str, environ: Mapping[str, str], *, concurrency: int | None, drains: bool
+    database: PostgresConfig,
+    environ: Mapping[str, str],
+    *,
+    concurrency: int | None,
+    drains: bool,
 ) -> None:
     """Run shards until the process is stopped, or with `drains`, until the queue is empty.
 
     When it is stopped, its jobs are interrupted at the end of an event, their streams released, and
     its shard is given to another worker.
     """
-    async with opened_queue(dsn) as app:
+    lease_s = database.lease_s
+    async with opened_queue(database.dsn or "") as app:
 
         async def run(task: dict[str, Any]) -> None:
             await _run_task(msgspec.convert(task, ShardTask), environ, concurrency)
 
         app.task(name=TASK, queue=QUEUE, retry=RetryStrategy(max_attempts=_TRIES, wait=1))(run)
-        looking = asyncio.create_task(_retry_stalled_often(app))
+        looking = asyncio.create_task(_retry_stalled_often(app, lease_s))
         try:
             await app.run_worker_async(
                 queues=[QUEUE],
                 concurrency=1,
                 wait=not drains,
                 shutdown_graceful_timeout=0,
-                update_heartbeat_interval=_HEARTBEAT_S,
-                stalled_worker_timeout=STALLED_S,
+                update_heartbeat_interval=lease_s / 3,
+                stalled_worker_timeout=lease_s,
                 fetch_job_polling_interval=1.0,
                 abort_job_polling_interval=1.0,
             )
@@ -66,7 +70,7 @@ async def _run_task(task: ShardTask, environ: Mapping[str, str], concurrency: in
         raise
 
 
-async def _retry_stalled_often(app: App) -> None:
+async def _retry_stalled_often(app: App, lease_s: int) -> None:
     while True:
-        await asyncio.sleep(_HEARTBEAT_S)
-        await retry_stalled(app)
+        await asyncio.sleep(lease_s / 3)
+        await retry_stalled(app, lease_s)

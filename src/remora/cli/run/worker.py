@@ -39,7 +39,5 @@ def worker(options: Options, *, concurrency: int | None, drain: bool) -> int:
         logging.basicConfig(format="%(asctime)s %(message)s")
         logging.getLogger("remora.worker").setLevel(logging.INFO)
     note(options, "waiting for jobs; Ctrl-C stops the worker")
-    asyncio.run(
-        work_on_queue(config.postgres.dsn or "", os.environ, concurrency=concurrency, drains=drain)
-    )
+    asyncio.run(work_on_queue(config.postgres, os.environ, concurrency=concurrency, drains=drain))
     return 0
