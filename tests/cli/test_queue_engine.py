@@ -35,6 +35,18 @@ AgentRunner.run = dying
 sys.argv = ["remora", "worker"]
 main()
 """
+# calls itself another machine, with a cache of its own
+DISTANT_WORKER = """
+import os, sys
+from remora.trace.postgres import owner
+
+owner.this_machine = lambda: "another machine"
+os.environ["XDG_CACHE_HOME"] += "-elsewhere"
+
+from remora.cli.main import main
+sys.argv = ["remora", "worker"]
+main()
+"""
 # each turn takes long enough to be killed in
 SLOW_WORKER = """
 import sys, time
@@ -168,6 +180,24 @@ def test_workers_make_the_same_changes(company: Company, at_home: dict[str, str]
     company.worker()
     done = company.remora(*LINT, "--engine", "queue")
     assert company.change_sets(done["run_id"]) == at_home
+    company.check_streams()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_published", [True, False], ids=["url", "bundle"])
+def test_another_machine_fetches_the_repository(
+    company: Company, at_home: dict[str, str], *, is_published: bool
+) -> None:
+    if is_published:
+        origin = company.project.parent / "origin.git"
+        company.git("clone", "-q", "--bare", ".", str(origin))
+        company.git("remote", "add", "origin", f"file://{origin}")
+        company.git("fetch", "-q", "origin")
+    hidden = company.project / "src" / "shop" / "not_committed.py"
+    hidden.write_text("import os\n")  # uncommitted files come by hash
+    company.worker(DISTANT_WORKER)
+    done = company.remora(*LINT, "--engine", "queue")
+    assert set(company.change_sets(done["run_id"]).items()) > set(at_home.items())
     company.check_streams()
 
 

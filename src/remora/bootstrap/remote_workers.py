@@ -8,7 +8,8 @@ from remora.bootstrap.open_trace import require_extra
 from remora.errors import UsageError
 from remora.memory.events import Head
 from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, Shard, StartedRun
-from remora.runs.execution.shard_task import Repository, ShardTask, code_digest
+from remora.runs.execution.shard_task import ShardTask, code_digest
+from remora.runs.execution.shared_repository import shared_repository
 from remora.runs.project import Project
 
 if TYPE_CHECKING:  # the extra may be missing
@@ -52,7 +53,7 @@ def _task_maker(
 ) -> Callable[[Shard], ShardTask]:
     from remora.trace.postgres.owner import this_machine
 
-    repository = Repository(machine=this_machine(), path=str(project.root), commit=started.commit)
+    repository = shared_repository(project, this_machine(), started.run_id, started.commit)
 
     def make_task(shard: Shard) -> ShardTask:
         return ShardTask(

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ from procrastinate import App, RetryStrategy
 
 from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.workers.project_folder import project_folder
 from remora.bootstrap.workers.shard_worker import run_shard
 from remora.config.schema import PostgresConfig
 from remora.errors import RemoraError
@@ -34,11 +34,11 @@ async def work_on_queue(
     When it is stopped, its jobs are interrupted at the end of an event, their streams released, and
     its shard is given to another worker.
     """
-    lease_s = database.lease_s
-    async with opened_queue(database.dsn or "") as app:
+    dsn, lease_s = database.dsn or "", database.lease_s
+    async with opened_queue(dsn) as app:
 
         async def run(task: dict[str, Any]) -> None:
-            await _run_task(msgspec.convert(task, ShardTask), environ, concurrency)
+            await _run_task(msgspec.convert(task, ShardTask), dsn, environ, concurrency)
 
         app.task(name=TASK, queue=QUEUE, retry=RetryStrategy(max_attempts=_TRIES, wait=1))(run)
         looking = asyncio.create_task(_retry_stalled_often(app, lease_s))
@@ -59,12 +59,14 @@ async def work_on_queue(
                 await looking
 
 
-async def _run_task(task: ShardTask, environ: Mapping[str, str], concurrency: int | None) -> None:
+async def _run_task(
+    task: ShardTask, dsn: str, environ: Mapping[str, str], concurrency: int | None
+) -> None:
     _log.info("run %s, shard %s: %s jobs", task.run_id, task.number, len(task.agents))
-    root = Path(task.repository.path)
-    invocation = Invocation(environ=environ, folder=root, root=root)
     try:
-        await run_shard(task, invocation, concurrency)
+        with project_folder(task, dsn, environ) as root:
+            invocation = Invocation(environ=environ, folder=root, root=root)
+            await run_shard(task, invocation, concurrency)
     except RemoraError as error:
         _log.error("run %s, shard %s: %s", task.run_id, task.number, error.message)
         raise

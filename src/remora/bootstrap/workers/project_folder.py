@@ -1,0 +1,42 @@
+"""The folder in which a worker finds a shard's project."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from remora.config.user_folders import UserFolders, make_private
+from remora.errors import OutsideError
+from remora.files.git_fetch import checked_out
+from remora.runs.execution.shard_task import ShardTask
+from remora.trace.postgres.contents import PostgresObjectStore
+from remora.trace.postgres.database import Database
+from remora.trace.postgres.owner import this_machine
+
+
+@contextmanager
+def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the project's folder: on the driver's machine its own, elsewhere a fresh checkout.
+
+    Raises OutsideError if the repository cannot be fetched.
+    """
+    repository = task.repository
+    if repository.machine == this_machine() and Path(repository.path).is_dir():
+        yield Path(repository.path)
+        return
+    if repository.commit is None:
+        raise OutsideError(
+            "the project is not in a git repository, so only its own machine can work on it",
+            hint="start `remora worker` there, or put the project into git",
+        )
+    cache = UserFolders.from_environ(environ).cache
+    source = repository.url or _stored_bundle(repository.bundle, dsn, cache)
+    with checked_out(source, repository.commit, cache, environ) as tree:
+        yield tree / repository.folder
+
+
+def _stored_bundle(digest: str, dsn: str, cache: Path) -> str:
+    """Return the path of a copy of the bundle in the object store."""
+    folder = cache / "repositories" / "bundles"
+    make_private(folder)
+    PostgresObjectStore(folder, Database(dsn), "objects").get(digest)
+    return str(folder / digest[:2] / digest)
