@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -102,17 +103,17 @@ class Company:
         return json.loads(done.stdout)
 
     def start(self, *words: str) -> "subprocess.Popen[bytes]":
-        return self._popen([*REMORA, *words])
+        return self._popen([*REMORA, *words], self.environ)
 
-    def worker(self, script: str | None = None) -> "subprocess.Popen[bytes]":
-        return self._popen(
-            [*REMORA, "worker"] if script is None else [sys.executable, "-c", script]
-        )
+    def worker(self, script: str | None = None, dsn: str = "") -> "subprocess.Popen[bytes]":
+        environ = {**self.environ, "REMORA_POSTGRES__DSN": dsn or self.dsn}
+        command = [*REMORA, "worker"] if script is None else [sys.executable, "-c", script]
+        return self._popen(command, environ)
 
-    def _popen(self, command: list[str]) -> "subprocess.Popen[bytes]":
+    def _popen(self, command: list[str], environ: dict[str, str]) -> "subprocess.Popen[bytes]":
         with (self.project.parent / "log").open("ab") as log:
             process = subprocess.Popen(
-                command, cwd=self.project, env=self.environ, stdout=log, stderr=log
+                command, cwd=self.project, env=environ, stdout=log, stderr=log
             )
         self._popened = True
         self._stack.callback(process.wait)
@@ -122,7 +123,7 @@ class Company:
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.dsn) as connection:
             connection.execute("SET search_path TO remora")
-            return connection.execute(query).fetchall()  # type: ignore[arg-type]
+            return connection.execute(query).fetchall()
 
     def wait_for(self, query: str, seconds: float = 60) -> None:
         """Wait until the query finds a row."""
@@ -177,7 +178,11 @@ def at_home(company: Company) -> dict[str, str]:
 
 
 def test_workers_make_the_same_changes(company: Company, at_home: dict[str, str]) -> None:
-    company.worker()
+    role = f"worker_{secrets.token_hex(4)}"
+    with psycopg.connect(company.dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+    company.remora("database", "init", "--worker", role)
+    company.worker(dsn=company.dsn.replace("user=owner", f"user={role}"))
     done = company.remora(*LINT, "--engine", "queue")
     assert company.change_sets(done["run_id"]) == at_home
     company.check_streams()

@@ -6,10 +6,16 @@ from typing import Any
 
 import psycopg
 from procrastinate import App, PsycopgConnector
+from psycopg import sql
 
 from remora.errors import DatabaseError
 from remora.trace.postgres.schema import SCHEMA
 
+_WORKER_RIGHTS = (
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON procrastinate_jobs, procrastinate_events, "
+    "procrastinate_workers, procrastinate_periodic_defers TO {role}",
+    "GRANT USAGE ON ALL SEQUENCES IN SCHEMA remora TO {role}",
+)
 TASK, QUEUE = "remora.run_shard", "remora"
 
 
@@ -46,6 +52,21 @@ async def create_tables(app: App) -> None:
     )
     if not found["found"]:
         await app.schema_manager.apply_schema_async()
+
+
+async def install_queue(dsn: str, worker: str | None) -> None:
+    """Create the tables of the queue, and let a role take and change tasks.
+
+    Raises DatabaseError if the role of `dsn` may not do so.
+    """
+    async with opened_queue(dsn) as app:
+        if worker is not None:
+            connector = app.connector
+            assert isinstance(connector, PsycopgConnector)
+            async with connector.pool.connection() as connection:
+                for statement in _WORKER_RIGHTS:
+                    role = sql.Identifier(worker)
+                    await connection.execute(sql.SQL(statement).format(role=role))
 
 
 async def _configure(connection: "psycopg.AsyncConnection[Any]") -> None:

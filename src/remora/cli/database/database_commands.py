@@ -1,5 +1,7 @@
 """The `database init`, `status` and `prune` commands."""
 
+import asyncio
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -21,11 +23,15 @@ if TYPE_CHECKING:
 def init(options: Options, *, worker: str | None) -> int:
     """Create the tables in the schema remora, and the partitions of the next two years.
 
-    Run it with a role that may create a schema. Existing tables are left as they are. A role given
+    With the extra queue, this includes the tables of the queue. Run it with a role that may create a schema. Existing tables are left as they are. A role given
     with --worker can append events, but neither change nor delete one.
     """
     owner = _owner(options)
     owner.install(worker)
+    if find_spec("procrastinate") is not None:
+        from remora.bootstrap.engines.task_queue import install_queue
+
+        asyncio.run(install_queue(_dsn(options), worker))
     address = owner.status().address
     document = {"address": address, "worker": worker}
     granted = f"; {worker} can append to streams" if worker else ""
@@ -100,13 +106,17 @@ def _line(month: "Month") -> str:
 
 
 def _owner(options: Options) -> "DatabaseOwner":
-    from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_trace import require_extra
 
     require_extra("psycopg", "postgres")
     from remora.trace.postgres.administration import DatabaseOwner
     from remora.trace.postgres.database import Database
 
+    return DatabaseOwner(Database(_dsn(options)))
+
+
+def _dsn(options: Options) -> str:
+    from remora.bootstrap.invocation import open_config
+
     invocation = invocation_of(options)
-    config = open_config(invocation, invocation.find_root())
-    return DatabaseOwner(Database(config.postgres.dsn or ""))
+    return open_config(invocation, invocation.find_root()).postgres.dsn or ""
