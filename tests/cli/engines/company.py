@@ -1,0 +1,148 @@
+"""A project, a database, and the processes of a company that works on it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+ROOT = Path(__file__).parents[3]
+SHOP = ROOT / "examples" / "shop"
+REMORA = [sys.executable, "-m", "remora"]
+# dies with the job on a file, as a tool that takes all memory would let it
+DEADLY = """
+import os, signal
+from remora.agents.loop.runner import AgentRunner
+
+run = AgentRunner.run
+
+async def dying(self):
+    if self.job.path.endswith("pricing.py"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return await run(self)
+
+AgentRunner.run = dying
+"""
+# calls itself another machine, with a cache of its own
+DISTANT = """
+import os
+from remora.trace.postgres import owner
+
+owner.this_machine = lambda: "another machine"
+os.environ["XDG_CACHE_HOME"] += "-elsewhere"
+"""
+# each turn takes long enough to be killed in
+SLOW = """
+import time
+from remora.agents.loop.runner import AgentRunner
+
+execute = AgentRunner._execute_tool
+
+async def slow(self, call):
+    time.sleep(0.4)
+    return await execute(self, call)
+
+AgentRunner._execute_tool = slow
+"""
+_MAIN = """
+import sys
+from remora.cli.main import main
+
+sys.argv = ["remora", *sys.argv[1:]]
+main()
+"""
+
+
+class Company:
+    """A project, a database, and processes that use them."""
+
+    def __init__(self, folder: Path, dsn: str, stack: ExitStack) -> None:
+        self.project = folder / "shop"
+        shutil.copytree(SHOP, self.project)
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+        self.dsn = dsn
+        self.environ = {
+            **os.environ,
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "XDG_STATE_HOME": str(folder / "state"),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "REMORA_RUNNER__MEMORY__TRACE_STORE": "postgres",
+            "REMORA_POSTGRES__DSN": dsn,
+            "REMORA_POSTGRES__LEASE_S": "3",
+            "REMORA_MODEL": "none",
+        }
+        self._stack = stack
+        self._popened = False
+        self.remora("database", "init")
+
+    def git(self, *words: str) -> None:
+        subprocess.run(["git", *words], cwd=self.project, check=True)
+
+    def remora(self, *words: str, code: int = 0) -> Any:
+        done = subprocess.run(
+            [*REMORA, *words, "--json"], check=False,
+            cwd=self.project, env=self.environ, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        log = (self.project.parent / "log").read_text() if self._popened else ""
+        assert done.returncode == code, done.stderr + done.stdout + log[-3000:]
+        return json.loads(done.stdout)
+
+    def start(self, *words: str, patch: str = "", dsn: str = "") -> "subprocess.Popen[bytes]":
+        """Start a command, in an interpreter that runs `patch` first."""
+        environ = {**self.environ, "REMORA_POSTGRES__DSN": dsn or self.dsn}
+        return self._popen([sys.executable, "-c", patch + _MAIN, *words], environ)
+
+    def _popen(self, command: list[str], environ: dict[str, str]) -> "subprocess.Popen[bytes]":
+        with (self.project.parent / "log").open("ab") as log:
+            process = subprocess.Popen(
+                command, cwd=self.project, env=environ, stdout=log, stderr=log
+            )
+        self._popened = True
+        self._stack.callback(process.wait)
+        self._stack.callback(process.kill)
+        return process
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.dsn) as connection:
+            connection.execute("SET search_path TO remora")
+            return connection.execute(query).fetchall()
+
+    def wait_for(self, query: str, seconds: float = 60) -> None:
+        """Wait until the query finds a row."""
+        end = time.monotonic() + seconds
+        while not self.rows(query):
+            assert time.monotonic() < end, query
+            time.sleep(0.02)
+
+    def change_sets(self, run: str) -> dict[str, str]:
+        """Return the hash of each job's change set."""
+        found = {}
+        for job in self.remora("show", run)["jobs"]:
+            (entry,) = self.rows(
+                f"SELECT lines FROM events JOIN streams ON streams.id = stream "
+                f"WHERE name = 'traces/{job['agent_id']}' ORDER BY seq DESC LIMIT 1"
+            )
+            last = json.loads(bytes(entry[0]).splitlines()[-1])
+            assert last["type"] == "agent_end"
+            found[f"{job['operation']} {job['node_id']}"] = last["data"]["change_set_sha256"]
+        return found
+
+    def check_streams(self) -> None:
+        """Each stream has one end, an unbroken chain, and all its lines."""
+        assert self.remora("trace", "verify", "--all")["ok"]
+        for name, lines in self.rows(
+            "SELECT name, string_agg(lines, '' ORDER BY seq) FROM events JOIN streams "
+            "ON streams.id = stream WHERE starts_with(name, 'traces/') GROUP BY name"
+        ):
+            types = [json.loads(line)["type"] for line in bytes(lines).splitlines()]
+            assert types.count("agent_end") == 1, name
+            turns = [json.loads(line)["turn"] for line in bytes(lines).splitlines()]
+            assert turns == sorted(turns), name

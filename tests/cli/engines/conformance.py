@@ -1,0 +1,188 @@
+"""Conformance suite for engines: whole runs with real processes and a real database.
+
+An engine adds how its workers are started, and inherits the tests.
+"""
+
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.cli.engines.company import DEADLY, DISTANT, SLOW, Company
+
+LINT = ("analyze", "-o", "lint", "--yes", "--seed", "1")
+BEGUN = """
+SELECT 1 FROM streams WHERE turn > 0 AND owner IS NOT NULL AND NOT closed AND operation = 'lint'
+"""
+NEWEST = "run_id = (SELECT max(run_id) FROM streams)"
+
+
+class EngineConformance:
+    """Subclass it as `Test…`, and set `engine`."""
+
+    engine: str
+
+    def start_worker(
+        self, company: Company, patch: str = "", dsn: str = ""
+    ) -> "subprocess.Popen[bytes] | None":
+        """Start a worker, or return None if the driver runs the jobs itself."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def company(self, tmp_path: Path, dsn: str) -> Iterator[Company]:
+        with ExitStack() as stack:
+            yield Company(tmp_path, dsn, stack)
+
+    @pytest.fixture
+    def at_home(self, company: Company) -> dict[str, str]:
+        """The change sets of a run without workers."""
+        return company.change_sets(company.remora(*LINT)["run_id"])
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return (*LINT, "--engine", self.engine)
+
+    def test_the_changes_are_those_of_a_run_at_home(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        role = f"worker_{secrets.token_hex(4)}"
+        with psycopg.connect(company.dsn, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {role} LOGIN")
+        company.remora("database", "init", "--worker", role)
+        self.start_worker(company, dsn=company.dsn.replace("user=owner", f"user={role}"))
+        done = company.remora(*self.command)
+        assert company.change_sets(done["run_id"]) == at_home
+        company.check_streams()
+
+    @pytest.mark.slow
+    def test_a_killed_driver_is_resumed_without_repeating_finished_jobs(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        self.start_worker(company, SLOW)
+        driver = company.start(*self.command, patch=SLOW)
+        company.wait_for(f"SELECT 1 FROM streams WHERE closed AND {NEWEST}")
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+        before = dict(company.rows("SELECT name, next_seq FROM streams WHERE closed"))
+        done = company.remora("analyze", "--resume", "last", "--engine", self.engine)
+        assert company.change_sets(done["run_id"]) == at_home
+        after = dict(company.rows("SELECT name, next_seq FROM streams"))
+        assert before.items() <= after.items()
+        company.check_streams()
+
+    @pytest.mark.slow
+    def test_a_second_driver_is_refused_by_name(self, company: Company) -> None:
+        self.start_worker(company, SLOW)
+        driver = company.start(*self.command, patch=SLOW)
+        company.wait_for("SELECT 1 FROM streams WHERE closed")
+        again = ("analyze", "--resume", "last", "--engine", self.engine)
+        refused = company.remora(*again, code=3)
+        assert f"process {driver.pid} on" in refused["error"]["message"]
+        assert driver.wait(60) == 0
+
+    @pytest.mark.slow
+    def test_an_interrupted_run_can_be_resumed(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        self.start_worker(company, SLOW)
+        driver = company.start(*self.command, patch=SLOW)
+        company.wait_for(f"SELECT 1 FROM streams WHERE closed AND {NEWEST}")
+        driver.send_signal(signal.SIGINT)
+        assert driver.wait(60) in {130, -signal.SIGINT}
+        time.sleep(3)  # a worker learns within a second that its shard was cancelled
+        assert not company.rows(BEGUN)
+        company.remora("analyze", "--resume", "last", "--engine", self.engine)
+        assert company.change_sets("last") == at_home
+        company.check_streams()
+
+
+class WorkerConformance(EngineConformance):
+    """For engines whose workers are other processes than the driver."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("is_published", [True, False], ids=["url", "bundle"])
+    def test_another_machine_fetches_the_repository(
+        self, company: Company, at_home: dict[str, str], *, is_published: bool
+    ) -> None:
+        if is_published:
+            origin = company.project.parent / "origin.git"
+            company.git("clone", "-q", "--bare", ".", str(origin))
+            company.git("remote", "add", "origin", f"file://{origin}")
+            company.git("fetch", "-q", "origin")
+        hidden = company.project / "src" / "shop" / "not_committed.py"
+        hidden.write_text("import os\n")  # uncommitted files come by hash
+        self.start_worker(company, DISTANT)
+        done = company.remora(*self.command)
+        assert set(company.change_sets(done["run_id"]).items()) > set(at_home.items())
+        company.check_streams()
+
+    @pytest.mark.slow
+    def test_the_jobs_of_a_killed_worker_are_continued_elsewhere(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        killed = self.start_worker(company, SLOW)
+        assert killed is not None
+        driver = company.start(*self.command)
+        company.wait_for(BEGUN)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert company.rows(BEGUN), "the kill hit no job"
+        self.start_worker(company)
+        assert driver.wait(60) == 0
+        assert company.change_sets("last") == at_home
+        company.check_streams()
+
+    @pytest.mark.slow
+    def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        stopped = self.start_worker(company, SLOW)
+        assert stopped is not None
+        driver = company.start(*self.command)
+        company.wait_for(BEGUN)
+        stopped.send_signal(signal.SIGSTOP)
+        assert company.rows(BEGUN), "the stop hit no job"
+        self.start_worker(company)
+        company.wait_for("SELECT 1 FROM streams WHERE deaths > 0")  # the other one has taken over
+        stopped.send_signal(signal.SIGCONT)
+        assert driver.wait(60) == 0
+        time.sleep(2)  # what it still does
+        assert company.change_sets("last") == at_home
+        company.check_streams()
+
+    @pytest.mark.slow
+    def test_a_worker_that_is_terminated_gives_its_jobs_back(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        stopped = self.start_worker(company, SLOW)
+        assert stopped is not None
+        driver = company.start(*self.command)
+        company.wait_for(BEGUN)
+        stopped.send_signal(signal.SIGTERM)
+        stopped.wait(20)
+        assert not company.rows(BEGUN)
+        self.start_worker(company)
+        assert driver.wait(60) == 0
+        assert company.change_sets("last") == at_home
+        company.check_streams()
+
+    @pytest.mark.slow
+    def test_a_job_that_kills_three_workers_ends_with_an_error(self, company: Company) -> None:
+        driver = company.start(*self.command)
+        for _ in range(5):
+            worker = self.start_worker(company, DEADLY)
+            assert worker is not None
+            while worker.poll() is None and driver.poll() is None:
+                time.sleep(0.1)
+        assert driver.wait(60) == 1
+        jobs = {job["node_id"]: job for job in company.remora("show", "last")["jobs"]}
+        deadly = jobs.pop("node:src/shop/pricing.py:__module__")
+        assert deadly["error"] == "its worker died 3 times"
+        assert {job["status"] for job in jobs.values()} == {"submitted"}
+        company.check_streams()
