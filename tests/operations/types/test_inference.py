@@ -65,3 +65,21 @@ def test_any_is_left_out_where_most_annotations_are_missing() -> None:
         ("Report.skip.options", "Any"),
         ("Report.skip.return", "None"),
     }
+
+
+_BILL = """def split(amount: float):
+    return int(amount), round(amount % 1 * 100)
+
+
+def bill(amount: float):
+    whole, cents = split(amount)
+    return f"{spelled(whole)} and {spelled(cents)}"
+
+
+def spelled(count):
+    return " ".join(chr(97 + int(each)) for each in str(count))
+"""
+
+
+def test_a_tuple_without_parentheses_and_calls_in_an_f_string_say_what_a_parameter_is() -> None:
+    assert {("split.return", "tuple[int, int]"), ("spelled.count", "int")} <= _annotations_of(_BILL)
