@@ -83,3 +83,10 @@ def spelled(count):
 
 def test_a_tuple_without_parentheses_and_calls_in_an_f_string_say_what_a_parameter_is() -> None:
     assert {("split.return", "tuple[int, int]"), ("spelled.count", "int")} <= _annotations_of(_BILL)
+
+
+def test_a_result_that_follows_from_types_which_complete_a_signature_is_found() -> None:
+    """`text` is only likely enough together with `times`, and the result needs both."""
+    text = "def {}(text='a', times=3):\n    return text.upper() * times\n"
+    every = _annotations_of("\n\n".join(map(text.format, ("cry", "shout", "yell"))))
+    assert {("cry.text", "str"), ("cry.times", "int"), ("cry.return", "str")} <= every
