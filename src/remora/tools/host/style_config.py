@@ -21,8 +21,12 @@ DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
 _HABITUAL = (79, 120)
 _SAMPLE = 3
-_TEXTS = (tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
-"""Kinds of tokens. Python 3.12 splits f-strings."""
+TEXT_TOKENS = (
+    tokenize.STRING,
+    tokenize.COMMENT,
+    getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING),
+)
+"""Kinds of the tokens of texts and comments. Python 3.12 splits f-strings."""
 _HOOKS = ".pre-commit-config.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C is ten times as fast
 _CONVENTIONS = ("google", "numpy")
@@ -114,7 +118,7 @@ def _lines_of_long_texts(text: str, width: int) -> Iterator[int]:
     with suppress(tokenize.TokenError, SyntaxError):
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             (first, _), (last, end) = token.start, token.end
-            if token.type in _TEXTS and (last > first or end > width):
+            if token.type in TEXT_TOKENS and (last > first or end > width):
                 yield from range(first, last + 1)
 
 
