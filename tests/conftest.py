@@ -2,6 +2,7 @@
 
 import functools
 import os
+import secrets
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from remora.config import yaml_positions
 from remora.config.yaml_positions import ParsedYaml
 from remora.pym.declarations import parse_declarations
 from tests.plain_python import plain_python
+from tests.postgres_server import PostgresServer, required_server
 
 __all__ = ["plain_python"]
 
@@ -34,6 +36,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server that the tests of a process share."""
+    server = required_server()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def dsn(postgres: PostgresServer) -> str:
+    """The connection string of an empty database."""
+    return postgres.new_database(f"test_{secrets.token_hex(6)}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -18,6 +18,7 @@
     └── OutsideError                 exit 3   something outside Remora failed
         ├── ModelError               exit 3   the model cannot be reached or used
         │   └── ContextTooLarge      exit 3   the request is larger than the model's context
+        ├── DatabaseError            exit 3   the PostgreSQL database cannot be reached or used
         ├── DiskError                exit 3   a file or folder cannot be read or written
         │   └── HubDamaged           exit 3   the Hub's database is damaged
         └── HubLocked                exit 3   another process is writing to the Hub's database
@@ -138,6 +139,10 @@ class ModelError(OutsideError):
 
 class ContextTooLarge(ModelError):
     """A request does not fit in the model's context."""
+
+
+class DatabaseError(OutsideError):
+    """The PostgreSQL database cannot be reached, refused a statement, or has a different schema."""
 
 
 class DiskError(OutsideError):

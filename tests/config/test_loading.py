@@ -99,6 +99,7 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
             "memory_mb": 512,
             "max_file_mb": 1,
         },
+        "postgres": {"lease_s": 30},
         "redaction": {"rules": []},
         "workspace": {
             "driver": "auto",

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remora.bootstrap.invocation import Invocation, open_config
+from remora.bootstrap.open_trace import open_trace, open_trace_folder
 from remora.errors import ConfigError
 from remora.runs.project import Project, RecordedProject, root_name
-from remora.trace.trace_folder import TraceFolder
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
@@ -27,8 +27,7 @@ def open_records(invocation: Invocation) -> Project:
     """
     invocation.check_config_file()
     root = invocation.find_root()
-    trace = TraceFolder(root)
-    trace.check()
+    trace = open_trace_folder(invocation, root)
     state = invocation.folders.state / "roots" / root_name(root)
     return RecordedProject(
         root, invocation.operations, trace, state, lambda: open_project(invocation)
@@ -47,17 +46,16 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
 
     root = invocation.find_root(paths)
     config = open_config(invocation, root)
-    _refuse_unsupported(config)
     require_level(config.workspace.require_isolation)
-    trace = TraceFolder(root)
-    trace.check()
+    trace = open_trace(invocation, root, config)
     name = root_name(root)
     key = install_key(invocation.folders.state)
     return Project(
         root=root,
         config=config,
         operations=invocation.operations,
-        trace=trace,
+        trace=trace.folder,
+        open_store=trace.open_store,
         cache=invocation.folders.cache / "roots" / name,
         state=invocation.folders.state / "roots" / name,
         install_key=key,
@@ -93,6 +91,8 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
             while name in environ:
                 name += "_"
             environ[name] = in_user_file
+    if config.postgres.dsn is not None:
+        environ["REMORA_POSTGRES__DSN"] = config.postgres.dsn
     try:
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),
@@ -107,18 +107,6 @@ def secret_check(invocation: Invocation, config: "Config") -> Callable[[str], bo
     """Return a function that returns True for text that the configured rules would redact."""
     redactor = _redactor(invocation, config, b"")  # fingerprints are not used
     return lambda text: redactor.text(text) != text
-
-
-def _refuse_unsupported(config: "Config") -> None:
-    """Raise ConfigError for settings that this version does not support."""
-    missing = {
-        "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
-    }
-    for key, wanted in missing.items():
-        if wanted:
-            raise ConfigError(
-                f"{key} is not supported in this version", hint="use the default value"
-            )
 
 
 def model_flags(model: str | None) -> dict[str, Any]:

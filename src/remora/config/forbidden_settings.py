@@ -22,12 +22,14 @@ _SECRETS: dict[tuple[str, ...], str] = {
 """Keys of servers, and the environment variables that set them."""
 _GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))
 _SIGNING = ("runner", "memory", "signing_key_file")
+_DATABASE = ("postgres", "dsn")
 _WHY: dict[tuple[str, ...], str] = {
     **dict.fromkeys(_ADDRESSES, "an address on another machine"),
     **dict.fromkeys(_SECRETS, "a key"),
     _GRANTS[0]: "consent to run code without isolation",
     _GRANTS[1]: "an event log outside the project",
     _SIGNING: "the signing key for anchors",
+    _DATABASE: "the address of a database",
 }
 
 

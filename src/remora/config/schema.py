@@ -89,7 +89,7 @@ class MemoryConfig(Section):
     """Maximum tokens per request; at most 600 for the embedded model."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
     """Storage of streams. jsonl uses only files, and kv uses files and a disposable index. postgres
-    is not available in this version.
+    uses the database of the section postgres, and files only as copies.
     """
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
     """Source of tool output summaries. tool_specific uses the summarizers in the agent's
@@ -111,6 +111,18 @@ class MemoryConfig(Section):
     """
     retention: RetentionConfig = RetentionConfig()
     """Limits on how long streams are kept."""
+
+
+class PostgresConfig(Section):
+    """The PostgreSQL database that stores streams with `trace_store: postgres`."""
+
+    dsn: Annotated[StrictStr | None, Field(exclude=True, repr=False)] = None
+    """Connection string, such as postgresql://remora@db.example.com/remora. null means libpq's own
+    variables, such as PGHOST. It may contain a password, so it is never recorded. Not allowed in a
+    project's file.
+    """
+    lease_s: Annotated[int, Field(ge=3, le=3600)] = 30
+    """Seconds after which another process may continue the streams of a process that died."""
 
 
 class RunnerConfig(Section):
@@ -305,6 +317,8 @@ class Config(Section):
     """The Node State Hub, which provides facts about the code around a function, and the daemon
     that updates them.
     """
+    postgres: PostgresConfig = PostgresConfig()
+    """The PostgreSQL database that stores streams with `trace_store: postgres`."""
     redaction: RedactionConfig = RedactionConfig()
     """Secrets to keep out of streams, in addition to known credentials and environment
     variables."""

@@ -43,7 +43,7 @@ def _section(section: BaseModel, margin: str, described: Mapping[str, str]) -> I
 
 
 def _flow(section: BaseModel, name: str) -> str:
-    plain = section.model_dump(mode="json", include={name})[name]
+    plain = section.model_dump(mode="json", include={name}).get(name)
     if isinstance(plain, dict):
         plain = {
             key: {k: v for k, v in inner.items() if v is not None} for key, inner in plain.items()

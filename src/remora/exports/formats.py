@@ -19,11 +19,11 @@ from remora.exports.training.preference_pairs import score_rows, verdict_rows
 from remora.exports.training.sft_rows import Row, sft_rows
 from remora.memory.events import Event, ModelRequest, ModelResponse
 from remora.trace.blobs import may_contain_reference, resolved_data
-from remora.trace.read.reader import decode_part, read_events
+from remora.trace.read.reader import decode_part, read_events, read_lines
 from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 
-Format = Literal["transcript", "otel", "inspect", "sft", "functiongemma", "preference"]
+Format = Literal["jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")
@@ -54,6 +54,8 @@ def export_chunks(
         tally.plain = _all_plain(folder, groups)
     for group in _undamaged(groups, tally):
         match options.format:
+            case "jsonl":
+                yield from _recorded_lines(folder, group, tally)
             case "transcript":
                 yield from _transcripts(folder, group, tally, as_markdown=options.markdown)
             case "otel":
@@ -123,6 +125,16 @@ def _undamaged(groups: Groups, tally: ExportCounts) -> Iterator[RunBundle]:
             tally.damage(group)
         else:
             yield group
+
+
+def _recorded_lines(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[bytes]:
+    """Yield the lines of the run and of its agents exactly as they were recorded."""
+    paths = [group.path] if group.whole and group.path is not None else []
+    for path in (*paths, *map(folder.existing_agent, group.agents)):
+        tally.streams += 1
+        for line in read_lines(path):
+            tally.records += 1
+            yield line + b"\n"
 
 
 def _rows(

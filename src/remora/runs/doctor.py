@@ -65,6 +65,11 @@ def check_overlay(driver: str, folders: UserFolders) -> DoctorCheck:
     )
 
 
+def check_database(measure: Callable[[], str]) -> DoctorCheck:
+    """Check the database of `trace_store: postgres`. `measure` returns what to print."""
+    return _try("database", measure, hint="check postgres.dsn, or use trace_store: kv")
+
+
 def check_model(status: ModelStatus) -> list[DoctorCheck]:
     """Check the configured model and the requirements of the embedded model.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer tha
     from remora.config.schema import Config
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
+    from remora.trace.stream.trace_store import TraceStore
     from remora.trace.verify.head_hmac import Signer
 
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer tha
 class Project:
     """An opened project.
 
-    `cache` and `state` are the folders for this root in the user's cache and state folders.
+    Streams are read from `trace` and written to the store that `open_store` returns. `cache` and
+    `state` are the folders for this root in the user's cache and state folders.
     `install_key` is the secret that identifies the runs started by this installation. Everything
     written to a stream passes through `redact`. If the user has a signing key, `signer` signs new
     runs. `interpreter` is called only if project code must run. It raises UsageError if the user
@@ -33,6 +35,7 @@ class Project:
     config: "Config"
     operations: Operations
     trace: TraceFolder
+    open_store: "Callable[[], TraceStore]"
     cache: Path
     state: Path
     install_key: bytes
@@ -51,7 +54,7 @@ class Project:
 class RecordedProject(Project):
     """A project opened only to read its records.
 
-    `config`, `cache`, `install_key` and `redact` are loaded with `whole` on first use.
+    `config`, `open_store`, `cache`, `install_key` and `redact` are loaded with `whole` on first use.
     """
 
     def __init__(
@@ -65,7 +68,7 @@ class RecordedProject(Project):
         vars(self).update(root=root, operations=operations, trace=trace, state=state, _whole=whole)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in {"config", "cache", "install_key", "redact"}:
+        if name not in {"config", "open_store", "cache", "install_key", "redact"}:
             raise AttributeError(name)
         return getattr(vars(self)["_whole"](), name)
 

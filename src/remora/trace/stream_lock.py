@@ -1,4 +1,8 @@
-"""Advisory lock on a stream's file, held by its writer and released when the process exits."""
+"""Advisory lock on a stream's file, held by its writer and released when the process exits.
+
+The copy of a stream that is written elsewhere has no lock. A file beside it says until when its
+writer's lease lasts.
+"""
 
 import fcntl
 import os
@@ -32,9 +36,11 @@ def lock_stream(file: int, path: Path) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Return True if a running writer has locked the stream. Return False if the file cannot be
-    opened.
+    """Return True if a running writer has locked the stream, or if it is the copy of a stream whose
+    writer has a lease. Return False if the file cannot be opened.
     """
+    if _lease_end(path) > time.time():
+        return True
     try:
         file = open_read_only(path)
     except OSError:
@@ -46,6 +52,30 @@ def is_locked(path: Path) -> bool:
     finally:
         os.close(file)
     return False
+
+
+def note_lease(path: Path, seconds: float) -> None:
+    """Record that the writer of a copied stream has a lease for so many seconds."""
+    place = _lease_path(path)
+    temporary = place.with_name(f"{place.name}-{os.getpid()}")
+    temporary.write_text(repr(time.time() + seconds))
+    temporary.replace(place)
+
+
+def forget_lease(path: Path) -> None:
+    """Record that no writer has a lease on a copied stream."""
+    _lease_path(path).unlink(missing_ok=True)
+
+
+def _lease_path(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lease")
+
+
+def _lease_end(path: Path) -> float:
+    try:
+        return float(_lease_path(path).read_text())
+    except (OSError, ValueError):
+        return 0.0
 
 
 def lock_owner(file: int) -> int | None:

@@ -1,6 +1,7 @@
 """Paths in the `.agentfs/` folder, which contains a project's streams, blobs and objects."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -28,11 +29,11 @@ _LISTED_BY = {"run": "remora runs", "agent": "remora trace list"}
 
 
 class TraceFolder:
-    """Paths in `root/.agentfs`. Call `create` to create the folders."""
+    """Paths in `root/.agentfs`, or in another folder. Call `create` to create the folders."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, path: Path | None = None) -> None:
         self.root = root
-        self.path = root / FOLDER
+        self.path = path or root / FOLDER
         self.traces = self.path / "traces"
         self.runs = self.path / "runs"
         self.blobs = ObjectStore(self.path / "blobs", packs=True)
@@ -44,11 +45,11 @@ class TraceFolder:
         Raises DiskError if a folder cannot be created or is a link.
         """
         with ExitStack() as stack:
-            with disk_errors(self.root):
-                root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                stack.callback(os.close, root)
+            with disk_errors(self.path.parent):
+                above = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                stack.callback(os.close, above)
             with disk_errors(self.path):
-                top = open_subfolder(root, FOLDER, make=True)
+                top = open_subfolder(above, self.path.name, make=True)
                 stack.callback(os.close, top)
             for name in _PARTS:
                 with disk_errors(self.path / name):
@@ -64,6 +65,20 @@ class TraceFolder:
         for path in (self.path, *(self.path / name for name in _PARTS)):
             with disk_errors(path), suppress(FileNotFoundError):
                 os.close(open_folder(path))
+
+    is_copy = False
+    """True if the streams are copies of those in a database. Copies are not compressed or expired.
+    """
+
+    def refresh(self, path: Path) -> None:
+        """Bring a stream up to date if it is a copy. Does nothing for the files of a project."""
+
+    def recopy(self, name: str | None = None) -> None:
+        """Copy the stream of an agent or run, or all streams, again if they are copies."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait for so many seconds, or until a stream has probably changed."""
+        time.sleep(seconds)
 
     def agent_stream(self, agent_id: str) -> Path:
         return self.traces / _file_name(agent_id)

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
 from remora.agents.decision.strategies import STRATEGIES
+from remora.agents.run_in_thread import run_in_thread
 from remora.chat import ToolSchema, answer_form
 from remora.memory.budget import FittedPacket, fit, trim
 from remora.memory.canonical import canonical_sha256
@@ -18,8 +20,13 @@ from remora.memory.prompt.render import LIKELIHOOD, render, rotated
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
 
 _SAMPLING_TEMPERATURE = 0.8
-Emit = Callable[[Payload, int], object]
-"""Append a payload to the stream, in a turn."""
+
+
+class Recorder(NamedTuple):
+    """Functions that append a payload to the stream, in a turn, and flush the stream."""
+
+    emit: Callable[[Payload, int], object]
+    flush: Callable[[], None]
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +68,7 @@ async def query_model(
     tools: Sequence[ToolSchema],
     settings: QuerySettings,
     model: Model,
-    emit: Emit,
+    recorder: Recorder,
     question: Question,
 ) -> AgentError | None:
     """Ask the model for the next call, and record the request and the answer.
@@ -89,11 +96,12 @@ async def query_model(
         )
     rendered = question.render(settings.renderer, shown, tools)
     decoding = _decoding(shown, tools, settings, question, rendered)
-    emit(_request_event(fitted, rendered, decoding, question, settings), shown.turn)
+    recorder.emit(_request_event(fitted, rendered, decoding, question, settings), shown.turn)
+    await run_in_thread(recorder.flush)  # the model sees nothing that could be lost
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
-    emit(_response_event(answer), shown.turn)
+    recorder.emit(_response_event(answer), shown.turn)
     return None
 
 

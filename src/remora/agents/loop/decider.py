@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from remora.agents.decision.candidates import is_complete
-from remora.agents.decision.model_query import Question, query_model
+from remora.agents.decision.model_query import Question, Recorder, query_model
 from remora.agents.decision.policy import (
     Decision,
     asks_again,
@@ -61,6 +61,7 @@ class Decider:
         self._rungs = dependencies.rungs
         self._ranker = dependencies.ranker
         self._redact = dependencies.redact
+        self._flush = dependencies.emitter.flush
         self._schemas = schemas
         self._emit = emit
         self._try = try_candidate
@@ -238,7 +239,10 @@ class Decider:
                 self._schemas,
                 rung.settings,
                 rung.model,
-                lambda payload, turn: self._emit(payload, turn, None),
+                Recorder(
+                    lambda payload, turn: self._emit(payload, turn, None),
+                    self._flush,
+                ),
                 question,
             )
         except ModelError as error:

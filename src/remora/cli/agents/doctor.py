@@ -14,6 +14,7 @@ from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
+    from remora.config.schema import Config
     from remora.operations.base import Operations
     from remora.runs.doctor import DoctorCheck
     from remora.sandbox.isolation import MissingLevel
@@ -81,9 +82,22 @@ def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
         known,
         check_overlay(config.workspace.driver, invocation.folders),
         check_tests(find_interpreter, config.python),
+        *_database(config),
         *check_model(status),
         *_key(withheld_key(invocation, config)),
     ]
+
+
+def _database(config: "Config") -> "list[DoctorCheck]":
+    """Return a check of the database, or an empty list if streams are stored in files."""
+    from functools import partial
+
+    from remora.bootstrap.open_trace import describe_database
+    from remora.runs.doctor import check_database
+
+    if config.runner.memory.trace_store != "postgres":
+        return []
+    return [check_database(partial(describe_database, config))]
 
 
 def _key(withheld: str) -> "list[DoctorCheck]":

@@ -18,6 +18,10 @@ COMMANDS = {
     "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings, operations and models."),
     "model": ("remora.cli.agents.model:model", "Show the model, or download its weights."),
     "config": ("remora.cli.agents.config_show:config", "Show settings and where they come from."),
+    "database": (
+        "remora.cli.database.database_group:database",
+        "Set up the PostgreSQL database of a team.",
+    ),
     "doctor": (
         "remora.cli.agents.doctor:doctor",
         "Check that this machine meets the requirements.",
@@ -33,7 +37,7 @@ COMMANDS = {
 SECTIONS = {
     "Run": ("init", "analyze", "retry", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
-    "Inspect": ("trace", "hub", "eval", "model", "config", "doctor"),
+    "Inspect": ("trace", "hub", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),
 }
 """The sections of the front page."""

@@ -45,15 +45,14 @@ def complete_journals_of(options: Options, project: "Project") -> None:
 
 
 def records_of(options: Options) -> "TraceFolder":
-    """Return the project's streams without reading the configuration.
+    """Return the project's streams. The configuration is read only if it may name a database.
 
     Raises DiskError if the folder of the streams is a symbolic link.
     """
-    from remora.trace.trace_folder import TraceFolder
+    from remora.bootstrap.open_trace import open_trace_folder
 
-    folder = TraceFolder(invocation_of(options).find_root())
-    folder.check()
-    return folder
+    invocation = invocation_of(options)
+    return open_trace_folder(invocation, invocation.find_root())
 
 
 def outside_git(root: Path) -> bool:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
-    "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+    "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
 )  # fmt: skip
-_RECORDS = {"transcript": "transcript", "otel": "span", "inspect": "sample"}
+_RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
 
 
@@ -37,6 +37,7 @@ _MARKDOWN = (".md", ".markdown")
         "remora trace export --run last --format otel --endpoint http://127.0.0.1:4318",
         "remora trace export --run last --format inspect -o run.eval",
         "remora trace export --all --format sft -o rows.jsonl",
+        "remora trace export --run last --format jsonl -o run.jsonl",
     ),
 )
 @click.argument("agent", type=STREAM, required=False)
@@ -66,7 +67,8 @@ def export(
 ) -> int:
     """Export an agent, a run or everything in the format of another tool.
 
-    The transcript format is text or Markdown. The otel format contains OpenTelemetry GenAI spans,
+    The jsonl format is the recorded lines, byte for byte, which `trace import` reads. The
+    transcript format is text or Markdown. The otel format contains OpenTelemetry GenAI spans,
     which are written as OTLP JSON lines or sent to an endpoint (OTEL_EXPORTER_OTLP_HEADERS sets its
     headers). The inspect format is an Inspect AI .eval log; with --all, FILE is a folder for
     several logs. The sft, functiongemma and preference formats are JSON lines with exactly the
@@ -165,7 +167,8 @@ def _print_summary(options: Options, form: str, how: dict[str, Any], tally: "Exp
         print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})
     elif to not in ("stdout", "-"):
         written = count(tally.records, _RECORDS.get(form, "row"))
-        click.echo(escape_line(f"{written} from {count(tally.streams, 'agent')}: {to}"))
+        source = count(tally.streams, "stream" if form == "jsonl" else "agent")
+        click.echo(escape_line(f"{written} from {source}: {to}"))
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:

@@ -38,7 +38,7 @@ def queries_of(options: Options, folder: "TraceFolder") -> "TraceQueries":
     memory = _memory(options, folder)
     if memory is None:
         return trace_queries(folder, store="jsonl")
-    store = "kv" if memory.trace_store == "kv" else "jsonl"
+    store = "jsonl" if memory.trace_store == "jsonl" else "kv"
     return trace_queries(folder, store=store, indexing=memory.trace_indexing)
 
 
@@ -50,7 +50,7 @@ def reader_of(options: Options, folder: "TraceFolder") -> "PacketReader":
     if not is_configured(invocation_of(options), folder.root):
         return PacketReader(folder, indexed=True)
     memory = _memory(options, folder)
-    return PacketReader(folder, indexed=memory is not None and memory.trace_store == "kv")
+    return PacketReader(folder, indexed=memory is not None and memory.trace_store != "jsonl")
 
 
 def signer_of(options: Options) -> "Signer | None":

@@ -1,6 +1,5 @@
 """The `trace tail` command, which shows the end of a stream and new events."""
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -89,17 +88,19 @@ class _TailedStreams:
         """Pass each line to `shown`. If streams are followed, wait for new lines."""
         while True:
             goes_on = self._follow and self._own.is_written  # checked before the last read
+            self._folder.refresh(self._own.path)
             for line in self._own.lines():
                 event = _decode(line, self._own.path)
                 shown(self._own.path, line, event)
                 self._notice(event)
             for follower in self._agents.values():
+                self._folder.refresh(follower.path)
                 with suppress(NotFound):  # started, but nothing written yet
                     for line in follower.lines():
                         shown(follower.path, line, _decode(line, follower.path))
             if not goes_on:
                 return
-            time.sleep(_PAUSE_S)
+            self._folder.wait(_PAUSE_S)
 
     def _notice(self, event: "Event") -> None:
         """If the event starts a job, follow the stream of its agent."""

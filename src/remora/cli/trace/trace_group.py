@@ -24,6 +24,10 @@ _COMMANDS = {
     ),
     "fork": ("remora.cli.trace.fork:fork", "Start a new agent from any turn of another agent."),
     "export": ("remora.cli.trace.export:export", "Export streams for other tools."),
+    "import": (
+        "remora.cli.trace.import_command:import_",
+        "Add exported streams to the configured store.",
+    ),
     "compact": (
         "remora.cli.trace.compact:compact",
         "Compress old streams and remove very old ones.",

@@ -1,5 +1,6 @@
 """Execution of one attempt of a job, either from the start or from its recorded events."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from remora.agents.loop.runner import AgentRunner
 from remora.agents.named_summarizers import summarizers_in
 from remora.agents.run_in_thread import run_in_thread
 from remora.errors import HostError, ModelError, RemoraError, StreamDamaged
-from remora.memory.events import AgentStart
+from remora.memory.events import AgentStart, Event
 from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import (
     larger_settings,
@@ -102,11 +103,16 @@ def _dependencies(
         max_turns=max_turns,
         options=options_for(run.project.config, job.operation, run.request),
         rebased=base_files.rebased,
-        recorded=read_events(emitter.path) if emitter.head.count else (),  # never kept in memory
+        recorded=_recorded(run, job) if emitter.head.count else (),
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
         ranker=_ranker(run),
         larger=_larger(run, start),
     )
+
+
+def _recorded(run: Run, job: Job) -> Iterator[Event]:
+    """Yield the events of an attempt that has begun. They are never all in memory."""
+    return read_events(run.project.trace.existing_agent(job.agent_id))
 
 
 def _ranker(run: Run) -> Rung | None:

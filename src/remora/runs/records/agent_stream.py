@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 
 
 def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "JsonlEventEmitter":
-    """Open the attempt's stream for writing. Raises whatever `JsonlEventEmitter.open` raises."""
-    from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
+    """Claim the attempt's stream for writing. Raises whatever `JsonlEventEmitter.claim` raises."""
+    from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
     from remora.trace.stream.line_builder import Identity, utc_now
 
-    return JsonlEventEmitter.open(
-        project.trace.agent_stream(job.agent_id),
+    return JsonlEventEmitter.claim(
+        project.open_store(),
+        f"traces/{job.agent_id}",
         Identity(
             run_id=job.run_id, agent_id=job.agent_id, operation=job.operation, node_id=job.node_id
         ),
-        blobs=project.trace.blobs,
-        objects=project.trace.objects,
-        durability=project.config.runner.memory.durability,
-        clock=clock or utc_now,
+        EmitterOptions(
+            blobs=project.trace.blobs,
+            objects=project.trace.objects,
+            durability=project.config.runner.memory.durability,
+            clock=clock or utc_now,
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from remora.runs.provenance import remember_head
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.read.reader import decode_part, read_events
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
+from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.stream.line_builder import Clock, Identity, utc_now
 from remora.trace.verify.head_hmac import Signer, signer_for, with_signature
 
@@ -78,12 +78,11 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
     record = run if isinstance(run, RunRecord) else RunRecord(run_id=run, events=())
     run_id = record.run_id
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
-    emitter = JsonlEventEmitter.open(
-        project.trace.run_stream(run_id),
+    emitter = JsonlEventEmitter.claim(
+        project.open_store(),
+        f"runs/{run_id}",
         identity,
-        blobs=project.trace.blobs,
-        objects=project.trace.objects,
-        clock=clock,
+        EmitterOptions(blobs=project.trace.blobs, objects=project.trace.objects, clock=clock),
     )
     try:
         if isinstance(run, RunRecord) and not (run.verified and run.head == emitter.head):
@@ -101,5 +100,5 @@ def _signer(project: Project, emitter: JsonlEventEmitter, record: RunRecord) -> 
     """Return the user's signer for a new run, or the recorded signer for a resumed run."""
     if not emitter.head.count:
         return project.signer
-    first = next(iter(record.events or read_events(emitter.path)))
+    first = next(iter(record.events or read_events(project.trace.existing_run(record.run_id))))
     return signer_for(decode_part(first, _RecordedSigning).signing, project.signer)

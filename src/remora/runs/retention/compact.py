@@ -54,6 +54,9 @@ def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compac
     """
     folder = project.trace
     folder.check()
+    if folder.is_copy:  # the database compresses them, and `remora database prune` removes them
+        kept = _Compactor(project, take_inventory(folder), _DryRunActions(), now)
+        return kept.report(dry_run=dry_run)
     if not folder.path.is_dir():
         return _Compactor(project, Inventory(), _DryRunActions(), now).report(dry_run=dry_run)
     with nullcontext() if dry_run else compaction_lock(folder):

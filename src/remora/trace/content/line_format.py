@@ -126,9 +126,9 @@ def last_line(source: ByteSource) -> bytes | None:
 
     Returns None if no line is complete, or if the last complete line is longer than MAX_LINE.
     """
-    if (end := _newline_before(source, source.size())) < 0:
+    if (end := newline_before(source, source.size())) < 0:
         return None
-    before = _newline_before(source, end)
+    before = newline_before(source, end)
     # a line that is too long is not read
     return source.pread(end - before - 1, before + 1) if end - before <= MAX_LINE + 1 else None
 
@@ -141,7 +141,7 @@ def _join_pieces(buffer: BytesIO, piece: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _newline_before(source: ByteSource, end: int) -> int:
+def newline_before(source: ByteSource, end: int) -> int:
     """Return the offset of the last newline before `end`, or -1 if there is none within MAX_LINE
     bytes.
     """

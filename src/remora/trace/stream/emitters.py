@@ -32,6 +32,9 @@ class EventEmitter(Protocol):
         Callers must use only the returned event, not the payload.
         """
 
+    def flush(self) -> None:
+        """Make the events so far survive if this process is killed. May block on the network."""
+
     def end_turn(self) -> None:
         """End a turn, and make its events as durable as the emitter guarantees. May block on disk
         writes.
@@ -63,6 +66,9 @@ class NullEventEmitter:
         self._ended = event.type == AgentEnd.type
         return event
 
+    def flush(self) -> None:
+        """Do nothing, because there is nothing to write."""
+
     def end_turn(self) -> None:
         """Do nothing, because there is nothing to sync."""
 
@@ -89,6 +95,9 @@ class TeeEmitter:
         for listener in self._listeners:
             listener(event)
         return event
+
+    def flush(self) -> None:
+        self._primary.flush()
 
     def end_turn(self) -> None:
         self._primary.end_turn()

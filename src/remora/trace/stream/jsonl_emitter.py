@@ -6,7 +6,13 @@ from typing import Self
 
 import msgspec
 
-from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterReplaced
+from remora.errors import (
+    DatabaseError,
+    DiskError,
+    StreamError,
+    StreamWriteFailed,
+    WriterReplaced,
+)
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event, Head, Payload
 from remora.trace.content.group_commit import GroupCommit
@@ -47,7 +53,7 @@ class JsonlEventEmitter:
     - `TraceStore` rejects a writer that was replaced, and a wrong line number.
     - `LineFile` owns the locked file, and truncates it after a failed write.
 
-    Threads that wait for a sync at the same time share one sync.
+    If the store prefers whole turns, events wait in this class until `flush` or `end_turn`. Threads that wait for a sync at the same time share one sync.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class JsonlEventEmitter:
         self._contents = tuple(filter(None, (options.blobs, options.objects)))
         self._durability = options.durability
         self._synced = found.head.count
+        self._waiting: list[bytes] = []
         self._ended = found.last is not None and found.last.type == AgentEnd.type
         self._refusal: str | None = None
         self._lock = threading.Lock()
@@ -122,7 +129,7 @@ class JsonlEventEmitter:
         return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Append one event, and return it as it was written.
+        """Append one event, and return it as it was written or will be written by `flush`.
 
         Raises StreamWriteFailed if the write fails, and StreamError if the event cannot be encoded
         or the stream accepts no more events.
@@ -137,11 +144,22 @@ class JsonlEventEmitter:
             self._commit.run()
         return event
 
-    def end_turn(self) -> None:
-        """Sync the turn to disk, so that it survives a power failure. Does nothing if durability is
-        `none`.
+    def flush(self) -> None:
+        """Append the events that wait for the end of the turn.
+
+        Raises WriterReplaced if the stream has another writer, and StreamWriteFailed if it cannot
+        be written. The emitter then accepts no more events.
         """
-        if self._durability != "none" and self._synced < self._head.count:
+        if self._waiting:
+            self.sync()
+
+    def end_turn(self) -> None:
+        """Sync the turn to disk, so that it survives a power failure. If durability is `none`, only
+        append the events that wait.
+        """
+        if self._durability == "none":
+            self.flush()
+        elif self._synced < self._head.count:
             self.sync()
 
     def sync(self) -> None:
@@ -172,24 +190,34 @@ class JsonlEventEmitter:
     def _append(self, payload: Payload, turn: int, delta: PacketDelta | None) -> Event:
         self._check_usable()
         line, event = build_line(self._template, self._head, payload, turn=turn, delta=delta)
-        try:
-            self._store.append(self._stream, self._epoch, event.seq, line)
-        except WriterReplaced as error:
-            self._refusal = error.message
-            raise
+        if self._store.appends_turns:
+            self._waiting.append(line)
+        else:
+            self._append_lines(event.seq, line)
         self._head = head_after(event)
         self._ended = event.type == AgentEnd.type
         return event
 
+    def _append_lines(self, seq: int, *lines: bytes) -> None:
+        try:
+            self._store.append(self._stream, self._epoch, seq, *lines)
+        except WriterReplaced as error:
+            self._refusal = error.message
+            raise
+
     def _sync(self) -> None:
         with self._lock:
             self._check_usable()
-            count = self._head.count
+            count, waiting = self._head.count, tuple(self._waiting)
         try:
             for contents in self._contents:
                 contents.sync()
+            if waiting:
+                self._append_lines(count - len(waiting), *waiting)
+                with self._lock:
+                    del self._waiting[: len(waiting)]
             self._store.sync(self._stream, self._epoch)
-        except (DiskError, StreamError) as error:
+        except (DatabaseError, DiskError, StreamError) as error:
             self._refusal = f"a sync failed: {error.message}"
             if isinstance(error, StreamError):
                 raise

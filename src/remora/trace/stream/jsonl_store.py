@@ -23,6 +23,8 @@ class JsonlTraceStore:
     A lock on the file excludes other processes. Epochs distinguish claims within this process.
     """
 
+    appends_turns = False
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         self._claimed: dict[str, tuple[int, LineFile]] = {}
@@ -44,11 +46,11 @@ class JsonlTraceStore:
         found = file.contents
         return Claim(epoch=epoch, head=found.head, last=found.last, recovered=recovered)
 
-    def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
+    def append(self, stream: str, epoch: int, expected_seq: int, *lines: bytes) -> None:
         file = self._claimed_file(stream, epoch)
         if file.count != expected_seq:
             raise SeqConflict(f"{stream} has {file.count} lines, not {expected_seq}")
-        file.append(line)
+        file.append(*lines)
 
     def sync(self, stream: str, epoch: int) -> None:
         self._claimed_file(stream, epoch).sync()

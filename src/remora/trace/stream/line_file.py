@@ -79,22 +79,23 @@ class LineFile:
                 f"its torn tail cannot be moved to quarantine: {error.strerror}"
             ) from error
 
-    def append(self, line: bytes) -> None:
-        """Append a line, which includes its newline.
+    def append(self, *lines: bytes) -> None:
+        """Append lines, each with its newline, in one write.
 
         Raises WriterReplaced if another process moved, replaced or changed the file, and
         StreamWriteFailed if the write fails.
         """
         self._check()
+        data = b"".join(lines)
         try:
-            written = os.write(self._file, line)
+            written = os.write(self._file, data)
             reason = "the disk is full"
         except OSError as error:
             written, reason = 0, error.strerror or str(error)
-        if written != len(line):
+        if written != len(data):
             self._cut_back(reason)
         self._size += written
-        self.count += 1
+        self.count += len(lines)
 
     def sync(self) -> None:
         """Sync the lines to disk. The first call also syncs the folder.

@@ -39,11 +39,17 @@ class TraceStore(Protocol):
         be opened.
         """
 
-    def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
-        """Append a line, which includes its newline. `expected_seq` is the line number, starting at
-        0.
+    @property
+    def appends_turns(self) -> bool:
+        """True if the lines of a turn should be appended together, because each append takes
+        long.
+        """
 
-        The line then survives if this process is killed. After `sync`, it also survives a power
+    def append(self, stream: str, epoch: int, expected_seq: int, *lines: bytes) -> None:
+        """Append lines, each with its newline. `expected_seq` is the number of the first one,
+        starting at 0.
+
+        The lines then survive if this process is killed. After `sync`, they also survive a power
         failure. Raises WriterReplaced if the stream was claimed again, released or changed,
         SeqConflict if the stream has a different number of lines, and StreamWriteFailed if the
         write fails. The stream is unchanged in all of these cases.

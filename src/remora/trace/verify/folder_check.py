@@ -35,6 +35,7 @@ def verify_all(
     Raises NotFound if the ID is unknown, and DiskError if `.agentfs` is a link.
     """
     folder.check()
+    folder.recopy(agent)
     check = _FolderCheck(folder, saved, signer)
     if agent is None:
         return check.report(check.verify())

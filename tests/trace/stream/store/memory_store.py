@@ -24,6 +24,8 @@ class Storage:
 class MemoryStore:
     """A claim takes the stream away from its writer, as a database may do."""
 
+    appends_turns = False
+
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
@@ -37,13 +39,13 @@ class MemoryStore:
             last = decode_event(lines[-1][:-1]) if lines else None
         return Claim(epoch=epoch, head=self.head(stream), last=last)
 
-    def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
+    def append(self, stream: str, epoch: int, expected_seq: int, *added: bytes) -> None:
         with self._storage.lock:
             self._check(stream, epoch)
             lines = self._storage.lines[stream]
             if len(lines) != expected_seq:
                 raise SeqConflict(f"{stream} has {len(lines)} lines")
-            lines.append(line)
+            lines.extend(added)
 
     def sync(self, stream: str, epoch: int) -> None:
         with self._storage.lock:

@@ -18,13 +18,13 @@ class TestMemoryStore(StoreConformance):
 
 
 class TakesAnySeq(MemoryStore):
-    def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
-        super().append(stream, epoch, len(list(self.lines(stream))), line)
+    def append(self, stream: str, epoch: int, expected_seq: int, *added: bytes) -> None:
+        super().append(stream, epoch, len(list(self.lines(stream))), *added)
 
 
 class TakesAnyWriter(MemoryStore):
-    def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
-        super().append(stream, self._storage.epochs[stream], expected_seq, line)
+    def append(self, stream: str, epoch: int, expected_seq: int, *added: bytes) -> None:
+        super().append(stream, self._storage.epochs[stream], expected_seq, *added)
 
 
 class KeepsEpochs(MemoryStore):
@@ -39,8 +39,9 @@ class ReleasesOthers(MemoryStore):
 
 
 class TouchesLines(MemoryStore):
-    def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
-        super().append(stream, epoch, expected_seq, line.replace(b"\xc3\xa9", b"\\u00e9"))
+    def append(self, stream: str, epoch: int, expected_seq: int, *added: bytes) -> None:
+        changed = (line.replace(b"\xc3\xa9", b"\\u00e9") for line in added)
+        super().append(stream, epoch, expected_seq, *changed)
 
 
 class ForgetsStart(MemoryStore):

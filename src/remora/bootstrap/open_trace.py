@@ -1,0 +1,112 @@
+"""Opens the streams of a project, in its folder or in a database, as `trace_store` says."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from remora.bootstrap.invocation import Invocation, open_config
+from remora.errors import ConfigError
+from remora.runs.project import root_name
+from remora.trace.trace_folder import TraceFolder
+
+if TYPE_CHECKING:  # a command that only reads records loads none of these
+    from remora.config.schema import Config
+    from remora.trace.stream.trace_store import TraceStore
+
+_VARIABLE = "REMORA_RUNNER__MEMORY__TRACE_STORE"
+
+
+class OpenedTrace(NamedTuple):
+    """The folder that is read, and a function that returns the store that is written."""
+
+    folder: TraceFolder
+    open_store: "Callable[[], TraceStore]"
+
+
+def open_trace(invocation: Invocation, root: Path, config: "Config") -> OpenedTrace:
+    """Return the streams of a project.
+
+    Raises DiskError if a folder is a link, and with `trace_store: postgres`, ConfigError if the
+    extra is missing, and DatabaseError if the database cannot be used.
+    """
+    if config.runner.memory.trace_store == "postgres":
+        return _open_database(invocation, root, config)
+    folder = TraceFolder(root)
+    folder.check()
+    return OpenedTrace(folder, cache(lambda: _jsonl_store(folder)))
+
+
+def open_trace_folder(invocation: Invocation, root: Path) -> TraceFolder:
+    """Return the streams of a project for reading.
+
+    The configuration is only loaded if it may select a database, so records in a project's folder
+    can be read even if it is invalid.
+    """
+    if _may_name_postgres(invocation, root):
+        return open_trace(invocation, root, open_config(invocation, root)).folder
+    folder = TraceFolder(root)
+    folder.check()
+    return folder
+
+
+def describe_database(config: "Config") -> str:
+    """Return the address of the database, how fast it answers, and its clock.
+
+    Raises ConfigError or DatabaseError if it cannot be used.
+    """
+    require_postgres()
+    from remora.trace.postgres.database import Database
+
+    database = Database(config.postgres.dsn or "", patience_s=0)
+    database.open()
+    times = database.measure()
+    database.close()
+    return (
+        f"{database.address} answers in {times.answer_s * 1000:.1f} ms; "
+        f"its clock differs by {abs(times.ahead_s):.1f} s"
+    )
+
+
+def require_postgres() -> None:
+    """Raise ConfigError if the extra `postgres` is not installed."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            f"a PostgreSQL database needs the extra postgres ({error})",
+            hint="pip install 'remora[postgres]'",
+        ) from error
+
+
+def _may_name_postgres(invocation: Invocation, root: Path) -> bool:
+    project = invocation.config_file or root / "remora.yaml"
+    files = (invocation.folders.config_file, project, root / "pyproject.toml")
+    texts = (path.read_bytes() for path in files if path.is_file())
+    variable = invocation.environ.get(_VARIABLE, "")
+    return "postgres" in variable or any(b"postgres" in text for text in texts)
+
+
+def _jsonl_store(folder: TraceFolder) -> "TraceStore":
+    from remora.trace.stream.jsonl_store import JsonlTraceStore
+
+    return JsonlTraceStore(folder.path)
+
+
+def _open_database(invocation: Invocation, root: Path, config: "Config") -> OpenedTrace:
+    require_postgres()
+    from remora.runs.project_key import project_key
+    from remora.trace.postgres.copied_folder import CopiedTraceFolder
+    from remora.trace.postgres.database import Database
+    from remora.trace.postgres.store import PostgresTraceStore
+
+    settings = config.postgres
+    durable = config.runner.memory.durability != "none"
+    database = Database(settings.dsn or "", is_durable=durable)
+    copies = invocation.folders.cache / "roots" / root_name(root) / "postgres" / database.open()
+    key = project_key(root)
+    folder = CopiedTraceFolder(root, copies, database, key)
+    folder.create()
+    return OpenedTrace(
+        folder, cache(lambda: PostgresTraceStore(database, key, lease_s=settings.lease_s))
+    )

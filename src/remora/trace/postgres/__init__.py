@@ -1,0 +1,1 @@
+"""Storage of streams and contents in PostgreSQL. Requires the extra `postgres`."""

@@ -1,0 +1,172 @@
+"""Administration of a database by its owner: tables, rights, size and retention."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import TypeVar
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from remora.errors import ConfigError, DatabaseError
+from remora.trace.postgres.database import LOST, Connection, Database
+from remora.trace.postgres.schema import (
+    SCHEMA,
+    add_partitions,
+    grant_worker,
+    install,
+    partition_name,
+)
+
+# Months until now that have partitions, even if all of their streams were removed with others.
+_T = TypeVar("_T")
+_MONTHS = """
+SELECT month, count(DISTINCT run_id), count(streams.id)
+FROM (
+    SELECT to_date(right(relname, 7), 'YYYY_MM') AS month FROM pg_inherits
+    JOIN pg_class ON pg_class.oid = inhrelid
+    WHERE inhparent = 'events'::regclass AND relname ~ '^events_[0-9]{4}_[0-9]{2}$'
+) AS partitions LEFT JOIN streams USING (month)
+WHERE month <= now() AT TIME ZONE 'UTC' GROUP BY month ORDER BY month
+"""
+# A month is needed as long as one of its runs has a stream, in any month, that was written to.
+_NEEDED = """
+SELECT DISTINCT month FROM streams WHERE run_id IN (
+    SELECT run_id FROM streams
+    WHERE updated > now() - make_interval(days => %(days)s) OR lease_until > now()
+) OR run_id IS NULL AND updated > now() - make_interval(days => %(days)s)
+"""
+_LOG = """
+INSERT INTO expired (project, name, count, head)
+SELECT project, name, next_seq, head FROM streams WHERE run_id IN (
+    SELECT run_id FROM streams WHERE month = %(month)s
+) OR month = %(month)s
+"""
+_FORGET = """
+DELETE FROM streams WHERE run_id IN (
+    SELECT run_id FROM streams WHERE month = %(month)s
+) OR month = %(month)s
+"""
+
+
+class Month(msgspec.Struct, frozen=True, kw_only=True):
+    """The streams that were begun in a month, and the size of their partitions in bytes."""
+
+    month: str
+    runs: int
+    streams: int
+    bytes: int
+
+
+class DatabaseStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of a database, its size in bytes, and its months, the oldest one first."""
+
+    address: str
+    bytes: int
+    months: tuple[Month, ...]
+
+
+class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The months that were removed, or would be removed if `dry_run` is true."""
+
+    dry_run: bool
+    removed: tuple[Month, ...]
+    kept: tuple[Month, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(month.bytes for month in self.removed)
+
+
+class DatabaseOwner:
+    """Statements that need the rights of the tables' owner."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def install(self, worker: str | None = None) -> None:
+        """Create the missing tables and the partitions of the next two years.
+
+        The role `worker` may then read all streams and append to them. Raises DatabaseError, and
+        ConfigError if there is no such role.
+        """
+
+        def work(connection: Connection) -> None:
+            install(connection)
+            if worker is not None:
+                grant_worker(connection, worker)
+
+        self._run(work)
+
+    def status(self) -> DatabaseStatus:
+        """Return the size of the tables. Raises DatabaseError."""
+        months = self._run(_months)
+        return DatabaseStatus(
+            address=self._database.address,
+            bytes=sum(month.bytes for month in months),
+            months=tuple(months),
+        )
+
+    def prune(self, keep_days: int, *, dry_run: bool = False) -> PruneReport:
+        """Remove the months before this one whose runs were not written to for `keep_days`.
+
+        Whole partitions are dropped. The heads of the removed streams are kept in the table
+        `expired`. Raises DatabaseError.
+        """
+
+        def work(connection: Connection) -> PruneReport:
+            with connection.transaction():
+                connection.execute("LOCK TABLE streams IN SHARE ROW EXCLUSIVE MODE")
+                rows = connection.execute(_NEEDED, {"days": keep_days}).fetchall()
+                needed = {f"{row[0]:%Y-%m}" for row in rows}
+                months = _months(connection)
+                going = [month for month in months[:-1] if month.month not in needed]
+                if not dry_run:
+                    for month in going:
+                        _drop(connection, month)
+                    add_partitions(connection)
+            left = tuple(month for month in months if month not in going)
+            return PruneReport(dry_run=dry_run, removed=tuple(going), kept=left)
+
+        return self._run(work)
+
+    def _run(self, work: Callable[[Connection], _T]) -> _T:
+        try:
+            return self._database.once(work)
+        except psycopg.errors.UndefinedObject as error:
+            raise ConfigError(
+                str(error).splitlines()[0], hint="create the role first: CREATE ROLE ... LOGIN"
+            ) from error
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise DatabaseError(
+                f"{self._database.address}: {str(error).splitlines()[0]}",
+                hint="use the role that owns the tables",
+            ) from error
+        except LOST as error:
+            raise self._database.error(error) from error
+
+
+def _months(connection: Connection) -> list[Month]:
+    found = []
+    for month, runs, streams in connection.execute(_MONTHS).fetchall():
+        size = sum(
+            _size(connection, partition_name(table, month)) for table in ("events", "contents")
+        )
+        found.append(Month(month=f"{month:%Y-%m}", runs=runs, streams=streams, bytes=size))
+    return found
+
+
+def _size(connection: Connection, table: str) -> int:
+    row = connection.execute(
+        "SELECT coalesce(pg_total_relation_size(to_regclass(%s)), 0)", [f"{SCHEMA}.{table}"]
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _drop(connection: Connection, month: Month) -> None:
+    first = date.fromisoformat(f"{month.month}-01")
+    connection.execute(_LOG, {"month": first})
+    connection.execute(_FORGET, {"month": first})
+    for table in ("events", "contents"):
+        name = sql.Identifier(partition_name(table, first))
+        connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))

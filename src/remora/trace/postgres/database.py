@@ -1,0 +1,212 @@
+"""Connections to PostgreSQL, and errors that name the address and the remedy."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from remora.errors import ConfigError, DatabaseError
+from remora.trace.postgres.schema import SCHEMA, VERSION, install, is_installed
+
+_T = TypeVar("_T")
+Connection = psycopg.Connection[Any]
+_MAX_CONNECTIONS = 8
+_CHANNEL = "remora_events"
+_PATIENCE_S = 60.0
+_PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
+LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+"""Errors after which a statement may succeed if it is repeated: a lost connection, a restart, too
+many connections or a full disk."""
+_SETTINGS: dict[str, Any] = {
+    "application_name": "remora",
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+}
+
+
+class DatabaseTimes(NamedTuple):
+    """Seconds until the server answers, and seconds by which its clock is ahead."""
+
+    answer_s: float
+    ahead_s: float
+
+
+class Database:
+    """Connections to the schema `remora` of one database. Thread-safe.
+
+    Connections are opened when they are needed, kept for later, and given up if they fail.
+    """
+
+    def __init__(
+        self, dsn: str, *, is_durable: bool = True, patience_s: float = _PATIENCE_S
+    ) -> None:
+        """Prepare for `dsn` without connecting.
+
+        Without `is_durable`, a commit does not wait until it is on the server's disk. A statement
+        that fails because of the connection is repeated for `patience_s` seconds. Raises
+        ConfigError if `dsn` is not a connection string.
+        """
+        try:
+            self._parts = conninfo_to_dict(dsn)
+        except psycopg.ProgrammingError as error:
+            raise ConfigError(
+                "postgres.dsn is not a connection string",
+                hint="use for example postgresql://remora@db.example.com/remora",
+            ) from error
+        self._dsn = dsn
+        self._is_durable = is_durable
+        self._patience_s = patience_s
+        self._listener: Connection | None = None
+        self._idle: list[Connection] = []
+        self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+
+    def open(self) -> str:
+        """Check the tables, and return the UUID of the store.
+
+        The tables are created if they are missing and the role may do so. Raises DatabaseError if
+        the server cannot be reached, or if the tables are missing or have another version.
+        """
+        try:
+            with self.connected() as connection:
+                if not is_installed(connection):
+                    install(connection)
+                row = connection.execute("SELECT version, store FROM info").fetchone()
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise DatabaseError(
+                f"this role may not use or create the tables of Remora in {self.address}: {error}",
+                hint="ask an owner of the database to run `remora database init --worker ROLE`",
+            ) from error
+        except LOST as error:
+            raise self.error(error) from error
+        version, store = row or (None, None)
+        if version != VERSION:
+            raise DatabaseError(
+                f"the tables in {self.address} have version {version}, "
+                f"but this version of Remora uses version {VERSION}",
+                hint="use the same version of Remora on all machines",
+            )
+        return str(store)
+
+    def measure(self) -> "DatabaseTimes":
+        """Return how fast the server answers and how far its clock is from this machine's.
+
+        Raises DatabaseError.
+        """
+        query = "SELECT extract(epoch FROM clock_timestamp())::float"
+        try:
+            with self.connected() as connection:
+                connection.execute(query)
+                began, clock = time.monotonic(), time.time()
+                row = connection.execute(query).fetchone()
+                seconds = time.monotonic() - began
+        except LOST as error:
+            raise self.error(error) from error
+        ahead = 0.0 if row is None else row[0] - clock - seconds / 2
+        return DatabaseTimes(seconds, ahead)
+
+    @property
+    def address(self) -> str:
+        """Host and name of the database, without the user's password."""
+        host, port = self._parts.get("host") or "localhost", self._parts.get("port")
+        name = self._parts.get("dbname") or self._parts.get("user") or ""
+        return f"{host}{f':{port}' if port else ''}/{name}"
+
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """Use a connection in autocommit mode. It is kept if the block raises no exception.
+
+        Raises psycopg.Error if there is no connection.
+        """
+        with self._free:
+            connection = self._taken() or self._connect()
+            try:
+                yield connection
+            except BaseException:
+                connection.close()
+                self.close()  # after a restart of the server, no connection works
+                raise
+            self._idle.append(connection)
+
+    def run(self, work: Callable[[Connection], _T]) -> _T:
+        """Call `work` with a connection in autocommit mode, and repeat it if the connection fails.
+
+        `work` must have the same effect if it is repeated. Raises DatabaseError.
+        """
+        return self.retry(lambda _: self.once(work))
+
+    def once(self, work: Callable[[Connection], _T]) -> _T:
+        """Call `work` without repeating it. Raises psycopg.Error."""
+        with self.connected() as connection:
+            return work(connection)
+
+    def retry(self, attempt: Callable[[int], _T]) -> _T:
+        """Call `attempt` with its number until no connection is lost, or patience ends.
+
+        Raises DatabaseError.
+        """
+        end, number = time.monotonic() + self._patience_s, 0
+        while True:
+            try:
+                return attempt(number)
+            except LOST as error:
+                pause = _PAUSES_S[min(number, len(_PAUSES_S) - 1)]
+                if time.monotonic() + pause > end:
+                    raise self.error(error) from error
+                time.sleep(pause)
+                number += 1
+            except psycopg.Error as error:
+                raise self.error(error) from error
+
+    def announce(self) -> None:
+        """Tell waiting readers that events were appended. This is a hint, which may get lost."""
+        with suppress(*LOST):
+            self.once(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
+
+    def wait(self, seconds: float) -> None:
+        """Wait until events are announced, but not longer than `seconds`."""
+        try:
+            if self._listener is None or self._listener.closed:
+                self._listener = self._connect()
+                self._listener.execute(f"LISTEN {_CHANNEL}")
+                return  # events may have been announced before
+            for _ in self._listener.notifies(timeout=seconds, stop_after=1):
+                pass
+        except LOST:
+            self._listener = None
+            time.sleep(min(seconds, _PAUSES_S[-1]))
+
+    def error(self, error: Exception) -> DatabaseError:
+        """Return the error that tells the user what failed."""
+        said = str(error).strip().splitlines()
+        reason = said[0] if said else type(error).__name__
+        hint = "check that the server runs and that postgres.dsn is right, with `remora doctor`"
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            hint = "ask the owner of the tables to run `remora database init --worker ROLE`"
+        return DatabaseError(f"PostgreSQL at {self.address}: {reason}", hint=hint)
+
+    def close(self) -> None:
+        """Close the connections that are not in use. Later statements open new ones."""
+        if self._listener is not None:
+            self._listener.close()
+        while (connection := self._taken()) is not None:
+            connection.close()
+
+    def _taken(self) -> Connection | None:
+        with suppress(IndexError):  # other threads take connections, too
+            return self._idle.pop()
+        return None
+
+    def _connect(self) -> Connection:
+        connection = psycopg.connect(self._dsn, autocommit=True, **_SETTINGS)
+        try:
+            connection.execute(f"SET search_path TO {SCHEMA}")
+            if not self._is_durable:
+                connection.execute("SET synchronous_commit TO off")
+        except BaseException:
+            connection.close()
+            raise
+        return connection

@@ -1,0 +1,66 @@
+"""Identity of the process that owns a stream, and detection of owners that have died."""
+
+import os
+import secrets
+import socket
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """A writer of streams, as stored in the database.
+
+    `machine` identifies the boot and the PID namespace, so that process IDs can be compared.
+    `started` is the process's start time in clock ticks after boot.
+    """
+
+    host: str
+    pid: int
+    started: str
+    machine: str
+    token: str
+
+    @classmethod
+    def of_this_process(cls) -> Self:
+        pid = os.getpid()
+        return cls(socket.gethostname(), pid, _started(pid), _machine(), secrets.token_hex(4))
+
+    @classmethod
+    def decode(cls, text: str) -> "Owner | None":
+        """Return the owner in the database's text, or None if it cannot be read."""
+        try:
+            return msgspec.json.decode(text, type=Owner)
+        except msgspec.DecodeError:
+            return None
+
+    def encode(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @property
+    def name(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+    @property
+    def has_died(self) -> bool:
+        """True if the process certainly ran on this machine and has exited."""
+        return self.machine == _machine() != "" and _started(self.pid) != self.started
+
+
+def _machine() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    """Return the start time of a process, or an empty string if there is none."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    fields = status.rpartition(")")[2].split()  # the name may contain spaces and parentheses
+    return "" if fields[0] == "Z" else fields[19]

@@ -1,0 +1,145 @@
+"""Tables of the PostgreSQL store, their creation, and the rights of roles."""
+
+from datetime import date
+from typing import Any
+
+from psycopg import Connection, sql
+
+SCHEMA = "remora"
+VERSION = 1
+_MONTHS_AHEAD = 24
+_LOCK = 0x52454D4F5241
+"""Advisory lock that is held while tables are created."""
+
+# Each month has its own partitions, so expired months are dropped and no row is ever deleted.
+_TABLES = """
+CREATE TABLE info (
+    version int NOT NULL,
+    store uuid NOT NULL DEFAULT gen_random_uuid()
+);
+CREATE TABLE streams (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    project text NOT NULL,
+    name text NOT NULL,                       -- traces/AGENT or runs/RUN
+    month date NOT NULL DEFAULT date_trunc('month', now() AT TIME ZONE 'UTC'),
+    epoch bigint NOT NULL DEFAULT 0,          -- number of claims
+    next_seq int NOT NULL DEFAULT 0,
+    head text NOT NULL DEFAULT repeat('0', 64),
+    owner text,                               -- null: released
+    lease_until timestamptz,
+    closed boolean NOT NULL DEFAULT false,    -- agent_end was appended
+    run_id text,                              -- from here on: facts from the lines, for lists
+    operation text,
+    node_id text,
+    turn int NOT NULL DEFAULT 0,
+    status text,                              -- of agent_end
+    bytes bigint NOT NULL DEFAULT 0,
+    updated timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (project, name)
+) WITH (fillfactor = 70);
+CREATE TABLE expired (                        -- streams that were removed
+    project text NOT NULL,
+    name text NOT NULL,
+    count int NOT NULL,
+    head text NOT NULL,
+    removed timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE events (
+    stream bigint NOT NULL,
+    seq int NOT NULL,                         -- number of the first line
+    month date NOT NULL,
+    lines bytea NOT NULL,                     -- of one append, compressed together
+    PRIMARY KEY (month, stream, seq)
+) PARTITION BY RANGE (month);
+CREATE TABLE contents (
+    digest bytea NOT NULL,
+    month date NOT NULL DEFAULT date_trunc('month', now() AT TIME ZONE 'UTC'),
+    kind text NOT NULL,                       -- blobs or objects
+    content bytea NOT NULL,
+    PRIMARY KEY (month, kind, digest)
+) PARTITION BY RANGE (month);
+CREATE TABLE events_later PARTITION OF events DEFAULT;
+CREATE TABLE contents_later PARTITION OF contents DEFAULT;
+"""
+_PARTITIONED = ("events", "contents")
+_WORKER_RIGHTS = """
+GRANT USAGE ON SCHEMA remora TO {role};
+GRANT SELECT ON ALL TABLES IN SCHEMA remora TO {role};
+GRANT INSERT ON events, contents TO {role};
+GRANT INSERT (project, name) ON streams TO {role};
+GRANT UPDATE (epoch, next_seq, head, owner, lease_until, closed, run_id, operation, node_id, turn,
+    status, bytes, updated) ON streams TO {role};
+"""
+
+
+def is_installed(connection: Connection[Any]) -> bool:
+    """Return True if the tables exist."""
+    row = connection.execute("SELECT to_regclass('remora.info')").fetchone()
+    return row is not None and row[0] is not None
+
+
+def install(connection: Connection[Any]) -> None:
+    """Create the tables if they are missing, and the partitions of the next two years.
+
+    Raises psycopg.Error if the role may not create them.
+    """
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        if not is_installed(connection):
+            connection.execute("CREATE SCHEMA IF NOT EXISTS remora")
+            connection.execute("SET LOCAL search_path TO remora")
+            connection.execute(_TABLES)
+            connection.execute("INSERT INTO info (version) VALUES (%s)", [VERSION])
+            if _has_lz4(connection):
+                for table, column in (("events", "lines"), ("contents", "content")):
+                    connection.execute(
+                        sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET COMPRESSION lz4").format(
+                            sql.Identifier(table), sql.Identifier(column)
+                        )
+                    )
+        connection.execute("SET LOCAL search_path TO remora")
+        add_partitions(connection)
+
+
+def add_partitions(connection: Connection[Any]) -> None:
+    """Create the missing partitions, from this month on. Call it in the schema of the tables."""
+    row = connection.execute("SELECT (now() AT TIME ZONE 'UTC')::date").fetchone()
+    assert row is not None
+    month = row[0].replace(day=1)
+    for _ in range(_MONTHS_AHEAD):
+        following = next_month(month)
+        for table in _PARTITIONED:
+            connection.execute(
+                sql.SQL(
+                    "CREATE TABLE IF NOT EXISTS {} PARTITION OF {} FOR VALUES FROM ({}) TO ({})"
+                ).format(
+                    sql.Identifier(partition_name(table, month)),
+                    sql.Identifier(table),
+                    sql.Literal(month),
+                    sql.Literal(following),
+                )
+            )
+        month = following
+
+
+def grant_worker(connection: Connection[Any], role: str) -> None:
+    """Let a role read all tables and append to streams, but not change or delete an event."""
+    with connection.transaction():
+        connection.execute("SET LOCAL search_path TO remora")
+        connection.execute(sql.SQL(_WORKER_RIGHTS).format(role=sql.Identifier(role)))
+
+
+def partition_name(table: str, month: date) -> str:
+    return f"{table}_{month:%Y_%m}"
+
+
+def next_month(month: date) -> date:
+    """Return the first day of the month after `month`, which is itself a first day."""
+    return month.replace(year=month.year + month.month // 12, month=month.month % 12 + 1)
+
+
+def _has_lz4(connection: Connection[Any]) -> bool:
+    row = connection.execute(
+        "SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'"
+    ).fetchone()
+    return row is not None and bool(row[0])

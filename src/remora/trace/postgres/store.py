@@ -1,0 +1,284 @@
+"""Trace store that keeps each stream in rows of a PostgreSQL database."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import msgspec
+from psycopg import Connection
+
+from remora.errors import (
+    DatabaseError,
+    NotFound,
+    SeqConflict,
+    StreamError,
+    StreamLocked,
+    StreamWriteFailed,
+    UsageError,
+    WriterReplaced,
+)
+from remora.ids import is_id
+from remora.memory.events import AgentEnd, Event, Head, decode_event
+from remora.trace.postgres.announcer import Announcer
+from remora.trace.postgres.database import LOST, Database
+from remora.trace.postgres.leases import LeaseRenewal
+from remora.trace.postgres.owner import Owner
+from remora.trace.postgres.stream_lines import StreamKey, read_pages
+from remora.trace.stream.trace_store import Claim
+
+_CREATE = """
+INSERT INTO streams (project, name) VALUES (%(project)s, %(name)s) ON CONFLICT DO NOTHING
+"""
+_CLAIM = """
+UPDATE streams
+SET epoch = epoch + 1, owner = %(owner)s,
+    lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
+WHERE project = %(project)s AND name = %(name)s
+    AND (owner IS NULL OR lease_until < clock_timestamp() OR owner IN (%(owner)s, %(dead)s))
+RETURNING id, month, epoch, next_seq, head
+"""
+_OWNER = """
+SELECT owner, ceil(extract(epoch FROM lease_until - clock_timestamp()))::int
+FROM streams WHERE project = %(project)s AND name = %(name)s
+"""
+# One statement compares the epoch and the number of lines, moves the head and inserts the lines.
+_APPEND = """
+WITH moved AS (
+    UPDATE streams
+    SET next_seq = next_seq + %(count)s, head = %(head)s,
+        lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
+        closed = %(closed)s, run_id = %(run_id)s, operation = %(operation)s,
+        node_id = %(node_id)s, turn = %(turn)s, status = %(status)s, bytes = bytes + %(bytes)s,
+        updated = clock_timestamp()
+    WHERE id = %(id)s AND epoch = %(epoch)s AND next_seq = %(seq)s
+        AND owner IS NOT NULL AND NOT closed
+    RETURNING id, month
+)
+INSERT INTO events (month, stream, seq, lines)
+SELECT month, id, %(seq)s, %(lines)s FROM moved
+"""
+_STATE = "SELECT epoch, next_seq, head, owner, closed FROM streams WHERE id = %(id)s"
+_RELEASE = """
+UPDATE streams SET owner = NULL, lease_until = NULL WHERE id = %(id)s AND epoch = %(epoch)s
+"""
+_FIND = """
+SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
+"""
+
+
+class _Claimed(NamedTuple):
+    id: int
+    epoch: int
+
+
+class _State(NamedTuple):
+    """The row of a stream, as it is after a failed append."""
+
+    epoch: int
+    next_seq: int
+    head: str
+    owner: str | None
+    closed: bool
+
+
+class _End(msgspec.Struct):
+    status: str
+
+
+class PostgresTraceStore:
+    """Streams of one project in a database.
+
+    A claim is a lease on the database's clock, which appends and a thread renew. The epoch of the
+    claim is compared by each append, so a writer whose lease was taken over writes nothing.
+    """
+
+    appends_turns = True
+
+    def __init__(self, database: Database, project: str, *, lease_s: int = 30) -> None:
+        self._database = database
+        self._project = project
+        self._lease_s = lease_s
+        self._owner = Owner.of_this_process()
+        self._claimed: dict[str, _Claimed] = {}
+        self._lock = threading.Lock()
+        self._renewal = LeaseRenewal(database, lease_s)
+        self._announcer = Announcer(database)
+
+    def claim(self, stream: str) -> Claim:
+        """Claim a stream. The stream of a process that died on this machine can be claimed at once,
+        any other one when its lease has ended.
+
+        Raises StreamLocked with the name of the owner, and DatabaseError.
+        """
+        names = self._names(stream)
+        if stream in self._claimed:
+            raise StreamLocked(f"{stream} is already open in this process")
+        owner = self._owner.encode()
+        self._database.run(lambda connection: connection.execute(_CREATE, names))
+        wanted = {**names, "owner": owner, "lease_s": self._lease_s, "dead": None}
+        row = self._database.run(lambda connection: _fetch(connection, _CLAIM, wanted))
+        if row is None:
+            wanted["dead"] = self._dead_owner(stream, names)
+            row = self._database.run(lambda connection: _fetch(connection, _CLAIM, wanted))
+        if row is None:
+            raise StreamLocked(f"{stream} was claimed by another process", hint="try again")
+        number, month, epoch, count, head = row
+        claimed = _Claimed(number, epoch)
+        last = self._last_event(StreamKey(number, month), count)
+        with self._lock:
+            self._claimed[stream] = claimed
+        self._renewal.add(claimed.id, claimed.epoch)
+        return Claim(
+            epoch=claimed.epoch, head=Head(count=count, hash=head) if count else Head(), last=last
+        )
+
+    def append(self, stream: str, epoch: int, expected_seq: int, *lines: bytes) -> None:
+        """Append lines in one statement. If the connection is lost before its outcome is known, the
+        number of lines in the database decides whether it is repeated.
+        """
+        claimed = self._current_claim(stream, epoch)
+        values = self._append_values(claimed, expected_seq, lines)
+
+        def attempt(number: int) -> None:
+            appended = self._database.once(
+                lambda connection: connection.execute(_APPEND, values).rowcount
+            )
+            if not appended:
+                state = self._database.once(lambda connection: _state(connection, claimed.id))
+                _check_repeated(stream, state, values, is_repeated=number > 0)
+
+        try:
+            self._database.retry(attempt)
+        except DatabaseError as error:
+            raise StreamWriteFailed(f"{stream}: {error.message}", hint=error.hint) from error
+        self._announcer.announce()
+
+    def sync(self, stream: str, epoch: int) -> None:
+        """Check the claim. Each append is committed, so there is nothing to sync."""
+        self._current_claim(stream, epoch)
+
+    def release(self, stream: str, epoch: int) -> None:
+        """Release the claim. If the database cannot be reached, the lease ends by itself."""
+        with self._lock:
+            claimed = self._claimed.get(stream)
+            if claimed is None or claimed.epoch != epoch:
+                return
+            del self._claimed[stream]
+        self._renewal.remove(claimed.id)
+        with suppress(*LOST):
+            self._database.once(lambda connection: connection.execute(_RELEASE, claimed._asdict()))
+
+    def head(self, stream: str) -> Head:
+        _, _, count, head = self._find(stream)
+        return Head(count=count, hash=head) if count else Head()
+
+    def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
+        number, month, count, _ = self._find(stream)
+        return self._lines(StreamKey(number, month), start, count)
+
+    def streams(self) -> Iterator[str]:
+        query = 'SELECT name FROM streams WHERE project = %s ORDER BY name COLLATE "C"'
+        rows = self._database.run(
+            lambda connection: connection.execute(query, [self._project]).fetchall()
+        )
+        return (row[0] for row in rows)
+
+    def _lines(self, key: StreamKey, start: int, end: int) -> Iterator[bytes]:
+        for page in read_pages(self._database, key, max(start, 0), end):
+            yield from page[:-1].split(b"\n")
+
+    def _find(self, stream: str) -> tuple[Any, ...]:
+        names = self._names(stream)
+        row = self._database.run(lambda connection: _fetch(connection, _FIND, names))
+        if row is None:
+            raise NotFound(f"no stream {stream} in {self._database.address}")
+        return row
+
+    def _last_event(self, key: StreamKey, count: int) -> Event | None:
+        last = next(self._lines(key, count - 1, count), None) if count else None
+        return None if last is None else decode_event(last)
+
+    def _dead_owner(self, stream: str, names: dict[str, Any]) -> str:
+        """Return the text of the owner if its process has died. Raises StreamLocked otherwise."""
+        row = self._database.run(lambda connection: _fetch(connection, _OWNER, names))
+        text, seconds = row or (None, 0)
+        owner = Owner.decode(text) if text else None
+        if owner is not None and owner.has_died:
+            return str(text)
+        who = owner.name if owner is not None else "another process"
+        raise StreamLocked(
+            f"{stream} is being written by {who}",
+            hint="wait until that process finishes, or stop it; if its machine is lost, try again "
+            f"in {max(seconds or 0, 1)} s",
+        )
+
+    def _append_values(
+        self, claimed: _Claimed, seq: int, lines: tuple[bytes, ...]
+    ) -> dict[str, Any]:
+        last = decode_event(lines[-1][:-1])
+        closed = last.type == AgentEnd.type
+        return {
+            "id": claimed.id,
+            "epoch": claimed.epoch,
+            "seq": seq,
+            "count": len(lines),
+            "lines": b"".join(lines),
+            "head": last.hash,
+            "lease_s": self._lease_s,
+            "closed": closed,
+            "run_id": last.run_id,
+            "operation": last.operation,
+            "node_id": last.node_id,
+            "turn": last.turn,
+            "status": msgspec.json.decode(last.data, type=_End).status if closed else None,
+            "bytes": sum(map(len, lines)),
+        }
+
+    def _current_claim(self, stream: str, epoch: int) -> _Claimed:
+        claimed = self._claimed.get(stream)
+        if claimed is None or claimed.epoch != epoch:
+            raise WriterReplaced(f"{stream} is no longer open in this writer")
+        return claimed
+
+    def _names(self, stream: str) -> dict[str, Any]:
+        if not all(is_id(part) for part in stream.split("/")):
+            raise UsageError(f"{stream!r} is not a valid stream name")
+        return {"project": self._project, "name": stream}
+
+
+def _check_repeated(
+    stream: str, state: _State | None, values: dict[str, Any], *, is_repeated: bool
+) -> None:
+    """Return if an earlier attempt has appended the lines. Raises the reason why they cannot be
+    appended otherwise.
+    """
+    if state is None or state.epoch != values["epoch"] or state.owner is None:
+        owner = Owner.decode(state.owner) if state is not None and state.owner else None
+        who = owner.name if owner is not None else "another process"
+        raise WriterReplaced(
+            f"{stream} was taken over by {who}",
+            hint="this process was not heard of for longer than postgres.lease_s",
+        )
+    end = values["seq"] + values["count"]
+    if is_repeated and (state.next_seq, state.head) == (end, values["head"]):
+        return
+    if state.closed:
+        raise StreamError(f"{stream} has ended; no events are allowed after agent_end")
+    lost = ""
+    if state.next_seq < values["seq"]:
+        lost = "; if it was restored or failed over, the last events are lost"
+    raise SeqConflict(
+        f"{stream} has {state.next_seq} lines in the database, not {values['seq']}{lost}"
+    )
+
+
+def _fetch(
+    connection: "Connection[Any]", query: str, values: dict[str, Any]
+) -> tuple[Any, ...] | None:
+    return connection.execute(query, values).fetchone()
+
+
+def _state(connection: "Connection[Any]", number: int) -> _State | None:
+    row = connection.execute(_STATE, {"id": number}).fetchone()
+    return None if row is None else _State(*row)
