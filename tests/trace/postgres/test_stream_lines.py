@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.trace.postgres import stream_lines
+from remora.errors import StreamDamaged
+from remora.trace.postgres import copied_folder, stream_lines
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.store import PostgresTraceStore
@@ -94,3 +95,43 @@ def test_a_copy_that_ends_within_a_row_is_continued(
         path.write_bytes(b"".join(LINES[:count]) + b'{"cut o')
         copied.refresh(path)
         assert path.read_bytes() == b"".join(LINES)
+
+
+@pytest.mark.parametrize("size", [1, 1_000_000, 10_000_000])
+def test_all_streams_are_copied_whatever_their_size_and_month(
+    size: int,
+    store: PostgresTraceStore,
+    database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(copied_folder, "_BATCH_BYTES", size)
+    others = [f"traces/lint-{number}" for number in range(4)]
+    for number, stream in enumerate(others):
+        epoch = store.claim(stream).epoch
+        if number:  # one has no events
+            store.append(stream, epoch, 0, *LINES[:number])
+            store.append(stream, epoch, number, *LINES[number:5])
+    with database.connected() as connection:
+        connection.execute("UPDATE streams SET month = '2020-01-01' WHERE id % 2 = 0")
+        connection.execute("UPDATE events SET month = '2020-01-01' WHERE stream % 2 = 0")
+    copied = CopiedTraceFolder(tmp_path, tmp_path / "copy", database, "shop")
+    copied.create()
+    for _ in range(2):  # the second time, all but one are there
+        found = {path.stem: path.read_bytes() for path in copied.agent_streams()}
+        assert found.pop(AGENT) == b"".join(LINES)
+        assert found.pop("lint-0") == b""
+        assert list(found.values()) == [b"".join(LINES[:5])] * 3
+        copied.agent_stream("lint-2").unlink()
+
+
+def test_a_changed_database_is_noticed_when_many_streams_are_copied(
+    store: PostgresTraceStore, database: Database, tmp_path: Path
+) -> None:
+    store.append("traces/lint-1", store.claim("traces/lint-1").epoch, 0, *LINES[:2])
+    query = "UPDATE events SET lines = substr(lines, 2) WHERE seq = 0"
+    database.run(lambda connection: connection.execute(query))
+    copied = CopiedTraceFolder(tmp_path, tmp_path / "copy", database, "shop")
+    copied.create()
+    with pytest.raises(StreamDamaged, match="does not continue the lines copied before"):
+        copied.agent_streams()
