@@ -64,10 +64,13 @@ class StoreWriter:
 
 
 class TransactionWriter:
-    """Compares and inserts in a transaction of the client, on a connection of its own."""
+    """Compares and inserts in a transaction of the client, on a connection of its own.
 
-    def __init__(self, dsn: str, stream: str) -> None:
-        self._stream = stream
+    Each line is a row, or with `is_joined`, each turn.
+    """
+
+    def __init__(self, dsn: str, stream: str, *, is_joined: bool = False) -> None:
+        self._stream, self._is_joined = stream, is_joined
         self._connection = psycopg.connect(dsn, autocommit=True)
         self._connection.execute("INSERT INTO peer.streams VALUES (%s, 1, 0, '')", [stream])
 
@@ -78,8 +81,8 @@ class TransactionWriter:
                 "SELECT epoch, next_seq FROM peer.streams WHERE name = %s FOR UPDATE", [stream]
             ).fetchone()
             assert found == (1, seq)
-            for number, line in enumerate(lines, seq):
-                execute("INSERT INTO peer.events VALUES (%s, %s, %s)", [stream, number, line[:-1]])
+            for number, row in enumerate((b"".join(lines),) if self._is_joined else lines, seq):
+                execute("INSERT INTO peer.events VALUES (%s, %s, %s)", [stream, number, row])
             execute(
                 "UPDATE peer.streams SET next_seq = %s, head = %s WHERE name = %s",
                 [seq + len(lines), lines[-1][-67:-3].decode(), stream],
@@ -101,6 +104,10 @@ def measure_appends(dsn: str, folder: Path, turns: Sequence[Turn]) -> dict[str, 
         "JSONL": (lambda stream: StoreWriter(jsonl, stream), WRITERS),
         "PostgreSQL": (lambda stream: StoreWriter(store, stream), WRITERS),
         "transaction": (lambda stream: TransactionWriter(dsn, stream), WRITERS),
+        "transaction, 1 INSERT": (
+            lambda stream: TransactionWriter(dsn, stream, is_joined=True),
+            WRITERS,
+        ),
         "PostgreSQL, 1 writer": (lambda stream: StoreWriter(store, stream), 1),
     }
     results: dict[str, list[Measured]] = {name: [] for name in arms}

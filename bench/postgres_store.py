@@ -30,7 +30,8 @@ SMALL, LARGE = (400, 620), (1500, 2600)
 """Least and most bytes of the lines that are 0.5 KB and 2 KB on average."""
 SIZED, EXPORTED = 20_000_000, 100_000_000
 """Bytes of the streams whose size is measured, and of those that are exported."""
-STREAMS = 64
+LONG, SHORT = 64, 1_600
+"""Numbers of exported streams: long ones, and as many short ones as a sweep has."""
 ROUNDS = 5
 AIMED = ("lines", "copied folder")
 DURABLE = {"fsync": "on", "shared_buffers": "128MB"}
@@ -49,14 +50,15 @@ def main() -> dict[str, float]:
             return {
                 **_appends(server.new_database("appends"), Path(folder)),
                 **_sizes(server),
-                **_export(server.new_database("export"), Path(folder)),
+                **_export(server.new_database("long"), Path(folder), LONG),
+                **_export(server.new_database("short"), Path(folder), SHORT),
             }
     finally:
         server.remove()
 
 
 def _appends(dsn: str, folder: Path) -> dict[str, float]:
-    results = measure_appends(dsn, folder, turns_of_size(*SMALL, TURN))
+    results = measure_appends(dsn, folder, turns_of_size(recorded_turns(), *SMALL, TURN))
     for name, found in results.items():
         rate, p50 = _rates(found), statistics.median(each.p50_ms for each in found)
         print(f"append, {name:28} {statistics.median(rate):9,.0f} turns/s   p50 {p50:6.2f} ms")
@@ -64,6 +66,7 @@ def _appends(dsn: str, folder: Path) -> dict[str, float]:
     aims: tuple[tuple[str, list[float], str, str], ...] = (
         ("append, over JSONL with sync", _over(ours, results["JSONL"]), "x", ">= 0.3"),
         ("append, over a transaction", _over(ours, results["transaction"]), "x", ">= 1.1"),
+        ("append, over one with 1 INSERT", _over(ours, results["transaction, 1 INSERT"]), "x", ""),
         (f"append, p50 with {WRITERS} writers", [each.p50_ms for each in ours], "ms", "<= 5"),
         ("append, p50 with 1 writer", [each.p50_ms for each in one], "ms", "<= 5"),
     )
@@ -72,10 +75,10 @@ def _appends(dsn: str, folder: Path) -> dict[str, float]:
 
 def _sizes(server: PostgresServer) -> dict[str, float]:
     """Measure one month of `events` with its index and TOAST table, after VACUUM and CHECKPOINT."""
-    kinds: dict[str, tuple[list[Turn], str]] = {
-        "0.5 KB": (turns_of_size(*SMALL, TURN), "<= 1.2"),
-        "2 KB": (turns_of_size(*LARGE, TURN), "<= 0.7"),
-        "as recorded": (list(recorded_turns()), ""),
+    kinds: dict[str, tuple[Sequence[Turn], str]] = {
+        "0.5 KB": (turns_of_size(recorded_turns(), *SMALL, TURN), "<= 1.2"),
+        "2 KB": (turns_of_size(recorded_turns(), *LARGE, TURN), "<= 0.7"),
+        "as recorded": (recorded_turns(), ""),
     }
     found = {}
     for number, (name, (turns, aim)) in enumerate(kinds.items()):
@@ -91,17 +94,20 @@ def _sizes(server: PostgresServer) -> dict[str, float]:
     return found
 
 
-def _export(dsn: str, folder: Path) -> dict[str, float]:
+def _export(dsn: str, folder: Path, streams: int) -> dict[str, float]:
     """Read all lines of many streams. The database's pages are in memory, as after writing them."""
-    size, _ = _fill(dsn, list(recorded_turns()), STREAMS, EXPORTED)
+    size, _ = _fill(dsn, recorded_turns(), streams, EXPORTED)
     rates: dict[str, list[float]] = {}
     for number in range(ROUNDS):
-        for name, read in _readers(dsn, folder / f"copy{number}").items():
+        for name, read in _readers(dsn, folder / f"{streams}-{number}").items():
             start = time.perf_counter()
             assert read() == size
             rates.setdefault(name, []).append(size / 1e6 / (time.perf_counter() - start))
+    each = f"{streams} of {size / streams / 1e3:,.0f} KB"
     return {
-        name: _printed(f"export, {name}", found, "MB/s", ">= 100" if name in AIMED else "")
+        f"{name}_{streams}": _printed(
+            f"export, {name}, {each}", found, "MB/s", ">= 100" if name in AIMED else ""
+        )
         for name, found in rates.items()
     }
 
@@ -155,7 +161,7 @@ def _over(ours: list[Measured], theirs: list[Measured]) -> list[float]:
 def _printed(name: str, values: Sequence[float], unit: str, aim: str) -> float:
     """Print the median with the least and the greatest value, and return it."""
     median = statistics.median(values)
-    told = f"{name:44} {median:8.2f} {unit:4} ({min(values):.2f} to {max(values):.2f})"
+    told = f"{name:48} {median:8.2f} {unit:4} ({min(values):.2f} to {max(values):.2f})"
     print(f"{told}   (aim {aim})" if aim else told)
     return median
 

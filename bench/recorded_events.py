@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -39,10 +39,7 @@ Turn = list[RecordedEvent]
 
 @cache
 def recorded_turns() -> tuple[Turn, ...]:
-    """Return the turns of a run of `lint` and `docstring` with a model that answers at once.
-
-    The end of each agent is left out, because it would end the streams that are built.
-    """
+    """Return the turns of a run of `lint` and `docstring` with a model that answers at once."""
     with tempfile.TemporaryDirectory(prefix="remora-events-") as folder, instant_model() as model:
         package = Path(folder) / "package"
         make_package(package)
@@ -54,12 +51,25 @@ def recorded_turns() -> tuple[Turn, ...]:
             command, cwd=package, env=environ, check=False, stdout=subprocess.DEVNULL
         )  # its exit code is 1 if a job changes nothing
         paths = TraceFolder(package).agent_streams()
-        return tuple(turn for path in paths for turn in _turns_of(path))
+        return tuple(turn for path in paths for turn in turns_of_stream(path))
 
 
-def turns_of_size(least: int, most: int, count: int) -> list[Turn]:
+def turns_of_stream(path: Path) -> list[Turn]:
+    """Return the events of each turn, without the agent's end, which would end the streams that
+    are built.
+    """
+    found = []
+    for line in read_lines(path):
+        event = decode_event(line)
+        payload = typed_payload(event)
+        if payload is not None and not isinstance(payload, AgentEnd):
+            found.append(RecordedEvent(event.turn, payload, event.packet_delta, len(line)))
+    return [list(turn) for _, turn in groupby(found, key=lambda each: each.turn)]
+
+
+def turns_of_size(turns: Iterable[Turn], least: int, most: int, count: int) -> list[Turn]:
     """Return turns of `count` events whose lines have between `least` and `most` bytes."""
-    found = [each for turn in recorded_turns() for each in turn if least <= each.size <= most]
+    found = [each for turn in turns for each in turn if least <= each.size <= most]
     return [found[at : at + count] for at in range(0, len(found) - count + 1, count)]
 
 
@@ -75,13 +85,3 @@ def built_lines(agent_id: str, turns: Sequence[Turn], count: int) -> list[tuple[
             lines.append(line)
         built.append(tuple(lines))
     return built
-
-
-def _turns_of(path: Path) -> list[Turn]:
-    found = []
-    for line in read_lines(path):
-        event = decode_event(line)
-        payload = typed_payload(event)
-        if payload is not None and not isinstance(payload, AgentEnd):
-            found.append(RecordedEvent(event.turn, payload, event.packet_delta, len(line)))
-    return [list(turn) for _, turn in groupby(found, key=lambda each: each.turn)]

@@ -152,14 +152,14 @@ class Disk:
 
 def acknowledge_first() -> None:
     """A line is written when the next one comes."""
-    write, waiting = LineFile.append, dict[LineFile, bytes]()
+    write, waiting = LineFile.append, dict[LineFile, tuple[bytes, ...]]()
 
-    def append(self: LineFile, line: bytes) -> None:
+    def append(self: LineFile, *lines: bytes) -> None:
         if self in waiting:
-            self.count -= 1
-            write(self, waiting[self])
-        waiting[self] = line
-        self.count += 1
+            self.count -= len(waiting[self])
+            write(self, *waiting[self])
+        waiting[self] = lines
+        self.count += len(lines)
 
     LineFile.append = append  # type: ignore[method-assign]
 

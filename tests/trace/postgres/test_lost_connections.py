@@ -4,8 +4,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from typing import BinaryIO
+from contextlib import ExitStack, suppress
+from typing import BinaryIO, Protocol
 
 import psycopg
 import pytest
@@ -22,10 +22,23 @@ OpensStore = Callable[[], PostgresTraceStore]
 LINES = chained(10)
 
 
-def opened(dsn: str, patience_s: float = 20) -> Database:
-    database = Database(dsn, patience_s=patience_s)
-    database.open()
-    return database
+class Opens(Protocol):
+    """Opens a database, which is closed after the test."""
+
+    def __call__(self, dsn: str, patience_s: float = 20) -> Database: ...
+
+
+@pytest.fixture
+def opened() -> Iterator[Opens]:
+    with ExitStack() as stack:
+
+        def open_database(dsn: str, patience_s: float = 20) -> Database:
+            database = Database(dsn, patience_s=patience_s)
+            stack.callback(database.close)
+            database.open()
+            return database
+
+        yield open_database
 
 
 class TestCutConnections:
@@ -36,10 +49,8 @@ class TestCutConnections:
         proxy.close()
 
     @pytest.fixture
-    def store(self, proxy: CuttingProxy, dsn: str) -> Iterator[PostgresTraceStore]:
-        database = opened(f"{dsn} host={proxy.folder}")
-        yield PostgresTraceStore(database, "shop")
-        database.close()
+    def store(self, proxy: CuttingProxy, dsn: str, opened: Opens) -> PostgresTraceStore:
+        return PostgresTraceStore(opened(f"{dsn} host={proxy.folder}"), "shop")
 
     @pytest.mark.parametrize("moment", ["before", "after"])
     def test_a_turn_is_written_once_whatever_became_of_its_commit(
@@ -84,7 +95,7 @@ class TestServers:
         yield server
         server.remove()
 
-    def test_a_restart_is_waited_for(self, server: PostgresServer) -> None:
+    def test_a_restart_is_waited_for(self, server: PostgresServer, opened: Opens) -> None:
         store = PostgresTraceStore(opened(server.dsn()), "shop")
         epoch = store.claim(STREAM).epoch
         store.append(STREAM, epoch, 0, LINES[0])
@@ -94,7 +105,9 @@ class TestServers:
         assert stored(store) == LINES
 
     @pytest.mark.slow
-    def test_a_killed_server_loses_no_acknowledged_event(self, server: PostgresServer) -> None:
+    def test_a_killed_server_loses_no_acknowledged_event(
+        self, server: PostgresServer, opened: Opens
+    ) -> None:
         lines = chained(300)
         for round_ in range(5):
             stream = f"traces/lint-{round_}"
@@ -118,7 +131,7 @@ class TestServers:
             assert stored(store, stream=stream) == lines
 
     def test_a_server_that_stays_away_ends_the_job_with_a_reason(
-        self, server: PostgresServer
+        self, server: PostgresServer, opened: Opens
     ) -> None:
         store = PostgresTraceStore(opened(server.dsn(), patience_s=0.5), "shop")
         epoch = store.claim(STREAM).epoch
@@ -132,7 +145,9 @@ class TestServers:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.getuid() != 0, reason="mounting a small disk requires root")
-    def test_a_full_disk_loses_nothing_and_is_waited_for(self, server: PostgresServer) -> None:
+    def test_a_full_disk_loses_nothing_and_is_waited_for(
+        self, server: PostgresServer, opened: Opens
+    ) -> None:
         with server.small_tablespace(40) as disk:
             database = opened(server.new_database("full", tablespace="small"), patience_s=30)
             store, filler = PostgresTraceStore(database, "shop"), disk / "filler"
@@ -148,7 +163,6 @@ class TestServers:
             store.append(STREAM, epoch, 3, *LINES[3:])
             assert stored(store) == LINES
             assert stored(store, stream="traces/lint-1") == many
-            database.close()
 
 
 def fill(file: BinaryIO) -> None:
@@ -159,7 +173,7 @@ def fill(file: BinaryIO) -> None:
 
 
 def test_too_many_connections_are_waited_for_and_then_named(
-    postgres: PostgresServer, dsn: str, database: Database
+    postgres: PostgresServer, dsn: str, database: Database, opened: Opens
 ) -> None:
     with database.connected() as connection:
         connection.execute("DROP ROLE IF EXISTS crowded")
@@ -170,8 +184,9 @@ def test_too_many_connections_are_waited_for_and_then_named(
         with pytest.raises(DatabaseError, match="too many connections for role"):
             opened(crowded)
         threading.Timer(0.5, occupying.close).start()
-        waiting = PostgresTraceStore(Database(crowded, patience_s=20), "shop")
-        assert waiting.claim(STREAM).epoch == 1
+        waiting = Database(crowded, patience_s=20)
+        assert PostgresTraceStore(waiting, "shop").claim(STREAM).epoch == 1
+        waiting.close()
 
 
 def test_a_database_that_lost_the_last_turn_is_reported(

@@ -5,7 +5,7 @@ All readers work on files. Before a stream is read, its new lines are copied.
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +19,12 @@ from remora.trace.content.line_format import newline_before, stated_hash, valid_
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
-from remora.trace.postgres.stream_lines import StreamKey, read_pages
+from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_streams
 from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import STREAM_SUFFIX, TraceFolder, stream_id, stream_paths
 
+_BATCH_BYTES = 8 << 20
 _ROWS = """
 SELECT id, name, month, next_seq, head, bytes,
     CASE WHEN owner IS NOT NULL AND lease_until > clock_timestamp()
@@ -113,21 +114,25 @@ class CopiedTraceFolder(TraceFolder):
         self._database.wait(10 * seconds)
 
     def _refresh_all(self, kind: str) -> None:
-        known = set()
-        for row in self._rows("AND starts_with(name, %(name)s)", f"{kind}/"):
-            path = self.path / f"{row.name}{STREAM_SUFFIX}"
-            known.add(path)
-            self._copy(row, path)
-        for path in stream_paths(self.path / kind):
-            if path not in known:  # its run has expired
-                _remove_copy(path)
+        rows = self._rows("AND starts_with(name, %(name)s)", f"{kind}/")
+        paths = {row.id: self.path / f"{row.name}{STREAM_SUFFIX}" for row in rows}
+        for batch in _batches(rows):
+            new = [row.id for row in batch if not paths[row.id].exists()]
+            read = read_streams(self._database, batch[0].month, new) if len(new) > 1 else {}
+            for row in batch:
+                self._copy(row, paths[row.id], read.get(row.id))
+        for path in {*stream_paths(self.path / kind)} - {
+            *paths.values()
+        }:  # their runs have expired
+            _remove_copy(path)
 
     def _rows(self, condition: str, name: str) -> list[_Row]:
         query, values = f"{_ROWS} {condition}", {"project": self._project, "name": name}
         rows = self._database.run(lambda connection: connection.execute(query, values).fetchall())
         return [_Row(*row) for row in rows]
 
-    def _copy(self, row: _Row, path: Path) -> None:
+    def _copy(self, row: _Row, path: Path, read: bytes | None = None) -> None:
+        """Copy the new lines of a stream. `read` are all of its lines, if they were read before."""
         with disk_errors(path):
             if row.lease_s > 0:
                 note_lease(path, row.lease_s)
@@ -137,14 +142,15 @@ class CopiedTraceFolder(TraceFolder):
                 if path.stat().st_size == row.bytes:
                     return
         with _opened_copy(path) as file:
-            last = _last_copied(path)
+            last = _last_copied(path) if os.fstat(file).st_size else None
             if last is None:
                 os.ftruncate(file, 0)
             count, head = (0, "0" * 64) if last is None else (last.seq + 1, last.hash)
             if row.next_seq < count:
                 raise self._lost(row, path, count)
             key = StreamKey(row.id, row.month)
-            for page in read_pages(self._database, key, count, row.next_seq):
+            new = read_pages(self._database, key, count, row.next_seq)
+            for page in new if read is None or count else (read,):
                 if valid_hash(page[: page.index(b"\n")], head) is None:
                     raise self._changed(row, path)
                 head = stated_hash(page[page.rfind(b"\n", 0, -1) + 1 : -1]) or ""
@@ -164,6 +170,20 @@ class CopiedTraceFolder(TraceFolder):
         )
 
 
+def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
+    """Group streams that were begun in the same month. A large one is a group of its own."""
+    batch: list[_Row] = []
+    size = 0
+    for row in sorted(rows, key=lambda row: (row.month, row.id)):
+        if batch and (row.month != batch[0].month or size + row.bytes > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += row.bytes
+    if batch:
+        yield batch
+
+
 @contextmanager
 def _opened_copy(path: Path) -> Iterator[int]:
     """Open a copy for appending, locked against other processes that copy, and without an
@@ -177,7 +197,8 @@ def _opened_copy(path: Path) -> Iterator[int]:
         file = open_file(path.name, flags, folder=folder)
         stack.callback(os.close, file)
         source = FileSource(file)
-        os.ftruncate(file, newline_before(source, source.size()) + 1)
+        if size := source.size():
+            os.ftruncate(file, newline_before(source, size) + 1)
         yield file
 
 

@@ -62,6 +62,7 @@ class Database:
         self._patience_s = patience_s
         self._listener: Connection | None = None
         self._idle: list[Connection] = []
+        self._times_closed = 0
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
 
     def open(self) -> str:
@@ -122,6 +123,7 @@ class Database:
         Raises psycopg.Error if there is no connection.
         """
         with self._free:
+            times_closed = self._times_closed
             connection = self._taken() or self._connect()
             try:
                 yield connection
@@ -129,7 +131,10 @@ class Database:
                 connection.close()
                 self.close()  # after a restart of the server, no connection works
                 raise
-            self._idle.append(connection)
+            if times_closed == self._times_closed:
+                self._idle.append(connection)
+            else:
+                connection.close()
 
     def run(self, work: Callable[[Connection], _T]) -> _T:
         """Call `work` with a connection in autocommit mode, and repeat it if the connection fails.
@@ -162,9 +167,13 @@ class Database:
                 raise self.error(error) from error
 
     def announce(self) -> None:
-        """Tell waiting readers that events were appended. This is a hint, which may get lost."""
+        """Tell waiting readers that events were appended. This is a hint, which may get lost.
+
+        No connection is opened for it.
+        """
         with suppress(*LOST):
-            self.once(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
+            if self._idle:
+                self.once(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
 
     def wait(self, seconds: float) -> None:
         """Wait until events are announced, but not longer than `seconds`."""
@@ -189,7 +198,10 @@ class Database:
         return DatabaseError(f"PostgreSQL at {self.address}: {reason}", hint=hint)
 
     def close(self) -> None:
-        """Close the connections that are not in use. Later statements open new ones."""
+        """Close all connections, those in use after their statement. Later statements open new
+        ones.
+        """
+        self._times_closed += 1
         if self._listener is not None:
             self._listener.close()
         while (connection := self._taken()) is not None:

@@ -1,7 +1,9 @@
-"""Reading of a stream's lines in pages of bounded size."""
+"""Reading of streams in pages of bounded size, and of many short streams at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from remora.trace.postgres.database import Connection, Database
@@ -18,6 +20,10 @@ SELECT seq, lines FROM (
     ), 0)
     ORDER BY seq LIMIT %(rows)s
 ) AS page WHERE before < %(bytes)s ORDER BY seq
+"""
+_STREAMS = """
+SELECT stream, lines FROM events
+WHERE month = %(month)s AND stream = ANY (%(ids)s) ORDER BY stream, seq
 """
 
 
@@ -42,6 +48,18 @@ def read_pages(database: Database, key: StreamKey, start: int, end: int) -> Iter
             return
         yield page.split(b"\n", start - first)[-1] if first < start else page
         start = first + count
+
+
+def read_streams(database: Database, month: Any, ids: Sequence[int]) -> dict[int, bytes]:
+    """Return all lines of streams that were begun in the same month. Raises DatabaseError."""
+    values = {"month": month, "ids": list(ids)}
+    rows = database.run(
+        lambda connection: connection.execute(_STREAMS, values, binary=True).fetchall()
+    )
+    return {
+        number: b"".join(lines for _, lines in group)
+        for number, group in groupby(rows, key=itemgetter(0))
+    }
 
 
 def _fetch(connection: Connection, values: dict[str, Any]) -> list[tuple[int, bytes]]:
