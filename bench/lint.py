@@ -30,7 +30,7 @@ def main() -> dict[str, float]:
     """Return the ratios of the shortest times."""
     with tempfile.TemporaryDirectory(prefix="remora-lint-") as folder:
         package = Path(folder) / "package"
-        found = _make_package(package)
+        found = make_package(package)
         ruff = _shortest(package, [str(find_ruff_bin()), "check", "--fix", "--no-cache", "-q", "."])
         remora = _shortest(package, [_REMORA, "analyze", "-o", "lint", "--yes"])
     ratios = {"wall": remora[0] / ruff[0], "cpu": remora[1] / ruff[1]}
@@ -40,7 +40,7 @@ def main() -> dict[str, float]:
     return {f"lint_{name}_over_ruff": ratio for name, ratio in ratios.items()}
 
 
-def _make_package(package: Path) -> int:
+def make_package(package: Path) -> int:
     """Copy source files into a package until there are enough findings. Return their number."""
     package.mkdir()
     settings = f"line-length = 80\nlint.select = [{_RULES}]\n"

@@ -9,6 +9,7 @@ BENCHMARKS = (
     "projection",
     "append",
     "durability",
+    "postgres_store",
     "accept",
     "verify",
     "replay",

@@ -27,7 +27,7 @@ def find_programs() -> tuple[str, str] | None:
 class PostgresServer:
     """A server that can be killed, stopped and started again. Its data are on disk."""
 
-    def __init__(self, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, settings: dict[str, str] | None = None, *, parent: str = "/tmp") -> None:
         programs = find_programs()
         assert programs is not None, MISSING
         self._initdb, self._postgres = programs
@@ -38,7 +38,7 @@ class PostgresServer:
             "log_min_messages": "fatal",
             **(settings or {}),
         }
-        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a short path: a socket
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir=parent))  # a short path: a socket
         self._process: subprocess.Popen[bytes] | None = None
         self._user: dict[str, Any] = {}
         if os.getuid() == 0:  # the server refuses to run as root

@@ -179,7 +179,8 @@ def test_a_database_that_lost_the_last_turn_is_reported(
 ) -> None:
     store = opens()
     epoch = store.claim(STREAM).epoch
-    store.append(STREAM, epoch, 0, *LINES[:5])
+    store.append(STREAM, epoch, 0, *LINES[:3])
+    store.append(STREAM, epoch, 3, *LINES[3:5])
 
     def lose(connection: "psycopg.Connection[object]") -> None:  # as a failover to a late replica
         connection.execute("DELETE FROM events WHERE seq >= 3")

@@ -7,33 +7,28 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.config.user_folders import make_private
 from remora.errors import NotFound, StreamDamaged
 from remora.ids import is_id
-from remora.memory.events import AgentEnd, Event, decode_event
+from remora.memory.events import AgentEnd, Event
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import newline_before, valid_hash
+from remora.trace.content.line_format import newline_before, stated_hash, valid_hash
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
 from remora.trace.postgres.contents import PostgresObjectStore
-from remora.trace.postgres.database import Connection, Database
+from remora.trace.postgres.database import Database
+from remora.trace.postgres.stream_lines import StreamKey, read_pages
 from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import STREAM_SUFFIX, TraceFolder, stream_id, stream_paths
 
-_PAGE_BYTES = 16 << 20
 _ROWS = """
 SELECT id, name, month, next_seq, head, bytes,
     CASE WHEN owner IS NOT NULL AND lease_until > clock_timestamp()
     THEN extract(epoch FROM lease_until - clock_timestamp())::float ELSE 0 END
 FROM streams WHERE project = %(project)s
-"""
-_LINES = """
-SELECT line FROM events
-WHERE month = %(month)s AND stream = %(id)s AND seq >= %(start)s ORDER BY seq LIMIT %(count)s
 """
 
 
@@ -144,11 +139,12 @@ class CopiedTraceFolder(TraceFolder):
             count, head = (0, "0" * 64) if last is None else (last.seq + 1, last.hash)
             if row.next_seq < count:
                 raise self._lost(row, path, count)
-            for lines in self._pages(row, count):
-                if valid_hash(lines[0], head) is None:
+            key = StreamKey(row.id, row.month)
+            for page in read_pages(self._database, key, count, row.next_seq):
+                if valid_hash(page[: page.index(b"\n")], head) is None:
                     raise self._changed(row, path)
-                head = decode_event(lines[-1]).hash
-                write_all(file, b"".join(line + b"\n" for line in lines))
+                head = stated_hash(page[page.rfind(b"\n", 0, -1) + 1 : -1]) or ""
+                write_all(file, page)
 
     def _lost(self, row: _Row, path: Path, count: int) -> StreamDamaged:
         return StreamDamaged(
@@ -162,21 +158,6 @@ class CopiedTraceFolder(TraceFolder):
             f"{row.name} in {self._database.address} does not continue the lines copied before",
             hint=f"compare it with {path}, then move that file away",
         )
-
-    def _pages(self, row: _Row, start: int) -> Iterator[list[bytes]]:
-        size = max(1, row.bytes // max(row.next_seq, 1))
-        count = max(1, _PAGE_BYTES // size)
-        while start < row.next_seq:
-            values = {"month": row.month, "id": row.id, "start": start, "count": count}
-            rows = self._database.run(partial(_fetch_lines, values=values))
-            if not rows:
-                return
-            yield [line for (line,) in rows]
-            start += len(rows)
-
-
-def _fetch_lines(connection: Connection, values: dict[str, Any]) -> list[tuple[bytes]]:
-    return connection.execute(_LINES, values, binary=True).fetchall()
 
 
 @contextmanager

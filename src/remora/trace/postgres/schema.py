@@ -46,9 +46,9 @@ CREATE TABLE expired (                        -- streams that were removed
 );
 CREATE TABLE events (
     stream bigint NOT NULL,
-    seq int NOT NULL,
+    seq int NOT NULL,                         -- number of the first line
     month date NOT NULL,
-    line bytea NOT NULL,                      -- without its newline
+    lines bytea NOT NULL,                     -- of one append, compressed together
     PRIMARY KEY (month, stream, seq)
 ) PARTITION BY RANGE (month);
 CREATE TABLE contents (
@@ -91,7 +91,7 @@ def install(connection: Connection[Any]) -> None:
             connection.execute(_TABLES)
             connection.execute("INSERT INTO info (version) VALUES (%s)", [VERSION])
             if _has_lz4(connection):
-                for table, column in (("events", "line"), ("contents", "content")):
+                for table, column in (("events", "lines"), ("contents", "content")):
                     connection.execute(
                         sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET COMPRESSION lz4").format(
                             sql.Identifier(table), sql.Identifier(column)

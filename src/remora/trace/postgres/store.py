@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,9 +24,9 @@ from remora.trace.postgres.announcer import Announcer
 from remora.trace.postgres.database import LOST, Database
 from remora.trace.postgres.leases import LeaseRenewal
 from remora.trace.postgres.owner import Owner
+from remora.trace.postgres.stream_lines import StreamKey, read_pages
 from remora.trace.stream.trace_store import Claim
 
-_PAGE = 1000
 _CREATE = """
 INSERT INTO streams (project, name) VALUES (%(project)s, %(name)s) ON CONFLICT DO NOTHING
 """
@@ -47,7 +46,7 @@ FROM streams WHERE project = %(project)s AND name = %(name)s
 _APPEND = """
 WITH moved AS (
     UPDATE streams
-    SET next_seq = next_seq + cardinality(%(lines)s::bytea[]), head = %(head)s,
+    SET next_seq = next_seq + %(count)s, head = %(head)s,
         lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
         closed = %(closed)s, run_id = %(run_id)s, operation = %(operation)s,
         node_id = %(node_id)s, turn = %(turn)s, status = %(status)s, bytes = bytes + %(bytes)s,
@@ -56,9 +55,8 @@ WITH moved AS (
         AND owner IS NOT NULL AND NOT closed
     RETURNING id, month
 )
-INSERT INTO events (month, stream, seq, line)
-SELECT moved.month, moved.id, %(seq)s + place - 1, line
-FROM moved, unnest(%(lines)s::bytea[]) WITH ORDINALITY AS added (line, place)
+INSERT INTO events (month, stream, seq, lines)
+SELECT month, id, %(seq)s, %(lines)s FROM moved
 """
 _STATE = "SELECT epoch, next_seq, head, owner, closed FROM streams WHERE id = %(id)s"
 _RELEASE = """
@@ -67,17 +65,10 @@ UPDATE streams SET owner = NULL, lease_until = NULL WHERE id = %(id)s AND epoch 
 _FIND = """
 SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
 """
-_LINES = """
-SELECT line FROM events WHERE month = %(month)s AND stream = %(id)s AND seq >= %(start)s
-ORDER BY seq LIMIT %(page)s
-"""
 
 
 class _Claimed(NamedTuple):
-    """A claimed stream. `id` and `month` are the key of its row and of its events."""
-
     id: int
-    month: Any
     epoch: int
 
 
@@ -132,8 +123,9 @@ class PostgresTraceStore:
             row = self._database.run(lambda connection: _fetch(connection, _CLAIM, wanted))
         if row is None:
             raise StreamLocked(f"{stream} was claimed by another process", hint="try again")
-        claimed, count, head = _Claimed(row[0], row[1], row[2]), row[3], row[4]
-        last = self._last_event(claimed, count)
+        number, month, epoch, count, head = row
+        claimed = _Claimed(number, epoch)
+        last = self._last_event(StreamKey(number, month), count)
         with self._lock:
             self._claimed[stream] = claimed
         self._renewal.add(claimed.id, claimed.epoch)
@@ -182,8 +174,8 @@ class PostgresTraceStore:
         return Head(count=count, hash=head) if count else Head()
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
-        number, month, _, _ = self._find(stream)
-        return self._pages(_Claimed(number, month, 0), start)
+        number, month, count, _ = self._find(stream)
+        return self._lines(StreamKey(number, month), start, count)
 
     def streams(self) -> Iterator[str]:
         query = 'SELECT name FROM streams WHERE project = %s ORDER BY name COLLATE "C"'
@@ -192,14 +184,9 @@ class PostgresTraceStore:
         )
         return (row[0] for row in rows)
 
-    def _pages(self, stream: _Claimed, start: int) -> Iterator[bytes]:
-        while True:
-            wanted = {"id": stream.id, "month": stream.month, "start": start, "page": _PAGE}
-            page = self._database.run(partial(_fetch_lines, values=wanted))
-            yield from (row[0] for row in page)
-            if len(page) < _PAGE:
-                return
-            start += len(page)
+    def _lines(self, key: StreamKey, start: int, end: int) -> Iterator[bytes]:
+        for page in read_pages(self._database, key, max(start, 0), end):
+            yield from page[:-1].split(b"\n")
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)
@@ -208,8 +195,8 @@ class PostgresTraceStore:
             raise NotFound(f"no stream {stream} in {self._database.address}")
         return row
 
-    def _last_event(self, claimed: _Claimed, count: int) -> Event | None:
-        last = next(self._pages(claimed, count - 1), None) if count else None
+    def _last_event(self, key: StreamKey, count: int) -> Event | None:
+        last = next(self._lines(key, count - 1, count), None) if count else None
         return None if last is None else decode_event(last)
 
     def _dead_owner(self, stream: str, names: dict[str, Any]) -> str:
@@ -235,7 +222,8 @@ class PostgresTraceStore:
             "id": claimed.id,
             "epoch": claimed.epoch,
             "seq": seq,
-            "lines": [line[:-1] for line in lines],
+            "count": len(lines),
+            "lines": b"".join(lines),
             "head": last.hash,
             "lease_s": self._lease_s,
             "closed": closed,
@@ -272,7 +260,7 @@ def _check_repeated(
             f"{stream} was taken over by {who}",
             hint="this process was not heard of for longer than postgres.lease_s",
         )
-    end = values["seq"] + len(values["lines"])
+    end = values["seq"] + values["count"]
     if is_repeated and (state.next_seq, state.head) == (end, values["head"]):
         return
     if state.closed:
@@ -289,10 +277,6 @@ def _fetch(
     connection: "Connection[Any]", query: str, values: dict[str, Any]
 ) -> tuple[Any, ...] | None:
     return connection.execute(query, values).fetchone()
-
-
-def _fetch_lines(connection: "Connection[Any]", values: dict[str, Any]) -> list[tuple[bytes]]:
-    return connection.execute(_LINES, values, binary=True).fetchall()
 
 
 def _state(connection: "Connection[Any]", number: int) -> _State | None:
