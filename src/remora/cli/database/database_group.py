@@ -3,8 +3,14 @@
 from remora.cli.app.lazy_group import LazyGroup
 
 _COMMANDS = {
-    "init": ("remora.cli.database.database_commands:init", "Create the tables and grant a role its rights."),
-    "status": ("remora.cli.database.database_commands:status", "Show the size of the tables by month."),
+    "init": (
+        "remora.cli.database.database_commands:init",
+        "Create the tables and grant a role its rights.",
+    ),
+    "status": (
+        "remora.cli.database.database_commands:status",
+        "Show the size of the tables by month.",
+    ),
     "prune": ("remora.cli.database.database_commands:prune", "Remove old months."),
 }
 

@@ -62,6 +62,7 @@ class Database:
         self._patience_s = patience_s
         self._listener: Connection | None = None
         self._idle: list[Connection] = []
+        self._is_closed = False
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
 
     def open(self) -> str:
@@ -127,9 +128,11 @@ class Database:
                 yield connection
             except BaseException:
                 connection.close()
-                self.close()  # after a restart of the server, no connection works
+                self._close_idle()  # after a restart of the server, no connection works
                 raise
             self._idle.append(connection)
+            if self._is_closed:
+                self._close_idle()
 
     def run(self, work: Callable[[Connection], _T]) -> _T:
         """Call `work` with a connection in autocommit mode, and repeat it if the connection fails.
@@ -189,7 +192,11 @@ class Database:
         return DatabaseError(f"PostgreSQL at {self.address}: {reason}", hint=hint)
 
     def close(self) -> None:
-        """Close the connections that are not in use. Later statements open new ones."""
+        """Close the connections that are not in use, and all others after their last statement."""
+        self._is_closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         if self._listener is not None:
             self._listener.close()
         while (connection := self._taken()) is not None:
