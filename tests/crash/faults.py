@@ -24,6 +24,7 @@ from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
 from remora.trace.content.private_files import sync_data
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
+from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.stream.line_builder import Identity
 from remora.trace.stream.line_file import LineFile
 from remora.trace.trace_folder import TraceFolder
@@ -255,7 +256,13 @@ class Work:
         mine[event.seq] = event.hash
 
     def run_turn(self, number: int) -> None:
-        parts = {"trace": TraceFolder(self.root), "state": self.root / "state", "signer": None}
+        trace = TraceFolder(self.root)
+        parts = {
+            "trace": trace,
+            "open_store": lambda: JsonlTraceStore(trace.path),
+            "state": self.root / "state",
+            "signer": None,
+        }
         with open_run(cast(Project, SimpleNamespace(**parts)), IDENTITY.run_id) as stream:
             for _ in range(2):
                 event = stream.append(

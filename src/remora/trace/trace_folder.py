@@ -73,8 +73,8 @@ class TraceFolder:
     def refresh(self, path: Path) -> None:
         """Bring a stream up to date if it is a copy. Does nothing for the files of a project."""
 
-    def recopy(self, path: Path | None = None) -> None:
-        """Copy a stream, or all streams, again if they are copies."""
+    def recopy(self, name: str | None = None) -> None:
+        """Copy the stream of an agent or run, or all streams, again if they are copies."""
 
     def wait(self, seconds: float) -> None:
         """Wait for so many seconds, or until a stream has probably changed."""

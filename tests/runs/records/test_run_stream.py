@@ -17,6 +17,7 @@ from remora.runs.project import Project
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.read.reader import event_data, read_events
 from remora.trace.read.verified_reader import verified_head
+from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.head_hmac import Signer
 
@@ -29,7 +30,8 @@ def project(tmp_path: Path) -> Project:
     trace = TraceFolder(tmp_path)
     trace.create()
     signer = Signer(b"a key for tests only")
-    return cast(Project, SimpleNamespace(trace=trace, state=tmp_path / "state", signer=signer))
+    parts = {"trace": trace, "open_store": lambda: JsonlTraceStore(trace.path)}
+    return cast(Project, SimpleNamespace(**parts, state=tmp_path / "state", signer=signer))
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
         cache = BaseFilesCache(run.project, run.run_id, attempts.start)
         finishing = _ResumedJobs(run, stream, attempts, cache, rebases=only is None)
         try:
-            await run.engine.run(jobs, finishing.carry_on)
+            await run.work_off(jobs, finishing.carry_on)
         finally:
             cache.close()
         if finishing.damaged:

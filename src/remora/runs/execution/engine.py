@@ -1,51 +1,124 @@
-"""Engines that distribute a run's jobs to workers."""
+"""Engines that distribute the shards of a run to workers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import msgspec
 
 from remora.agents.job import Job
 from remora.errors import RemoraError
 
+SHARD_JOBS = 200
+"""Maximum number of jobs in a shard."""
 Work = Callable[[Job], Awaitable[None]]
 
 
-class Engine(Protocol):
-    """Distributes jobs to workers. Results are recorded in streams instead of being returned."""
+class Shard(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs of one repository at one commit, which one worker runs. Shards are numbered from 0."""
 
-    async def run(self, jobs: Sequence[Job], work: Work) -> None:
-        """Call `work` once for each job. After cancellation, no further jobs are started."""
+    number: int
+    jobs: tuple[Job, ...]
+
+
+class ShardEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a shard. `error` says why some of its jobs did not end, and is empty otherwise."""
+
+    number: int
+    error: str = ""
+
+
+class Engine(Protocol):
+    """Distributes shards to workers. Results are recorded in streams, and never returned.
+
+    A worker may die, and a shard may run more than once, also at the same time; the streams have
+    one owner each. Every engine must pass `tests/runs/execution/engine_conformance.py`.
+    """
+
+    def run(self, shards: Sequence[Shard]) -> AsyncIterator[ShardEnd]:
+        """Run all shards, and yield each one's end once.
+
+        If the iterator is closed or cancelled, no further jobs are started.
+        """
+
+    async def cancel(self) -> None:
+        """Stop all shards. Their jobs can be resumed."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the engine's name and settings, which are recorded and shown."""
+
+
+def make_shards(jobs: Sequence[Job]) -> list[Shard]:
+    """Divide jobs into shards, in order."""
+    starts = range(0, len(jobs), SHARD_JOBS)
+    return [
+        Shard(number=number, jobs=tuple(jobs[start : start + SHARD_JOBS]))
+        for number, start in enumerate(starts)
+    ]
 
 
 class LocalEngine:
-    """Runs jobs in this process, in order, with at most `concurrency` jobs at a time."""
+    """Calls `work` for each job in this process, in order, with at most `concurrency` at a time.
 
-    def __init__(self, concurrency: int) -> None:
+    Jobs do not wait for the end of the shard before theirs.
+    """
+
+    def __init__(self, work: Work, concurrency: int) -> None:
+        self._work = work
         self._concurrency = concurrency
+        self._task: asyncio.Task[None] | None = None
 
-    async def run(self, jobs: Sequence[Job], work: Work) -> None:
+    async def run(self, shards: Sequence[Shard]) -> AsyncIterator[ShardEnd]:
         """Run all jobs.
 
         RemoraError and OSError stop all jobs. Any other exception stops only the job that raised
         it, and the first such exception is re-raised when all other jobs have finished.
         """
-        waiting = iter(jobs)
+        ended: asyncio.Queue[ShardEnd | None] = asyncio.Queue()
+        self._task = asyncio.create_task(self._run_all(shards, ended.put_nowait))
+        self._task.add_done_callback(lambda _: ended.put_nowait(None))
+        try:
+            while (end := await ended.get()) is not None:
+                yield end
+            await self._task
+        finally:
+            await self.cancel()
+
+    async def cancel(self) -> None:
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "local", "concurrency": self._concurrency}
+
+    async def _run_all(self, shards: Sequence[Shard], ended: Callable[[ShardEnd], None]) -> None:
+        left = {shard.number: len(shard.jobs) for shard in shards}
+        waiting = ((shard.number, job) for shard in shards for job in shard.jobs)
         broken: list[Exception] = []
 
         async def worker() -> None:
-            for job in waiting:
-                try:
-                    await work(job)
-                except (RemoraError, OSError):
-                    raise
-                except Exception as error:  # noqa: BLE001 - the other jobs continue
-                    broken.append(error)
+            for number, job in waiting:
+                await self._run_job(job, broken)
+                left[number] -= 1
+                if not left[number]:
+                    ended(ShardEnd(number=number))
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(max(1, min(self._concurrency, len(jobs)))):
+                for _ in range(max(1, min(self._concurrency, sum(left.values())))):
                     group.create_task(worker())
         except* (RemoraError, OSError) as failed:
             raise failed.exceptions[0] from None  # the others likely have the same cause
         if broken:
             raise broken[0]
+
+    async def _run_job(self, job: Job, broken: list[Exception]) -> None:
+        try:
+            await self._work(job)
+        except (RemoraError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the other jobs continue
+            broken.append(error)

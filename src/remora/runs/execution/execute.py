@@ -34,7 +34,7 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
             status = await run_attempt(run, stream, job, base_files)
             totals[status] = totals.get(status, 0) + 1
 
-        await run.engine.run(run.plan.jobs, work)
+        await run.work_off(run.plan.jobs, work)
         stream.append(RunEnd(totals={"jobs": len(run.plan.jobs), **totals}))
 
 

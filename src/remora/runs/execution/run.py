@@ -1,6 +1,6 @@
 """A run, the files that its agents start from, and its observer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.job import AgentResult, Job
 from remora.memory.events import Event
 from remora.models.protocol import Model
-from remora.runs.execution.engine import Engine, LocalEngine
+from remora.runs.execution.engine import LocalEngine, Work, make_shards
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -79,10 +79,15 @@ class Run:
     clock: Callable[[], datetime]
     listeners: tuple[Callable[[Event], object], ...]
 
+    async def work_off(self, jobs: Sequence[Job], work: Work) -> None:
+        """Call `work` for each job in this process. Raises whatever `LocalEngine.run` raises."""
+        async for _ in LocalEngine(work, self.concurrency).run(make_shards(jobs)):
+            pass
+
     @property
-    def engine(self) -> Engine:
-        concurrency = self.request.concurrency or self.project.config.model.max_concurrency
-        return LocalEngine(concurrency)
+    def concurrency(self) -> int:
+        """Maximum number of concurrent jobs in this process."""
+        return self.request.concurrency or self.project.config.model.max_concurrency
 
     @cached_property
     def measured(self) -> tuple[MeasuredModel, ...]:

@@ -42,6 +42,6 @@ def idle_bases(project: Project, now: datetime) -> list[Path]:
 def _is_live(project: Project, folder: Path) -> bool:
     run_id = folder.name.partition(_APART)[0]  # the suffix numbers the run's further copies
     try:
-        return stream_status(project.trace.run_stream(run_id)) == RUNNING
+        return stream_status(project.trace.existing_run(run_id)) == RUNNING
     except RemoraError:  # it never started, or its records were removed
         return False

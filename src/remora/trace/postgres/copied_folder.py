@@ -102,13 +102,16 @@ class CopiedTraceFolder(TraceFolder):
         for row in self._rows(_NAMED, _name(path)):
             self._copy(row, path)
 
-    def recopy(self, path: Path | None = None) -> None:
-        """Copy a stream, or all streams, again, after checking that the database still has the last
-        line of the copy.
+    def recopy(self, name: str | None = None) -> None:
+        """Copy the stream of an agent or run, or all streams, again, after checking that the
+        database still has the last line of the copy.
 
         Raises whatever `refresh` raises.
         """
-        paths = (*self.agent_streams(), *self.run_streams()) if path is None else (path,)
+        if name is None:
+            paths = [*self.agent_streams(), *self.run_streams()]
+        else:
+            paths = [self.agent_stream(name), self.run_stream(name)] if is_id(name) else []
         for each in paths:
             for row in self._rows(_NAMED, _name(each)):
                 self._append_new(row, each)

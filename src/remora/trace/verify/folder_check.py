@@ -35,10 +35,7 @@ def verify_all(
     Raises NotFound if the ID is unknown, and DiskError if `.agentfs` is a link.
     """
     folder.check()
-    for path in (
-        (None,) if agent is None else (folder.agent_stream(agent), folder.run_stream(agent))
-    ):
-        folder.recopy(path)
+    folder.recopy(agent)
     check = _FolderCheck(folder, saved, signer)
     if agent is None:
         return check.report(check.verify())
