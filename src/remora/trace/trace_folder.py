@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
@@ -17,6 +17,9 @@ from remora.trace.content.private_files import (
     open_subfolder,
     write_all,
 )
+
+if TYPE_CHECKING:
+    from remora.memory.events import Head
 
 FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
@@ -75,6 +78,10 @@ class TraceFolder:
 
     def recopy(self, name: str | None = None) -> None:
         """Copy the stream of an agent or run, or all streams, again if they are copies."""
+
+    def pruned_heads(self) -> "dict[str, Head]":
+        """Return the last heads of the streams that were removed from the database, by name."""
+        return {}
 
     def wait(self, seconds: float) -> None:
         """Wait for so many seconds, or until a stream has probably changed."""

@@ -17,6 +17,8 @@ from remora.trace.postgres.database import Database
 from remora.trace.postgres.store import PostgresTraceStore
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
+from remora.trace.verify.anchor_file import SavedAnchor
+from remora.trace.verify.folder_check import verify_all
 from tests.clock import ticking
 from tests.postgres_server import PostgresServer
 from tests.trace.postgres.written_stream import LINES, Writer, write
@@ -313,6 +315,17 @@ class TestPrune:
         (before,) = query(database, "SELECT project, name, next_seq, head FROM streams")
         history.prune()
         assert query(database, "SELECT project, name, count, head FROM expired") == [before]
+
+    def test_a_pruned_stream_is_not_missed_by_its_anchors(
+        self, history: History, database: Database, copies: CopiedTraceFolder
+    ) -> None:
+        history.run("old", 5, 5)
+        ((count, head),) = query(database, "SELECT next_seq, head FROM streams")
+        history.prune()
+        anchor = SavedAnchor(kind="run", id="old", count=count, hash=head)
+        report = verify_all(copies, saved=[anchor])
+        assert report.expired == (anchor,)
+        assert report.streams == ()
 
     def test_a_dry_run_removes_nothing(self, history: History) -> None:
         history.run("old", 5, 5)

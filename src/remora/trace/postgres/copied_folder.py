@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from remora.config.user_folders import make_private
 from remora.errors import NotFound, StreamDamaged
 from remora.ids import is_id
-from remora.memory.events import AgentEnd, Event
+from remora.memory.events import AgentEnd, Event, Head
 from remora.trace.content.byte_source import FileSource
 from remora.trace.content.line_format import newline_before, valid_hash
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
@@ -32,6 +32,7 @@ SELECT id, name, month, next_seq, head, bytes, owner,
 FROM streams WHERE project = %(project)s
 """
 _NAMED = "AND name = %(name)s"
+_PRUNED = "SELECT name, count, head FROM expired WHERE project = %s ORDER BY removed"
 _EXPIRED = "SELECT 1 FROM expired WHERE project = %(project)s AND name = %(name)s"
 
 
@@ -117,6 +118,12 @@ class CopiedTraceFolder(TraceFolder):
                 self._append_new(row, each)
                 _remove_copy(each)
                 self._copy(row, each)
+
+    def pruned_heads(self) -> dict[str, Head]:
+        rows = self._database.run(
+            lambda connection: connection.execute(_PRUNED, [self._project]).fetchall()
+        )
+        return {name: Head(count=count, hash=head) for name, count, head in rows}
 
     def wait(self, seconds: float) -> None:
         """Wait until the database announces new events. At most, wait ten times as long, because an
