@@ -3,12 +3,18 @@
 import json
 import secrets
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from remora.memory.events import JobStart, RunEnd, RunStart
+from remora.runs.project_key import project_key
+from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
+from remora.trace.stream.line_builder import Identity
+from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Done, Remora, lint_project, tree, write
 from tests.postgres_server import PostgresServer
 
@@ -55,6 +61,12 @@ class Project:
 
         with psycopg.connect(self.plain_dsn) as connection:
             return connection.execute(text).fetchall()
+
+    def change(self, text: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.plain_dsn) as connection:
+            connection.execute(text)
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +175,71 @@ def test_accept_revert_reject_retry_and_fork(own: Project) -> None:
     own.forget_copies()
     assert own("trace", "verify").code == 0
     assert not (own.root / ".agentfs").exists()
+
+
+@pytest.fixture
+def writer(own: Project) -> Iterator[JsonlEventEmitter]:
+    """The writer of a run, in this process."""
+    from remora.trace.postgres.database import Database
+    from remora.trace.postgres.store import PostgresTraceStore
+
+    assert own("database", "init").code == 0
+    database = Database(own.plain_dsn)
+    store = PostgresTraceStore(database, project_key(own.root))
+    folder = TraceFolder(own.home)
+    folder.create()
+    options = EmitterOptions(blobs=folder.blobs)
+    with JsonlEventEmitter.claim(store, "runs/run-1", Identity("run-1"), options) as emitter:
+        yield emitter
+    database.close()
+
+
+def test_tail_follows_a_run_that_is_written_elsewhere(
+    own: Project, writer: JsonlEventEmitter
+) -> None:
+    writer.emit(RunStart(), turn=0)
+    writer.end_turn()
+    tail = own.remora.start("trace", "tail", "-f", cwd=own.root)
+    assert tail.stdout is not None
+    assert "run_start" in tail.stdout.readline()
+    writer.emit(JobStart(agent_id="lint-1", operation="lint", node_id="node:a.py:f"), turn=0)
+    writer.end_turn()
+    assert "job_start" in tail.stdout.readline()
+    writer.emit(RunEnd(totals={}), turn=0)
+    writer.close()
+    out, err = tail.communicate(timeout=30)
+    assert "run_end" in out
+    assert tail.returncode == 0, err
+
+
+def test_a_run_that_is_written_elsewhere_is_running_and_one_of_a_dead_process_is_not(
+    own: Project, writer: JsonlEventEmitter
+) -> None:
+    def status() -> str:
+        (run,) = own("runs", "--json").document["runs"]
+        return str(run["status"])
+
+    writer.emit(RunStart(), turn=0)
+    writer.end_turn()
+    assert status() == "running"
+    own.change(
+        """UPDATE remora.streams SET owner = regexp_replace(owner, '"pid":\\d+', '"pid":0')"""
+    )
+    assert status() == "interrupted"
+
+
+def test_prune_asks_first(own: Project) -> None:
+    assert own("database", "init").code == 0
+    own.change(
+        "CREATE TABLE remora.events_2020_01 PARTITION OF remora.events "
+        "FOR VALUES FROM ('2020-01-01') TO ('2020-02-01')"
+    )
+    refused = own("database", "prune", "--json")
+    assert refused.code == 2
+    assert refused.error["message"].endswith("could be removed; nothing was removed")
+    done = own("database", "prune", "--yes", "--json")
+    assert [month["month"] for month in done.document["removed"]] == ["2020-01"]
+    assert own("database", "prune", "--json").document["removed"] == []
 
 
 def test_init_makes_the_database_ready_for_a_role(own: Project) -> None:
