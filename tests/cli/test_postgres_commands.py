@@ -1,8 +1,10 @@
 """Whole commands with `trace_store: postgres`, from `analyze` to `revert`, and its errors."""
 
 import json
+import os
 import secrets
 import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -226,6 +228,22 @@ def test_a_run_that_is_written_elsewhere_is_running_and_one_of_a_dead_process_is
         """UPDATE remora.streams SET owner = regexp_replace(owner, '"pid":\\d+', '"pid":0')"""
     )
     assert status() == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_resumed_at_once(own: Project) -> None:
+    assert own("database", "init").code == 0
+    killed = own.remora.start("analyze", "src", "-o", "lint", cwd=own.root)
+    while not own.query("SELECT 1 FROM remora.streams WHERE name LIKE 'traces/%'"):
+        assert killed.poll() is None
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    (run,) = own("runs", "--json").document["runs"]
+    assert run["status"] == "interrupted"
+    assert own("analyze", "--resume", run["run_id"]).code == 0
+    (run,) = own("runs", "--json").document["runs"]
+    assert run["status"] == "ended"
+    assert own("trace", "verify").code == 0
 
 
 def test_prune_asks_first(own: Project) -> None:

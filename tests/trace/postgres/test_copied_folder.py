@@ -13,6 +13,7 @@ import pytest
 
 from remora.errors import DiskError, StreamDamaged
 from remora.memory.events import AgentEnd, TurnStart
+from remora.trace.import_streams import ImportTarget, import_streams
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.store import PostgresTraceStore
@@ -248,6 +249,25 @@ class TestDamagedDatabases:
         with pytest.raises(StreamDamaged, match=r"is no longer in .*, and was not pruned"):
             list(copies.agent_streams())
         assert copy_of(copies).read_bytes() == WHOLE
+
+    @pytest.mark.parametrize("left", [0, 7, None])
+    def test_the_copies_hold_what_was_lost(
+        self,
+        left: int | None,
+        copies: CopiedTraceFolder,
+        database: Database,
+        opens: OpensStore,
+        opens_copies: OpensCopies,
+    ) -> None:
+        digest = copies.objects.put(b"content")
+        copies.objects.sync()
+        lose_streams(database) if left is None else lose_lines(database, left)
+        database.run(lambda connection: connection.execute("TRUNCATE contents"))
+        target = ImportTarget(opens(), opens_copies().blobs, opens_copies().objects)
+        assert import_streams([copies.path], target).problems == []
+        assert found(copies) == WHOLE
+        (copies.objects.folder / digest[:2] / digest).unlink()
+        assert copies.objects.get(digest) == b"content"
 
     def test_lines_deleted_in_the_table_are_missed(
         self, copies: CopiedTraceFolder, database: Database
