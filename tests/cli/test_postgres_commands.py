@@ -246,6 +246,13 @@ def test_a_killed_run_is_resumed_at_once(own: Project) -> None:
     assert own("trace", "verify").code == 0
 
 
+def test_a_run_that_is_not_found_is_looked_for_in_the_database(own: Project) -> None:
+    address = own("database", "init", "--json").document["address"]
+    for words in (("show", "last"), ("show", "20260101"), ("trace", "show", "lint-1")):
+        message = own(*words, "--json").error["message"]
+        assert message.endswith(f" in {address}"), message
+
+
 def test_prune_asks_first(own: Project) -> None:
     assert own("database", "init").code == 0
     own.change(

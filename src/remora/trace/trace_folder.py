@@ -73,6 +73,11 @@ class TraceFolder:
     """True if the streams are copies of those in a database. Copies are not compressed or expired.
     """
 
+    @property
+    def place(self) -> str:
+        """Where the streams are, for messages: the folder, or the address of the database."""
+        return str(self.path)
+
     def refresh(self, path: Path) -> None:
         """Bring a stream up to date if it is a copy. Does nothing for the files of a project."""
 
@@ -136,7 +141,7 @@ class TraceFolder:
         return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
-        raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest_ids(folder, kind, name))
+        raise NotFound(f"no {kind} {name!r} in {self.place}", hint=_nearest_ids(folder, kind, name))
 
 
 def stream_id(path: Path) -> str:

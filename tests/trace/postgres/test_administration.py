@@ -99,6 +99,20 @@ class TestInstallation:
             database.open()
         assert error.value.hint == "use the same version of Remora on all machines"
 
+    def test_and_not_maintained_either(self, database: Database) -> None:
+        query(database, "UPDATE info SET version = 99")
+        owner = DatabaseOwner(database)
+        for act in (owner.install, owner.status, lambda: owner.prune(0)):
+            with pytest.raises(DatabaseError, match="have version 99"):
+                act()
+
+    def test_without_tables_there_is_a_hint(self, dsn: str) -> None:
+        owner = DatabaseOwner(Database(dsn))
+        for act in (owner.status, lambda: owner.prune(0)):
+            with pytest.raises(DatabaseError, match="there are no tables of Remora in") as error:
+                act()
+            assert error.value.hint == "create them with `remora database init`"
+
     def test_partitions_are_there_for_two_years(self, database: Database) -> None:
         for table in ("events", "contents"):
             months = query(

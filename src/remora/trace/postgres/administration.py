@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from remora.errors import ConfigError, DatabaseError
-from remora.trace.postgres.database import LOST, Connection, Database
+from remora.trace.postgres.database import Connection, Database
 from remora.trace.postgres.schema import (
     SCHEMA,
     add_partitions,
@@ -99,6 +99,7 @@ class DatabaseOwner:
 
         def work(connection: Connection) -> None:
             install(connection)
+            self._database.store_in(connection)
             if worker is not None:
                 grant_worker(connection, worker)
 
@@ -106,7 +107,12 @@ class DatabaseOwner:
 
     def status(self) -> DatabaseStatus:
         """Return the size of the tables. Raises DatabaseError."""
-        months = self._run(_months)
+
+        def work(connection: Connection) -> list[Month]:
+            self._database.store_in(connection)
+            return _months(connection)
+
+        months = self._run(work)
         return DatabaseStatus(
             address=self._database.address,
             bytes=sum(month.bytes for month in months),
@@ -121,6 +127,7 @@ class DatabaseOwner:
         """
 
         def work(connection: Connection) -> PruneReport:
+            self._database.store_in(connection)
             with connection.transaction():
                 connection.execute("LOCK TABLE streams IN SHARE ROW EXCLUSIVE MODE")
                 rows = connection.execute(_NEEDED, {"days": keep_days}).fetchall()
@@ -148,7 +155,12 @@ class DatabaseOwner:
                 f"{self._database.address}: {str(error).splitlines()[0]}",
                 hint="use the role that owns the tables",
             ) from error
-        except LOST as error:
+        except psycopg.errors.UndefinedTable as error:
+            raise DatabaseError(
+                f"there are no tables of Remora in {self._database.address}",
+                hint="create them with `remora database init`",
+            ) from error
+        except psycopg.Error as error:
             raise self._database.error(error) from error
 
 

@@ -67,6 +67,10 @@ class CopiedTraceFolder(TraceFolder):
         self.blobs = PostgresObjectStore(self.blobs.folder, database, "blobs", packs=True)
         self.objects = PostgresObjectStore(self.objects.folder, database, "objects")
 
+    @property
+    def place(self) -> str:
+        return self._database.address
+
     def create(self) -> None:
         with disk_errors(self.path.parent):
             make_private(self.path.parent)

@@ -75,7 +75,7 @@ class Database:
             with self.connected() as connection:
                 if not is_installed(connection):
                     install(connection)
-                row = connection.execute("SELECT version, store FROM info").fetchone()
+                return self.store_in(connection)
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
                 f"this role may not use or create the tables of Remora in {self.address}: {error}",
@@ -83,6 +83,10 @@ class Database:
             ) from error
         except LOST as error:
             raise self.error(error) from error
+
+    def store_in(self, connection: Connection) -> str:
+        """Return the UUID of the store. Raises DatabaseError if the tables have another version."""
+        row = connection.execute("SELECT version, store FROM info").fetchone()
         version, store = row or (None, None)
         if version != VERSION:
             raise DatabaseError(
