@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import ConfigError
 from remora.runs.project import root_name
+from remora.trace.content.private_files import disk_errors
 from remora.trace.trace_folder import TraceFolder
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
@@ -82,9 +84,16 @@ def require_extra(module: str, extra: str) -> None:
 def _may_name_postgres(invocation: Invocation, root: Path) -> bool:
     project = invocation.config_file or root / "remora.yaml"
     files = (invocation.folders.config_file, project, root / "pyproject.toml")
-    texts = (path.read_bytes() for path in files if path.is_file())
+    texts = (_read(path) for path in files if path.is_file())
     variable = invocation.environ.get(_VARIABLE, "")
-    return "postgres" in variable or any(b"postgres" in text for text in texts)
+    return "postgres" in variable or any(
+        b"trace_store" in text and b"postgres" in text for text in texts
+    )
+
+
+def _read(path: Path) -> bytes:
+    with disk_errors(path):
+        return path.read_bytes()
 
 
 def _jsonl_store(folder: TraceFolder) -> "TraceStore":
@@ -103,8 +112,9 @@ def _open_database(invocation: Invocation, root: Path, config: "Config") -> Open
     settings = config.postgres
     durable = config.runner.memory.durability != "none"
     database = Database(settings.dsn or "", is_durable=durable)
-    copies = invocation.folders.cache / "roots" / root_name(root) / "postgres" / database.open()
     key = project_key(root)
+    name = f"{database.open()}-{sha256(key.encode()).hexdigest()[:12]}"
+    copies = invocation.folders.cache / "roots" / root_name(root) / "postgres" / name
     folder = CopiedTraceFolder(root, copies, database, key)
     folder.create()
     return OpenedTrace(

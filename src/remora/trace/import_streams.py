@@ -2,23 +2,27 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged, StreamError
+from remora.errors import NotFound, StreamDamaged, StreamError, UsageError
 from remora.memory.events import GENESIS, Event, Head
-from remora.trace.content.line_format import stated_hash, valid_hash
+from remora.trace.content.byte_source import ByteSource, FileSource
+from remora.trace.content.line_format import complete_lines, stated_hash, valid_hash
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import parse_event, read_lines
+from remora.trace.content.private_files import disk_errors
+from remora.trace.content.zstd_frames import FramesSource
+from remora.trace.read.reader import parse_event
 from remora.trace.retention.unused_contents import stored_contents
 from remora.trace.stream.trace_store import TraceStore
 from remora.trace.trace_folder import TraceFolder, stream_paths
 
-_BATCH = 500
+_BATCH, _BATCH_BYTES = 500, 4 << 20
+_Line = tuple[Event, bytes]
 
 
 class ImportCounts(msgspec.Struct):
@@ -52,7 +56,9 @@ def import_streams(sources: Iterable[Path], target: ImportTarget) -> ImportCount
     counts = ImportCounts()
     for source in sources:
         if not source.exists():
-            raise NotFound(f"{source} does not exist", hint="name a .jsonl file or a folder")
+            raise NotFound(
+                f"{source} does not exist", hint="name a file of exported lines or a folder"
+            )
         if source.is_dir():
             _import_contents(TraceFolder(source.parent, source), target, counts)
         paths = _stream_files(source) if source.is_dir() else (source,)
@@ -80,15 +86,55 @@ def _import_contents(source: TraceFolder, target: ImportTarget, counts: ImportCo
 
 
 def _import_file(path: Path, target: ImportTarget, counts: ImportCounts) -> None:
-    """Import the streams of a file, which may contain the lines of several streams in a row."""
+    """Import the streams of a file, which may contain the lines of several streams in a row.
+
+    The file is read twice, so nothing of a damaged stream is added.
+    """
     try:
-        events = (
-            (parse_event(raw, number, path), raw) for number, raw in enumerate(read_lines(path), 1)
-        )
-        for name, lines in groupby(events, key=lambda found: _stream_name(found[0])):
-            _import_stream(name, lines, target.store, counts)
-    except StreamDamaged as error:
+        with disk_errors(path), _opened(path) as source:
+            _import_from(path, source, target, counts)
+    except StreamDamaged as error:  # a compressed file that cannot be read
         counts.problems.append(error.message)
+
+
+def _import_from(
+    path: Path, source: ByteSource, target: ImportTarget, counts: ImportCounts
+) -> None:
+    if source.size() and source.pread(1, source.size() - 1) != b"\n":
+        counts.problems.append(f"{path.name}: the last line is incomplete and was left out")
+    intact = list(_check(path, source, counts))
+    for is_intact, (name, lines) in zip(intact, _streams(path, source), strict=False):
+        if is_intact:
+            _import_stream(name, lines, target.store, counts)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[ByteSource]:
+    """Open a file with any name. One that ends in `.zst` is compressed."""
+    with path.open("rb") as file:
+        source = FileSource(file.fileno())
+        yield FramesSource(source, path.name) if path.suffix == ".zst" else source
+
+
+def _check(path: Path, source: ByteSource, counts: ImportCounts) -> Iterator[bool]:
+    """Yield for each stream whether all of its hashes match, and report those that do not."""
+    try:
+        for name, lines in _streams(path, source):
+            try:
+                deque(_checked(name, lines), maxlen=0)
+                yield True
+            except StreamDamaged as error:
+                counts.problems.append(error.message)
+                yield False
+    except StreamDamaged as error:  # the end of the file cannot be read
+        counts.problems.append(error.message)
+
+
+def _streams(path: Path, source: ByteSource) -> Iterator[tuple[str, Iterator[_Line]]]:
+    events = (
+        (parse_event(line.raw, line.number, path), line.raw) for line in complete_lines(source)
+    )
+    return groupby(events, key=lambda found: _stream_name(found[0]))
 
 
 def _stream_name(event: Event) -> str:
@@ -96,26 +142,22 @@ def _stream_name(event: Event) -> str:
 
 
 def _import_stream(
-    name: str, lines: Iterable[tuple[Event, bytes]], store: TraceStore, counts: ImportCounts
+    name: str, lines: Iterable[_Line], store: TraceStore, counts: ImportCounts
 ) -> None:
-    rest = iter(lines)
     try:
         known = Head()
         with suppress(NotFound):
             known = store.head(name)
-        added = _append(name, known, _checked(name, rest), store)
-    except (NotFound, StreamError) as error:
+        added = _append(name, known, _checked(name, lines), store)
+    except (NotFound, StreamError, UsageError) as error:
         counts.problems.append(error.message)
     else:
         counts.events += added
         counts.streams += added > 0
         counts.unchanged += added == 0
-    finally:
-        for _ in rest:  # the next stream begins after the last line of this one
-            pass
 
 
-def _checked(name: str, lines: Iterable[tuple[Event, bytes]]) -> Iterator[tuple[Head, bytes]]:
+def _checked(name: str, lines: Iterable[_Line]) -> Iterator[tuple[Head, bytes]]:
     """Yield each line with the head after it. Raises StreamDamaged at a line with a wrong hash."""
     head = Head(count=0, hash=GENESIS)
     for event, raw in lines:
@@ -139,7 +181,7 @@ def _append(name: str, known: Head, lines: Iterator[tuple[Head, bytes]], store: 
     epoch, added = store.claim(name).epoch, 0
     try:
         for batch in _batches(chain((first,), lines)):
-            store.append(name, epoch, known.count + added, *(raw + b"\n" for _, raw in batch))
+            store.append(name, epoch, known.count + added, *batch)
             added += len(batch)
         store.sync(name, epoch)
     finally:
@@ -147,6 +189,12 @@ def _append(name: str, known: Head, lines: Iterator[tuple[Head, bytes]], store: 
     return added
 
 
-def _batches(lines: Iterator[tuple[Head, bytes]]) -> Iterator[list[tuple[Head, bytes]]]:
-    while batch := list(islice(lines, _BATCH)):
-        yield batch
+def _batches(lines: Iterator[tuple[Head, bytes]]) -> Iterator[list[bytes]]:
+    batch, size = list[bytes](), 0
+    for _, raw in lines:
+        if batch and (len(batch) == _BATCH or size + len(raw) > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(raw + b"\n")
+        size += len(raw)
+    yield batch

@@ -6,6 +6,7 @@ writer's lease lasts.
 
 import fcntl
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def is_locked(path: Path) -> bool:
 def note_lease(path: Path, seconds: float) -> None:
     """Record that the writer of a copied stream has a lease for so many seconds."""
     place = _lease_path(path)
-    temporary = place.with_name(f"{place.name}-{os.getpid()}")
+    temporary = place.with_name(f"{place.name}-{os.getpid()}-{threading.get_ident()}")
     temporary.write_text(repr(time.time() + seconds))
     temporary.replace(place)
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
@@ -17,6 +17,9 @@ from remora.trace.content.private_files import (
     open_subfolder,
     write_all,
 )
+
+if TYPE_CHECKING:
+    from remora.memory.events import Head
 
 FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
@@ -70,11 +73,20 @@ class TraceFolder:
     """True if the streams are copies of those in a database. Copies are not compressed or expired.
     """
 
+    @property
+    def place(self) -> str:
+        """Where the streams are, for messages: the folder, or the address of the database."""
+        return str(self.path)
+
     def refresh(self, path: Path) -> None:
         """Bring a stream up to date if it is a copy. Does nothing for the files of a project."""
 
     def recopy(self, name: str | None = None) -> None:
         """Copy the stream of an agent or run, or all streams, again if they are copies."""
+
+    def pruned_heads(self) -> "dict[str, Head]":
+        """Return the last heads of the streams that were removed from the database, by name."""
+        return {}
 
     def wait(self, seconds: float) -> None:
         """Wait for so many seconds, or until a stream has probably changed."""
@@ -129,7 +141,7 @@ class TraceFolder:
         return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
-        raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest_ids(folder, kind, name))
+        raise NotFound(f"no {kind} {name!r} in {self.place}", hint=_nearest_ids(folder, kind, name))
 
 
 def stream_id(path: Path) -> str:

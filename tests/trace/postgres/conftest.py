@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.store import PostgresTraceStore
 
 Connects = Callable[[], Database]
+OpensCopies = Callable[[], CopiedTraceFolder]
 
 
 @pytest.fixture
@@ -34,3 +37,26 @@ def database(connects: Connects) -> Database:
 def opens(connects: Connects) -> Callable[[], PostgresTraceStore]:
     """Opens the store of the project `shop`, as another process would."""
     return lambda: PostgresTraceStore(connects(), "shop", lease_s=60)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A user's folder for copies, which does not exist yet."""
+    return tmp_path / "cache" / "copies"
+
+
+@pytest.fixture
+def opens_copies(cache: Path, tmp_path: Path, connects: Connects) -> OpensCopies:
+    """Opens the copies of the project `shop`, as another process would."""
+
+    def open_copies() -> CopiedTraceFolder:
+        found = CopiedTraceFolder(tmp_path, cache, connects(), "shop")
+        found.create()
+        return found
+
+    return open_copies
+
+
+@pytest.fixture
+def copies(opens_copies: OpensCopies) -> CopiedTraceFolder:
+    return opens_copies()

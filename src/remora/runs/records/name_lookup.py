@@ -26,7 +26,7 @@ def run_named(folder: TraceFolder, name: str) -> str:
         newest = _newest_run(folder)
         if newest is None:
             raise NotFound(
-                f"no runs in {folder.path}",
+                f"no runs in {folder.place}",
                 hint="run `remora analyze`; with nothing to do it records none",
             )
         return newest
@@ -123,7 +123,7 @@ def _missing(folder: TraceFolder, nodes: dict[str, list[str]], name: str) -> str
         if not near:
             raise
         hint = f"{error.hint}\nnearest nodes of the newest run: {', '.join(near)}".lstrip()
-        raise NotFound(f"no agent or node {name!r} in {folder.path}", hint=hint) from error
+        raise NotFound(f"no agent or node {name!r} in {folder.place}", hint=hint) from error
 
 
 def _began(folder: TraceFolder, run_id: str) -> str:

@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from remora.errors import ConfigError, DatabaseError
-from remora.trace.postgres.database import LOST, Connection, Database
+from remora.trace.postgres.database import Connection, Database
 from remora.trace.postgres.schema import (
     SCHEMA,
     add_partitions,
@@ -18,8 +18,8 @@ from remora.trace.postgres.schema import (
     partition_name,
 )
 
-# Months until now that have partitions, even if all of their streams were removed with others.
 _T = TypeVar("_T")
+# Months until now that have partitions, even if all of their streams were removed with others.
 _MONTHS = """
 SELECT month, count(DISTINCT run_id), count(streams.id)
 FROM (
@@ -29,23 +29,29 @@ FROM (
 ) AS partitions LEFT JOIN streams USING (month)
 WHERE month <= now() AT TIME ZONE 'UTC' GROUP BY month ORDER BY month
 """
-# A month is needed as long as one of its runs has a stream, in any month, that was written to.
+# The lines of a stream are in the month in which it was begun. Its contents are in that month and
+# in all others until it was last written to. A month is needed as long as it has anything of a run
+# with a stream that is young or being written.
 _NEEDED = """
-SELECT DISTINCT month FROM streams WHERE run_id IN (
-    SELECT run_id FROM streams
+WITH young AS (
+    SELECT id, project, run_id FROM streams
     WHERE updated > now() - make_interval(days => %(days)s) OR lease_until > now()
-) OR run_id IS NULL AND updated > now() - make_interval(days => %(days)s)
-"""
-_LOG = """
-INSERT INTO expired (project, name, count, head)
-SELECT project, name, next_seq, head FROM streams WHERE run_id IN (
-    SELECT run_id FROM streams WHERE month = %(month)s
-) OR month = %(month)s
+)
+SELECT DISTINCT to_char(needed, 'YYYY-MM') FROM streams,
+    generate_series(month, updated AT TIME ZONE 'UTC', interval '1 month') AS needed
+WHERE id IN (SELECT id FROM young)
+    OR (project, run_id) IN (SELECT project, run_id FROM young)
 """
 _FORGET = """
-DELETE FROM streams WHERE run_id IN (
-    SELECT run_id FROM streams WHERE month = %(month)s
-) OR month = %(month)s
+WITH touched AS (
+    SELECT id, project, run_id FROM streams
+    WHERE %(month)s BETWEEN month AND (updated AT TIME ZONE 'UTC')::date
+), going AS (
+    DELETE FROM streams WHERE id IN (SELECT id FROM touched)
+        OR (project, run_id) IN (SELECT project, run_id FROM touched)
+    RETURNING project, name, next_seq, head
+)
+INSERT INTO expired (project, name, count, head) SELECT project, name, next_seq, head FROM going
 """
 
 
@@ -93,6 +99,7 @@ class DatabaseOwner:
 
         def work(connection: Connection) -> None:
             install(connection)
+            self._database.store_in(connection)
             if worker is not None:
                 grant_worker(connection, worker)
 
@@ -100,7 +107,12 @@ class DatabaseOwner:
 
     def status(self) -> DatabaseStatus:
         """Return the size of the tables. Raises DatabaseError."""
-        months = self._run(_months)
+
+        def work(connection: Connection) -> list[Month]:
+            self._database.store_in(connection)
+            return _months(connection)
+
+        months = self._run(work)
         return DatabaseStatus(
             address=self._database.address,
             bytes=sum(month.bytes for month in months),
@@ -115,10 +127,11 @@ class DatabaseOwner:
         """
 
         def work(connection: Connection) -> PruneReport:
+            self._database.store_in(connection)
             with connection.transaction():
                 connection.execute("LOCK TABLE streams IN SHARE ROW EXCLUSIVE MODE")
                 rows = connection.execute(_NEEDED, {"days": keep_days}).fetchall()
-                needed = {f"{row[0]:%Y-%m}" for row in rows}
+                needed = {row[0] for row in rows}
                 months = _months(connection)
                 going = [month for month in months[:-1] if month.month not in needed]
                 if not dry_run:
@@ -142,7 +155,12 @@ class DatabaseOwner:
                 f"{self._database.address}: {str(error).splitlines()[0]}",
                 hint="use the role that owns the tables",
             ) from error
-        except LOST as error:
+        except psycopg.errors.UndefinedTable as error:
+            raise DatabaseError(
+                f"there are no tables of Remora in {self._database.address}",
+                hint="create them with `remora database init`",
+            ) from error
+        except psycopg.Error as error:
             raise self._database.error(error) from error
 
 
@@ -165,7 +183,6 @@ def _size(connection: Connection, table: str) -> int:
 
 def _drop(connection: Connection, month: Month) -> None:
     first = date.fromisoformat(f"{month.month}-01")
-    connection.execute(_LOG, {"month": first})
     connection.execute(_FORGET, {"month": first})
     for table in ("events", "contents"):
         name = sql.Identifier(partition_name(table, first))

@@ -1,8 +1,12 @@
 """Object store whose contents are in PostgreSQL, with copies in a folder."""
 
 from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+from remora.errors import StreamDamaged
 from remora.trace.content.objects import ObjectStore, is_sha256
 from remora.trace.postgres.database import Connection, Database
 
@@ -38,7 +42,10 @@ class PostgresObjectStore(ObjectStore):
         """Return a description of the damage to the content in the database, or None."""
         if isinstance(digest, str) and is_sha256(digest):
             self.drop_copy(digest)
-            self._fetch(digest)
+            try:
+                self._fetch(digest)
+            except StreamDamaged:
+                return "does not match its hash"
         return super().problem(digest)
 
     def drop_copy(self, digest: str) -> None:
@@ -46,8 +53,8 @@ class PostgresObjectStore(ObjectStore):
         (self.folder / digest[:2] / digest).unlink(missing_ok=True)
 
     def _fetch(self, digest: str) -> None:
-        """Copy a content to the folder if it is missing there. A content with another hash is
-        copied under its own name, so it stays missing.
+        """Copy a content to the folder if it is missing there. Raises StreamDamaged if it does not
+        match its hash.
         """
         if not is_sha256(digest) or (self.folder / digest[:2] / digest).exists():
             return
@@ -55,28 +62,30 @@ class PostgresObjectStore(ObjectStore):
         row = self._database.run(
             lambda connection: connection.execute(_FETCH, wanted, binary=True).fetchone()
         )
-        if row is not None:
-            self.put(row[0])
-            with self._lock:
-                self._unsynced.discard(digest)
+        if row is None:
+            return
+        if sha256(row[0]).hexdigest() != digest:
+            raise StreamDamaged(
+                f"{digest} in the table contents of {self._database.address} does not match its hash",
+                hint="someone has changed it; restore the database from a backup",
+            )
+        self.put(row[0])
+        with self._lock:
+            self._unsynced.discard(digest)
 
     def _sync_waiting(self) -> None:
         with self._lock:
             waiting = set(self._unsynced)
         if not waiting:
             return
-        contents = {
-            digest: b"".join(super(PostgresObjectStore, self).pieces(digest)) for digest in waiting
-        }
-        self._database.run(lambda connection: self._store(connection, contents))
+        wanted = [self._kind, [bytes.fromhex(digest) for digest in waiting]]
+        rows = self._database.run(lambda connection: connection.execute(_STORED, wanted).fetchall())
+        for digest in sorted(waiting.difference(row[0] for row in rows)):
+            values = [self._kind, bytes.fromhex(digest), self.get(digest)]
+            self._database.run(partial(_store, values=values))
         with self._lock:
-            self._unsynced -= waiting
-            self._safe |= waiting
+            self._unsynced -= waiting  # but they are not safe: the next month needs them, too
 
-    def _store(self, connection: Connection, contents: dict[str, bytes]) -> None:
-        wanted = [bytes.fromhex(digest) for digest in contents]
-        rows = connection.execute(_STORED, [self._kind, wanted]).fetchall()
-        known = {row[0] for row in rows}
-        for digest, content in contents.items():
-            if digest not in known:
-                connection.execute(_STORE, [self._kind, bytes.fromhex(digest), content])
+
+def _store(connection: Connection, values: list[Any]) -> None:
+    connection.execute(_STORE, values)

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from remora.config.user_folders import make_private
 from remora.errors import NotFound, StreamDamaged
 from remora.ids import is_id
-from remora.memory.events import AgentEnd, Event
+from remora.memory.events import AgentEnd, Event, Head
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import newline_before, stated_hash, valid_hash
+from remora.trace.content.line_format import newline_before, valid_hash
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
+from remora.trace.postgres.owner import Owner
 from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_streams
 from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
@@ -26,11 +27,14 @@ from remora.trace.trace_folder import STREAM_SUFFIX, TraceFolder, stream_id, str
 
 _BATCH_BYTES = 8 << 20
 _ROWS = """
-SELECT id, name, month, next_seq, head, bytes,
+SELECT id, name, month, next_seq, head, bytes, owner,
     CASE WHEN owner IS NOT NULL AND lease_until > clock_timestamp()
     THEN extract(epoch FROM lease_until - clock_timestamp())::float ELSE 0 END
 FROM streams WHERE project = %(project)s
 """
+_NAMED = "AND name = %(name)s"
+_PRUNED = "SELECT name, count, head FROM expired WHERE project = %s ORDER BY removed"
+_EXPIRED = "SELECT 1 FROM expired WHERE project = %(project)s AND name = %(name)s"
 
 
 class _Row(NamedTuple):
@@ -42,7 +46,14 @@ class _Row(NamedTuple):
     next_seq: int
     head: str
     bytes: int
+    owner: str | None
     lease_s: float
+
+    @property
+    def is_written(self) -> bool:
+        """True if its writer has a lease, and has not died on this machine."""
+        owner = Owner.decode(self.owner) if self.owner and self.lease_s > 0 else None
+        return self.lease_s > 0 and not (owner is not None and owner.has_died)
 
 
 class CopiedTraceFolder(TraceFolder):
@@ -56,6 +67,10 @@ class CopiedTraceFolder(TraceFolder):
         self._project = project
         self.blobs = PostgresObjectStore(self.blobs.folder, database, "blobs", packs=True)
         self.objects = PostgresObjectStore(self.objects.folder, database, "objects")
+
+    @property
+    def place(self) -> str:
+        return self._database.address
 
     def create(self) -> None:
         with disk_errors(self.path.parent):
@@ -88,13 +103,14 @@ class CopiedTraceFolder(TraceFolder):
             return
         last = _last_copied(path)
         if last is not None and last.type == AgentEnd.type:
+            forget_lease(path)
             return
-        for row in self._rows("AND name = %(name)s", f"{path.parent.name}/{stream_id(path)}"):
+        for row in self._rows(_NAMED, _name(path)):
             self._copy(row, path)
 
     def recopy(self, name: str | None = None) -> None:
         """Copy the stream of an agent or run, or all streams, again, after checking that the
-        database has lost nothing.
+        database still has the last line of the copy.
 
         Raises whatever `refresh` raises.
         """
@@ -103,9 +119,16 @@ class CopiedTraceFolder(TraceFolder):
         else:
             paths = [self.agent_stream(name), self.run_stream(name)] if is_id(name) else []
         for each in paths:
-            self.refresh(each)
-            _remove_copy(each)
-            self.refresh(each)
+            for row in self._rows(_NAMED, _name(each)):
+                self._append_new(row, each)
+                _remove_copy(each)
+                self._copy(row, each)
+
+    def pruned_heads(self) -> dict[str, Head]:
+        rows = self._database.run(
+            lambda connection: connection.execute(_PRUNED, [self._project]).fetchall()
+        )
+        return {name: Head(count=count, hash=head) for name, count, head in rows}
 
     def wait(self, seconds: float) -> None:
         """Wait until the database announces new events. At most, wait ten times as long, because an
@@ -121,52 +144,80 @@ class CopiedTraceFolder(TraceFolder):
             read = read_streams(self._database, batch[0].month, new) if len(new) > 1 else {}
             for row in batch:
                 self._copy(row, paths[row.id], read.get(row.id))
-        for path in {*stream_paths(self.path / kind)} - {
-            *paths.values()
-        }:  # their runs have expired
-            _remove_copy(path)
+        for path in {*stream_paths(self.path / kind)} - {*paths.values()}:
+            if not self._rows(_NAMED, _name(path)):
+                self._remove_expired(path)
 
     def _rows(self, condition: str, name: str) -> list[_Row]:
         query, values = f"{_ROWS} {condition}", {"project": self._project, "name": name}
         rows = self._database.run(lambda connection: connection.execute(query, values).fetchall())
         return [_Row(*row) for row in rows]
 
+    def _remove_expired(self, path: Path) -> None:
+        values = {"project": self._project, "name": _name(path)}
+        if self._database.run(lambda connection: connection.execute(_EXPIRED, values).fetchone()):
+            _remove_copy(path)
+            return
+        raise StreamDamaged(
+            f"{_name(path)} is no longer in {self._database.address}, and was not pruned",
+            hint=_kept(path),
+        )
+
     def _copy(self, row: _Row, path: Path, read: bytes | None = None) -> None:
         """Copy the new lines of a stream. `read` are all of its lines, if they were read before."""
+        if not path.parent.is_dir():  # deleted by the user
+            self.create()
         with disk_errors(path):
-            if row.lease_s > 0:
+            if row.is_written:
                 note_lease(path, row.lease_s)
             else:
                 forget_lease(path)
             with suppress(FileNotFoundError):
                 if path.stat().st_size == row.bytes:
                     return
+        self._append_new(row, path, read)
+
+    def _append_new(self, row: _Row, path: Path, read: bytes | None) -> None:
         with _opened_copy(path) as file:
             last = _last_copied(path) if os.fstat(file).st_size else None
             if last is None:
                 os.ftruncate(file, 0)
-            count, head = (0, "0" * 64) if last is None else (last.seq + 1, last.hash)
+            count, head = (0, None) if last is None else (last.seq + 1, last.hash)
+            if row.next_seq < count:  # perhaps another process has copied lines since
+                row = next(iter(self._rows(_NAMED, row.name)), row)
             if row.next_seq < count:
                 raise self._lost(row, path, count)
+            if row.next_seq == count and head not in (None, row.head):
+                raise self._changed(row, path)
             key = StreamKey(row.id, row.month)
             new = read_pages(self._database, key, count, row.next_seq)
             for page in new if read is None or count else (read,):
-                if valid_hash(page[: page.index(b"\n")], head) is None:
+                if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
                     raise self._changed(row, path)
-                head = stated_hash(page[page.rfind(b"\n", 0, -1) + 1 : -1]) or ""
+                head = None  # `trace verify` checks the other lines
                 write_all(file, page)
+                count += page.count(b"\n")
+            if count < row.next_seq and self._rows(_NAMED, row.name):
+                raise self._unreadable(row, count)
 
     def _lost(self, row: _Row, path: Path, count: int) -> StreamDamaged:
         return StreamDamaged(
             f"{row.name} had {count} lines and now has {row.next_seq} in {self._database.address}: "
             "the database has lost the last ones, for example in a failover",
-            hint=f"{path} still holds them; move it away to continue without them",
+            hint=_kept(path),
+        )
+
+    def _unreadable(self, row: _Row, count: int) -> StreamDamaged:
+        return StreamDamaged(
+            f"{row.name} should have {row.next_seq} lines in {self._database.address}, but only "
+            f"{count} can be read",
+            hint="someone has changed the table events; restore the database from a backup",
         )
 
     def _changed(self, row: _Row, path: Path) -> StreamDamaged:
         return StreamDamaged(
             f"{row.name} in {self._database.address} does not continue the lines copied before",
-            hint=f"compare it with {path}, then move that file away",
+            hint=_kept(path),
         )
 
 
@@ -182,6 +233,17 @@ def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
         size += row.bytes
     if batch:
         yield batch
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{stream_id(path)}"
+
+
+def _kept(path: Path) -> str:
+    return (
+        f"{path} still holds the lines that were copied; move it away to go on without them, "
+        f"or add what the database lost with `remora trace import {path.parents[1]}`"
+    )
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Database:
         self._patience_s = patience_s
         self._listener: Connection | None = None
         self._idle: list[Connection] = []
-        self._times_closed = 0
+        self._is_closed = False
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
 
     def open(self) -> str:
@@ -75,7 +75,7 @@ class Database:
             with self.connected() as connection:
                 if not is_installed(connection):
                     install(connection)
-                row = connection.execute("SELECT version, store FROM info").fetchone()
+                return self.store_in(connection)
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
                 f"this role may not use or create the tables of Remora in {self.address}: {error}",
@@ -83,6 +83,10 @@ class Database:
             ) from error
         except LOST as error:
             raise self.error(error) from error
+
+    def store_in(self, connection: Connection) -> str:
+        """Return the UUID of the store. Raises DatabaseError if the tables have another version."""
+        row = connection.execute("SELECT version, store FROM info").fetchone()
         version, store = row or (None, None)
         if version != VERSION:
             raise DatabaseError(
@@ -123,18 +127,16 @@ class Database:
         Raises psycopg.Error if there is no connection.
         """
         with self._free:
-            times_closed = self._times_closed
             connection = self._taken() or self._connect()
             try:
                 yield connection
             except BaseException:
                 connection.close()
-                self.close()  # after a restart of the server, no connection works
+                self._close_idle()  # after a restart of the server, no connection works
                 raise
-            if times_closed == self._times_closed:
-                self._idle.append(connection)
-            else:
-                connection.close()
+            self._idle.append(connection)
+            if self._is_closed:
+                self._close_idle()
 
     def run(self, work: Callable[[Connection], _T]) -> _T:
         """Call `work` with a connection in autocommit mode, and repeat it if the connection fails.
@@ -198,10 +200,11 @@ class Database:
         return DatabaseError(f"PostgreSQL at {self.address}: {reason}", hint=hint)
 
     def close(self) -> None:
-        """Close all connections, those in use after their statement. Later statements open new
-        ones.
-        """
-        self._times_closed += 1
+        """Close the connections that are not in use, and all others after their last statement."""
+        self._is_closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         if self._listener is not None:
             self._listener.close()
         while (connection := self._taken()) is not None:

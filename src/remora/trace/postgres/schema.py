@@ -64,6 +64,14 @@ CREATE TABLE events_later PARTITION OF events DEFAULT;
 CREATE TABLE contents_later PARTITION OF contents DEFAULT;
 """
 _PARTITIONED = ("events", "contents")
+_CREATE_PARTITION = """
+CREATE TABLE {new} PARTITION OF {table} FOR VALUES FROM ({month}) TO ({following})
+"""
+_MOVE_OUT = """
+CREATE TEMPORARY TABLE moving ON COMMIT DROP AS SELECT * FROM {later} WHERE month = {month};
+DELETE FROM {later} WHERE month = {month}
+"""
+_MOVE_IN = "INSERT INTO {table} SELECT * FROM moving; DROP TABLE moving"
 _WORKER_RIGHTS = """
 GRANT USAGE ON SCHEMA remora TO {role};
 GRANT SELECT ON ALL TABLES IN SCHEMA remora TO {role};
@@ -76,8 +84,7 @@ GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id,
 
 def is_installed(connection: Connection[Any]) -> bool:
     """Return True if the tables exist."""
-    row = connection.execute("SELECT to_regclass('remora.info')").fetchone()
-    return row is not None and row[0] is not None
+    return _exists(connection, "info")
 
 
 def install(connection: Connection[Any]) -> None:
@@ -104,24 +111,33 @@ def install(connection: Connection[Any]) -> None:
 
 
 def add_partitions(connection: Connection[Any]) -> None:
-    """Create the missing partitions, from this month on. Call it in the schema of the tables."""
+    """Create the missing partitions, from this month on. Call it in the schema of the tables, in a
+    transaction.
+    """
     row = connection.execute("SELECT (now() AT TIME ZONE 'UTC')::date").fetchone()
     assert row is not None
     month = row[0].replace(day=1)
     for _ in range(_MONTHS_AHEAD):
-        following = next_month(month)
         for table in _PARTITIONED:
-            connection.execute(
-                sql.SQL(
-                    "CREATE TABLE IF NOT EXISTS {} PARTITION OF {} FOR VALUES FROM ({}) TO ({})"
-                ).format(
-                    sql.Identifier(partition_name(table, month)),
-                    sql.Identifier(table),
-                    sql.Literal(month),
-                    sql.Literal(following),
-                )
-            )
-        month = following
+            if not _exists(connection, partition_name(table, month)):
+                _add_partition(connection, table, month)
+        month = next_month(month)
+
+
+def _add_partition(connection: Connection[Any], table: str, month: date) -> None:
+    """Create a partition. Rows of its month that are in the default partition are moved there."""
+    names = {
+        "table": sql.Identifier(table),
+        "later": sql.Identifier(f"{table}_later"),
+        "new": sql.Identifier(partition_name(table, month)),
+        "month": sql.Literal(month),
+        "following": sql.Literal(next_month(month)),
+    }
+    connection.execute(sql.SQL("LOCK TABLE {later} IN ACCESS EXCLUSIVE MODE").format(**names))
+    query = sql.SQL("SELECT FROM {later} WHERE month = {month} LIMIT 1").format(**names)
+    moves = connection.execute(query).rowcount > 0
+    for statement in (_MOVE_OUT, _CREATE_PARTITION, _MOVE_IN) if moves else (_CREATE_PARTITION,):
+        connection.execute(sql.SQL(statement).format(**names))
 
 
 def grant_worker(connection: Connection[Any], role: str) -> None:
@@ -138,6 +154,11 @@ def partition_name(table: str, month: date) -> str:
 def next_month(month: date) -> date:
     """Return the first day of the month after `month`, which is itself a first day."""
     return month.replace(year=month.year + month.month // 12, month=month.month % 12 + 1)
+
+
+def _exists(connection: Connection[Any], table: str) -> bool:
+    row = connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.{table}"]).fetchone()
+    return row is not None and row[0] is not None
 
 
 def _has_lz4(connection: Connection[Any]) -> bool:

@@ -197,6 +197,9 @@ def _expired_heads(folder: TraceFolder) -> dict[tuple[str, str], Head]:
     ignored.
     """
     found: dict[tuple[str, str], Head] = {}
+    for name, head in folder.pruned_heads().items():
+        kind, _, pruned = name.partition("/")
+        found["run" if kind == "runs" else "agent", pruned] = head
     with suppress(StreamDamaged, DiskError):
         for stream in read_expired(folder):
             found[stream.kind, stream.id] = stream.head

@@ -1,0 +1,410 @@
+"""Tables, rights and retention of a PostgreSQL database."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import psycopg
+import pytest
+
+from remora.errors import ConfigError, DatabaseError, NotFound, StreamWriteFailed
+from remora.memory.events import RunStart
+from remora.trace.postgres.administration import DatabaseOwner
+from remora.trace.postgres.copied_folder import CopiedTraceFolder
+from remora.trace.postgres.database import Database
+from remora.trace.postgres.store import PostgresTraceStore
+from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
+from remora.trace.stream.line_builder import Identity
+from remora.trace.verify.anchor_file import SavedAnchor
+from remora.trace.verify.folder_check import verify_all
+from tests.clock import ticking
+from tests.postgres_server import PostgresServer
+from tests.trace.postgres.written_stream import LINES, Writer, write
+from tests.trace.stream.store.conformance import STREAM
+
+OpensStore = Callable[[], PostgresTraceStore]
+WORKER, STRANGER = "remora_worker", "stranger"
+CONTENT = b"content"
+FORBIDDEN = (
+    "UPDATE events SET lines = 'x'",
+    "DELETE FROM events",
+    "TRUNCATE events",
+    "UPDATE contents SET content = 'x'",
+    "DELETE FROM contents",
+    "DELETE FROM streams",
+    "UPDATE streams SET project = 'mine'",
+    "UPDATE streams SET month = '2020-01-01'",
+    "UPDATE info SET version = 2",
+    "DELETE FROM expired",
+    "INSERT INTO expired (project, name, count, head) VALUES ('', '', 0, '')",
+    "DROP TABLE events",
+    "DROP TABLE events_later",
+    "DROP SCHEMA remora CASCADE",
+    "ALTER TABLE events ADD x int",
+    "ALTER TABLE events DETACH PARTITION events_later",
+    "CREATE TABLE mine (x int)",
+)
+
+
+def query(database: Database, text: str, *values: object) -> list[tuple[Any, ...]]:
+    def work(connection: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+        found = connection.execute(text, values)
+        return found.fetchall() if found.description else []
+
+    return database.once(work)
+
+
+@pytest.fixture
+def roles(postgres: PostgresServer) -> None:
+    """Two roles without rights. They are for all databases of the server."""
+    with psycopg.connect(postgres.dsn(), autocommit=True) as connection:
+        for role in (WORKER, STRANGER):
+            if not connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).rowcount:
+                connection.execute(f"CREATE ROLE {role} LOGIN")
+
+
+def as_role(dsn: str, role: str) -> Database:
+    return Database(dsn.replace("user=owner", f"user={role}"), patience_s=1)
+
+
+class TestInstallation:
+    def test_tables_are_created_once(self, dsn: str) -> None:
+        database = Database(dsn)
+        store = database.open()
+        DatabaseOwner(database).install()
+        DatabaseOwner(database).install()
+        assert database.open() == store
+        database.close()
+
+    def test_of_two_that_create_tables_at_once_both_find_the_same(self, dsn: str) -> None:
+        databases = [Database(dsn) for _ in range(4)]
+        with ThreadPoolExecutor() as pool:
+            stores = set(pool.map(Database.open, databases))
+        assert len(stores) == 1
+        for database in databases:
+            database.close()
+
+    def test_two_databases_are_told_apart(self, dsn: str, postgres: PostgresServer) -> None:
+        names = [dsn, postgres.new_database(f"other_of_{dsn.split()[1].split('=')[1]}")]
+        databases = [Database(name) for name in names]
+        assert len({database.open() for database in databases}) == 2
+        for database in databases:
+            database.close()
+
+    def test_another_version_is_refused(self, database: Database) -> None:
+        query(database, "UPDATE info SET version = 99")
+        with pytest.raises(DatabaseError, match=r"have version 99, but .* uses version 1") as error:
+            database.open()
+        assert error.value.hint == "use the same version of Remora on all machines"
+
+    def test_and_not_maintained_either(self, database: Database) -> None:
+        query(database, "UPDATE info SET version = 99")
+        owner = DatabaseOwner(database)
+        for act in (owner.install, owner.status, lambda: owner.prune(0)):
+            with pytest.raises(DatabaseError, match="have version 99"):
+                act()
+
+    def test_without_tables_there_is_a_hint(self, dsn: str) -> None:
+        owner = DatabaseOwner(Database(dsn))
+        for act in (owner.status, lambda: owner.prune(0)):
+            with pytest.raises(DatabaseError, match="there are no tables of Remora in") as error:
+                act()
+            assert error.value.hint == "create them with `remora database init`"
+
+    def test_partitions_are_there_for_two_years(self, database: Database) -> None:
+        for table in ("events", "contents"):
+            months = query(
+                database,
+                "SELECT relname FROM pg_class WHERE relname ~ %s ORDER BY relname",
+                rf"^{table}_\d{{4}}_\d\d$",
+            )
+            assert months[0] == (f"{table}_{datetime.now(UTC):%Y_%m}",)
+            assert len(months) == 24
+
+    def test_rows_that_had_no_partition_get_theirs(
+        self, database: Database, opens: OpensStore
+    ) -> None:
+        now = datetime.now(UTC)
+        query(database, f"DROP TABLE events_{now:%Y_%m}")
+        query(database, f"DROP TABLE contents_{now:%Y_%m}")
+        write(opens(), LINES)
+        assert query(database, "SELECT count(*) FROM events_later") == [(12,)]
+        DatabaseOwner(database).install()
+        assert query(database, "SELECT count(*) FROM events_later") == [(0,)]
+        assert query(database, f"SELECT count(*) FROM events_{now:%Y_%m}") == [(12,)]
+        assert [line + b"\n" for line in opens().lines(STREAM)] == LINES
+
+    def test_the_status_counts_runs_and_streams(
+        self, database: Database, opens: OpensStore
+    ) -> None:
+        write(opens(), LINES)
+        status = DatabaseOwner(database).status()
+        (month,) = status.months
+        assert (month.month, month.runs, month.streams) == (f"{datetime.now(UTC):%Y-%m}", 1, 1)
+        assert status.bytes == month.bytes > 8192
+
+
+@pytest.mark.usefixtures("roles")
+class TestRights:
+    @pytest.fixture
+    def worker(self, dsn: str, database: Database, copies: CopiedTraceFolder) -> Database:
+        """The worker's role, in a database with a stream and a content."""
+        DatabaseOwner(database).install(WORKER)
+        write(PostgresTraceStore(database, "shop"), LINES[:4])
+        copies.objects.put(CONTENT)
+        copies.objects.sync()
+        return as_role(dsn, WORKER)
+
+    def test_a_worker_appends(self, worker: Database, copies: CopiedTraceFolder) -> None:
+        worker.open()
+        writer = Writer(PostgresTraceStore(worker, "shop"))
+        writer.append(*LINES[4:])
+        writer.release()
+        write(PostgresTraceStore(worker, "shop"), LINES, "traces/lint-new")
+        path = copies.find_agent(STREAM.split("/")[1])
+        assert path is not None
+        assert path.read_bytes() == b"".join(LINES)
+        worker.close()
+
+    def test_a_worker_stores_contents_and_reads_them(
+        self, worker: Database, copies: CopiedTraceFolder
+    ) -> None:
+        folder = CopiedTraceFolder(copies.root, copies.path, worker, "shop")
+        folder.objects.put(b"more")
+        folder.objects.sync()
+        digest = sha256(CONTENT).hexdigest()
+        (folder.objects.folder / digest[:2] / digest).unlink()
+        assert folder.objects.get(digest) == CONTENT
+        worker.close()
+
+    def test_a_worker_can_neither_change_nor_delete(self, worker: Database) -> None:
+        for statement in FORBIDDEN:
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                query(worker, statement)
+        worker.close()
+
+    def test_nor_change_a_partition_directly(self, worker: Database) -> None:
+        for statement in ("DELETE FROM", "TRUNCATE", "DROP TABLE"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                query(worker, f"{statement} events_{datetime.now(UTC):%Y_%m}")
+        worker.close()
+
+    def test_a_worker_cannot_prune(self, worker: Database) -> None:
+        with pytest.raises(DatabaseError) as error:
+            DatabaseOwner(worker).prune(0)
+        assert error.value.hint == "use the role that owns the tables"
+        worker.close()
+
+    def test_a_role_without_rights_is_told_whom_to_ask(self, dsn: str, database: Database) -> None:
+        stranger = as_role(dsn, STRANGER)
+        with pytest.raises(DatabaseError, match="this role may not use or create") as error:
+            stranger.open()
+        assert "`remora database init --worker ROLE`" in (error.value.hint or "")
+        stranger.close()
+
+    def test_so_is_one_that_finds_no_tables(self, dsn: str) -> None:
+        stranger = as_role(dsn, STRANGER)
+        with pytest.raises(DatabaseError, match="this role may not use or create") as error:
+            stranger.open()
+        assert "`remora database init --worker ROLE`" in (error.value.hint or "")
+        stranger.close()
+
+    def test_rights_taken_away_later_end_with_the_same_hint(
+        self, worker: Database, database: Database
+    ) -> None:
+        writer = Writer(PostgresTraceStore(worker, "shop"))
+        query(database, "REVOKE INSERT ON events FROM remora_worker")
+        with pytest.raises(StreamWriteFailed, match="permission denied") as error:
+            writer.append(*LINES[4:])
+        assert "`remora database init --worker ROLE`" in (error.value.hint or "")
+        worker.close()
+
+    def test_a_role_that_does_not_exist_is_named(self, database: Database) -> None:
+        with pytest.raises(ConfigError, match='role "nobody_here" does not exist') as error:
+            DatabaseOwner(database).install("nobody_here")
+        assert "CREATE ROLE" in (error.value.hint or "")
+
+
+def months_ago(count: int) -> date:
+    """Return the first day of the month so many months ago."""
+    day = datetime.now(UTC).date().replace(day=1)
+    for _ in range(count):
+        day = (day - timedelta(days=1)).replace(day=1)
+    return day
+
+
+class History:
+    """Runs that were written in earlier months."""
+
+    def __init__(self, database: Database, copies: CopiedTraceFolder) -> None:
+        self.database = database
+        self.owner = DatabaseOwner(database)
+        self._copies = copies
+        for ago in range(1, 7):
+            for table in ("events", "contents"):
+                month, following = months_ago(ago), months_ago(ago - 1)
+                query(
+                    database,
+                    f"CREATE TABLE {table}_{month:%Y_%m} PARTITION OF {table} "
+                    f"FOR VALUES FROM ('{month}') TO ('{following}')",
+                )
+
+    def run(self, name: str, begun: int, written: int, project: str = "shop") -> str:
+        """Write a run, begun and last written to in the middle of months so many months ago.
+
+        Its content is stored in the month in which it was last written to.
+        """
+        identity = Identity(name)
+        options = EmitterOptions(blobs=self._copies.blobs, clock=ticking())
+        store = PostgresTraceStore(self.database, project)
+        with JsonlEventEmitter.claim(store, f"runs/{name}", identity, options) as emitter:
+            emitter.emit(RunStart(), turn=0)
+        digest = self._copies.objects.put(f"{project}/{name}".encode())
+        self._copies.objects.sync()
+        first, last = months_ago(begun), months_ago(written)
+        updated = last + timedelta(days=14 if written else 0)
+        query(
+            self.database,
+            "UPDATE streams SET month = %s, updated = %s WHERE name = %s AND project = %s",
+            first, updated if written else datetime.now(UTC), f"runs/{name}", project,
+        )  # fmt: skip
+        query(
+            self.database,
+            "UPDATE events SET month = %s WHERE stream = (SELECT id FROM streams WHERE name = %s "
+            "AND project = %s)",
+            first, f"runs/{name}", project,
+        )  # fmt: skip
+        query(
+            self.database,
+            "UPDATE contents SET month = %s WHERE digest = %s",
+            last, bytes.fromhex(digest),
+        )  # fmt: skip
+        return digest
+
+    @property
+    def runs(self) -> list[str]:
+        return sorted(row[0] for row in query(self.database, "SELECT name FROM streams"))
+
+    @property
+    def expired(self) -> list[str]:
+        return sorted(row[0] for row in query(self.database, "SELECT name FROM expired"))
+
+    def has_content(self, name: str) -> bool:
+        found = query(self.database, "SELECT 1 FROM contents WHERE content = %s", name.encode())
+        return bool(found)
+
+    def prune(self, days: int = 40) -> list[str]:
+        """Prune, and return the months that were removed and had streams."""
+        removed = self.owner.prune(days).removed
+        names = [f"{months_ago(ago):%Y-%m}" for ago in range(7)]
+        return [f"{names.index(month.month)} months ago" for month in removed if month.streams]
+
+
+@pytest.fixture
+def history(database: Database, copies: CopiedTraceFolder) -> History:
+    return History(database, copies)
+
+
+class TestPrune:
+    def test_old_months_are_removed_with_their_partitions(
+        self, history: History, database: Database, copies: CopiedTraceFolder
+    ) -> None:
+        history.run("old", 5, 5)
+        history.run("young", 0, 0)
+        old = f"{months_ago(5):%Y_%m}"
+        tables = "SELECT count(*) FROM pg_class WHERE relname IN (%s, %s)"
+        assert query(database, tables, f"events_{old}", f"contents_{old}") == [(2,)]
+        assert history.prune() == ["5 months ago"]
+        assert query(database, tables, f"events_{old}", f"contents_{old}") == [(0,)]
+        assert history.runs == ["runs/young"]
+        assert history.expired == ["runs/old"]
+        assert not history.has_content("shop/old")
+        assert history.has_content("shop/young")
+        assert copies.find_run("old") is None
+
+    def test_heads_of_removed_streams_are_kept(self, history: History, database: Database) -> None:
+        history.run("old", 5, 5)
+        (before,) = query(database, "SELECT project, name, next_seq, head FROM streams")
+        history.prune()
+        assert query(database, "SELECT project, name, count, head FROM expired") == [before]
+
+    def test_a_pruned_stream_is_not_missed_by_its_anchors(
+        self, history: History, database: Database, copies: CopiedTraceFolder
+    ) -> None:
+        history.run("old", 5, 5)
+        ((count, head),) = query(database, "SELECT next_seq, head FROM streams")
+        history.prune()
+        anchor = SavedAnchor(kind="run", id="old", count=count, hash=head)
+        report = verify_all(copies, saved=[anchor])
+        assert report.expired == (anchor,)
+        assert report.streams == ()
+
+    def test_a_dry_run_removes_nothing(self, history: History) -> None:
+        history.run("old", 5, 5)
+        report = history.owner.prune(40, dry_run=True)
+        assert f"{months_ago(5):%Y-%m}" in [month.month for month in report.removed]
+        assert report.bytes > 0
+        assert history.runs == ["runs/old"]
+        assert history.has_content("shop/old")
+
+    def test_a_month_is_kept_while_one_of_its_runs_is_young(self, history: History) -> None:
+        history.run("old", 3, 3)
+        history.run("retried", 3, 0)
+        assert history.prune() == []
+        assert history.runs == ["runs/old", "runs/retried"]
+        assert history.expired == []
+
+    def test_a_month_is_kept_while_one_of_its_runs_is_being_written(
+        self, history: History, database: Database
+    ) -> None:
+        history.run("old", 3, 3)
+        query(database, "UPDATE streams SET lease_until = now() + interval '30 s'")
+        assert history.prune() == []
+        assert history.runs == ["runs/old"]
+
+    def test_this_month_is_kept_even_if_nothing_is_kept(self, history: History) -> None:
+        history.run("young", 0, 0)
+        assert history.prune(0) == []
+        assert history.runs == ["runs/young"]
+
+    def test_all_months_of_a_young_run_are_kept(self, history: History) -> None:
+        history.run("long", 4, 0)
+        history.run("old", 2, 2)  # contents of the long run may be in its month, too
+        history.run("older", 5, 5)
+        assert history.prune() == ["5 months ago"]
+        assert history.runs == ["runs/long", "runs/old"]
+
+    def test_an_old_run_is_kept_if_all_of_its_months_are(self, history: History) -> None:
+        history.run("spanning", 5, 4)
+        history.run("retried", 5, 0)
+        assert history.prune() == []
+        assert history.has_content("shop/spanning")
+        assert history.runs == ["runs/retried", "runs/spanning"]
+
+    def test_no_run_is_kept_without_its_contents(
+        self, history: History, database: Database
+    ) -> None:
+        history.run("spanning", 5, 4)
+        history.run("beside", 5, 5)
+        lease = "UPDATE streams SET lease_until = now() + interval '1 min' WHERE name = %s"
+        query(database, lease, "runs/beside")
+        history.prune()
+        assert history.runs == ["runs/beside"]
+        assert history.expired == ["runs/spanning"]
+        assert history.has_content("shop/beside")
+        assert not history.has_content("shop/spanning")
+
+    def test_runs_of_the_same_name_in_other_projects_are_others(self, history: History) -> None:
+        history.run("same", 5, 5)
+        history.run("same", 1, 0, project="bakery")
+        assert history.prune() == ["5 months ago"]
+        rows = query(history.database, "SELECT project FROM streams")
+        assert rows == [("bakery",)]
+
+    def test_a_pruned_stream_can_be_looked_for(self, history: History, opens: OpensStore) -> None:
+        history.run("old", 5, 5)
+        history.prune()
+        with pytest.raises(NotFound):
+            opens().head("runs/old")

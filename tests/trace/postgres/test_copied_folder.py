@@ -1,0 +1,391 @@
+"""Copies of streams in the user's cache: new lines, damage on either side, and several readers."""
+
+import fcntl
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from remora.errors import DiskError, StreamDamaged
+from remora.memory.events import AgentEnd, TurnStart
+from remora.trace.import_streams import ImportTarget, import_streams
+from remora.trace.postgres.copied_folder import CopiedTraceFolder
+from remora.trace.postgres.database import Database
+from remora.trace.postgres.store import PostgresTraceStore
+from remora.trace.read.follow import StreamFollower
+from remora.trace.read.reader import is_being_written
+from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
+from remora.trace.verify.folder_check import verify_all
+from tests.clock import ticking
+from tests.trace.conftest import AGENT, agent_identity
+from tests.trace.postgres.conftest import Connects, OpensCopies
+from tests.trace.postgres.written_stream import (
+    LINES,
+    Writer,
+    change_line,
+    delete_lines,
+    lose_lines,
+    lose_streams,
+    write,
+)
+from tests.trace.stream.store.conformance import STREAM
+
+WHOLE = b"".join(LINES)
+END = AgentEnd(status="no_change", stop_reason="no_change")
+OpensStore = Callable[[], PostgresTraceStore]
+
+
+def found(copies: CopiedTraceFolder) -> bytes:
+    """Look the stream up, and read its copy."""
+    path = copies.find_agent(AGENT)
+    assert path is not None
+    return path.read_bytes()
+
+
+def copy_of(copies: CopiedTraceFolder) -> Path:
+    return copies.traces / f"{AGENT}.jsonl"
+
+
+def problems(copies: CopiedTraceFolder) -> list[int]:
+    """Return the lines whose hash is found to be wrong."""
+    (report,) = verify_all(copies, AGENT).streams
+    return [problem.line for problem in report.problems if problem.kind == "chain"]
+
+
+def emitter(store: PostgresTraceStore, copies: CopiedTraceFolder) -> JsonlEventEmitter:
+    options = EmitterOptions(blobs=copies.blobs, clock=ticking())
+    return JsonlEventEmitter.claim(store, STREAM, agent_identity(), options)
+
+
+class TestNewLines:
+    def test_a_stream_is_copied_byte_for_byte(
+        self, opens: OpensStore, copies: CopiedTraceFolder
+    ) -> None:
+        write(opens(), LINES)
+        assert found(copies) == WHOLE
+        assert [path.name for path in copies.agent_streams()] == [f"{AGENT}.jsonl"]
+
+    def test_a_stream_of_nobody_is_not_found(self, copies: CopiedTraceFolder) -> None:
+        assert copies.find_agent(AGENT) is None
+        assert copies.find_agent("../../secret") is None
+        assert list(copies.agent_streams()) == []
+
+    def test_a_growing_stream_is_copied_line_by_line(
+        self, opens: OpensStore, copies: CopiedTraceFolder
+    ) -> None:
+        writer = Writer(opens())
+        for number, line in enumerate(LINES):
+            writer.append(line)
+            assert found(copies) == b"".join(LINES[: number + 1])
+
+    def test_only_the_lines_of_a_new_turn_are_added(
+        self, opens: OpensStore, copies: CopiedTraceFolder
+    ) -> None:
+        writer, store = Writer(opens()), opens()
+        writer.append(LINES[0])
+        found(copies)
+        before = copy_of(copies).stat().st_ino
+        writer.release()
+        epoch = store.claim(STREAM).epoch
+        store.append(STREAM, epoch, 1, *LINES[1:5])
+        store.append(STREAM, epoch, 5, *LINES[5:])
+        assert found(copies) == WHOLE
+        assert copy_of(copies).stat().st_ino == before
+
+    def test_a_follower_sees_each_line_once(
+        self, opens: OpensStore, copies: CopiedTraceFolder
+    ) -> None:
+        writer, seen = Writer(opens()), list[bytes]()
+        follower = StreamFollower(copy_of(copies), 100)
+        for line in LINES:
+            writer.append(line)
+            copies.refresh(follower.path)
+            seen += follower.lines()
+        assert seen == [line[:-1] for line in LINES]
+
+    def test_a_waiting_reader_is_woken_by_an_append(
+        self, opens: OpensStore, copies: CopiedTraceFolder
+    ) -> None:
+        writer = Writer(opens())
+        copies.wait(0)  # begins to listen
+        writer.append(LINES[0])
+        began = time.monotonic()
+        copies.wait(2)
+        assert time.monotonic() - began < 10
+
+    def test_a_deleted_cache_is_filled_again(
+        self, opens: OpensStore, opens_copies: OpensCopies, cache: Path
+    ) -> None:
+        write(opens(), LINES)
+        assert found(opens_copies()) == WHOLE
+        shutil.rmtree(cache)
+        assert found(opens_copies()) == WHOLE
+
+    def test_a_cache_deleted_while_it_is_open_is_filled_again(
+        self, opens: OpensStore, copies: CopiedTraceFolder, cache: Path
+    ) -> None:
+        writer = Writer(opens())
+        writer.append(*LINES[:4])
+        found(copies)
+        shutil.rmtree(cache)
+        writer.append(*LINES[4:])
+        assert found(copies) == WHOLE
+
+    def test_copies_are_private(self, opens: OpensStore, copies: CopiedTraceFolder) -> None:
+        write(opens(), LINES)
+        found(copies)
+        assert copy_of(copies).stat().st_mode & 0o777 == 0o600
+        assert copies.path.stat().st_mode & 0o777 == 0o700
+
+
+class TestDamagedCopies:
+    @pytest.fixture(autouse=True)
+    def _copied(self, opens: OpensStore, copies: CopiedTraceFolder) -> None:
+        write(opens(), LINES)
+        found(copies)
+
+    @pytest.mark.parametrize(
+        "damaged",
+        [
+            b"",
+            WHOLE[:-1],
+            WHOLE[:-40],
+            b"".join(LINES[:4]),
+            b"".join(LINES[:4]) + LINES[4][:30],
+            WHOLE + b"half a li",
+            WHOLE + b"not an event\n",
+            b"garbage",
+            b"\0" * 5000 + b"\n",
+        ],
+        ids=[
+            "empty", "no newline", "torn", "shorter", "torn in the middle", "torn new line",
+            "a line too many", "garbage", "zeros",
+        ],
+    )  # fmt: skip
+    def test_a_copy_with_a_damaged_end_is_mended(
+        self, damaged: bytes, copies: CopiedTraceFolder
+    ) -> None:
+        copy_of(copies).write_bytes(damaged)
+        assert found(copies) == WHOLE
+
+    def test_verify_reads_the_database_and_not_a_changed_copy(
+        self, copies: CopiedTraceFolder
+    ) -> None:
+        changed = WHOLE.replace(b"run-1", b"run-2", 1)
+        copy_of(copies).write_bytes(changed)
+        assert found(copies) == changed  # it has the right length
+        assert problems(copies) == []
+        assert found(copies) == WHOLE
+
+    def test_a_link_is_not_followed(self, copies: CopiedTraceFolder, tmp_path: Path) -> None:
+        (tmp_path / "target").write_bytes(b"mine")
+        copy_of(copies).unlink()
+        copy_of(copies).symlink_to(tmp_path / "target")
+        with pytest.raises(DiskError, match="is a link"):
+            found(copies)
+        assert (tmp_path / "target").read_bytes() == b"mine"
+
+
+class TestDamagedDatabases:
+    @pytest.fixture(autouse=True)
+    def _copied(self, opens: OpensStore, copies: CopiedTraceFolder) -> None:
+        write(opens(), LINES)
+        found(copies)
+
+    @pytest.mark.parametrize("number", [0, 5, 11])
+    def test_verify_finds_a_line_that_was_changed_in_the_database(
+        self, number: int, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        change_line(database, number)
+        assert problems(copies) == [number + 1]
+
+    @pytest.mark.parametrize("look", [found, problems])
+    def test_lost_last_lines_are_reported_and_the_copy_is_kept(
+        self, look: Callable[[CopiedTraceFolder], object], copies: CopiedTraceFolder,
+        database: Database,
+    ) -> None:  # fmt: skip
+        lose_lines(database, 7)
+        with pytest.raises(
+            StreamDamaged, match=r"had 12 lines and now has 7 in .*failover"
+        ) as error:
+            look(copies)
+        assert str(copy_of(copies)) in (error.value.hint or "")
+        assert copy_of(copies).read_bytes() == WHOLE
+
+    def test_after_the_copy_was_moved_away_the_shorter_stream_is_read(
+        self, copies: CopiedTraceFolder, database: Database, tmp_path: Path
+    ) -> None:
+        lose_lines(database, 7)
+        copy_of(copies).rename(tmp_path / "kept.jsonl")
+        assert found(copies) == b"".join(LINES[:7])
+
+    @pytest.mark.parametrize("look", [found, problems])
+    @pytest.mark.parametrize("count", [10, 12, 14])
+    def test_other_lines_after_a_failover_are_reported_and_the_copy_is_kept(
+        self,
+        count: int,
+        look: Callable[[CopiedTraceFolder], object],
+        copies: CopiedTraceFolder,
+        database: Database,
+        opens: OpensStore,
+    ) -> None:
+        lose_lines(database, 7)
+        with emitter(opens(), copies) as others:
+            for number in range(7, count):
+                others.emit(TurnStart(), turn=number)
+        with pytest.raises(StreamDamaged):
+            look(copies)
+        assert copy_of(copies).read_bytes() == WHOLE
+
+    def test_a_stream_that_is_gone_but_was_not_pruned_is_reported(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        lose_streams(database)
+        with pytest.raises(StreamDamaged, match=r"is no longer in .*, and was not pruned"):
+            list(copies.agent_streams())
+        assert copy_of(copies).read_bytes() == WHOLE
+
+    @pytest.mark.parametrize("left", [0, 7, None])
+    def test_the_copies_hold_what_was_lost(
+        self,
+        left: int | None,
+        copies: CopiedTraceFolder,
+        database: Database,
+        opens: OpensStore,
+        opens_copies: OpensCopies,
+    ) -> None:
+        digest = copies.objects.put(b"content")
+        copies.objects.sync()
+        lose_streams(database) if left is None else lose_lines(database, left)
+        database.run(lambda connection: connection.execute("TRUNCATE contents"))
+        target = ImportTarget(opens(), opens_copies().blobs, opens_copies().objects)
+        assert import_streams([copies.path], target).problems == []
+        assert found(copies) == WHOLE
+        (copies.objects.folder / digest[:2] / digest).unlink()
+        assert copies.objects.get(digest) == b"content"
+
+    def test_lines_deleted_in_the_table_are_missed(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        delete_lines(database, 9)
+        with pytest.raises(StreamDamaged, match=r"should have 12 lines in .*, but only 9 can"):
+            problems(copies)
+
+
+class TestExpiredStreams:
+    def test_the_copy_of_a_pruned_stream_is_removed(
+        self, opens: OpensStore, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        write(opens(), LINES)
+        found(copies)
+        log = "INSERT INTO expired (project, name, count, head) VALUES ('shop', %s, 12, '')"
+        database.run(lambda connection: connection.execute(log, [STREAM]))
+        lose_streams(database)
+        assert list(copies.agent_streams()) == []
+        assert not copy_of(copies).exists()
+
+
+class TestEndedStreams:
+    def test_an_ended_stream_is_read_without_the_database(
+        self, opens: OpensStore, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        with emitter(opens(), copies) as agent:
+            agent.emit(END, turn=1)
+        before = found(copies)
+        lose_streams(database)
+        assert found(copies) == before
+
+    def test_but_verify_looks_it_up(
+        self, opens: OpensStore, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        with emitter(opens(), copies) as agent:
+            agent.emit(END, turn=1)
+        found(copies)
+        change_line(database, 0)
+        assert problems(copies) == [1]
+
+
+class TestLeases:
+    def test_a_copy_is_being_written_while_its_writer_has_a_lease(
+        self, opens: OpensStore, copies: CopiedTraceFolder
+    ) -> None:
+        writer = Writer(opens())
+        writer.append(LINES[0])
+        found(copies)
+        assert is_being_written(copy_of(copies))
+        writer.release()
+        found(copies)
+        assert not is_being_written(copy_of(copies))
+
+    def test_a_copy_is_not_written_longer_than_the_lease(
+        self, connects: Connects, copies: CopiedTraceFolder
+    ) -> None:
+        Writer(PostgresTraceStore(connects(), "shop", lease_s=60)).append(LINES[0])
+        found(copies)
+        later = time.time() + 61
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "time", lambda: later)
+            assert not is_being_written(copy_of(copies))
+
+    def test_the_stream_of_a_dead_process_is_not_being_written(
+        self, opens: OpensStore, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        Writer(opens()).append(LINES[0])
+        query = (
+            "UPDATE streams SET owner = regexp_replace(owner, '\"pid\":\\d+', '\"pid\":99999999')"
+        )
+        database.run(lambda connection: connection.execute(query))
+        found(copies)
+        assert not is_being_written(copy_of(copies))
+
+    def test_an_ended_stream_is_not_being_written_when_its_end_was_copied_before_the_release(
+        self, opens: OpensStore, copies: CopiedTraceFolder
+    ) -> None:
+        with emitter(opens(), copies) as agent:
+            agent.emit(END, turn=1)
+            agent.end_turn()
+            found(copies)
+        found(copies)
+        assert not is_being_written(copy_of(copies))
+
+
+def test_readers_that_copy_at_once_see_complete_lines(
+    opens: OpensStore, opens_copies: OpensCopies
+) -> None:
+    writer, done = Writer(opens()), threading.Event()
+    writer.append(LINES[0])
+
+    def read(copies: CopiedTraceFolder) -> bool:
+        whole = True
+        while not done.is_set():
+            whole &= WHOLE.startswith(found(copies))
+        return whole
+
+    shared = opens_copies()
+    with ThreadPoolExecutor() as pool:
+        readers = [pool.submit(read, copies) for copies in (shared, shared, opens_copies())]
+        writer.append(*LINES[1:])
+        done.set()
+        assert [reader.result() for reader in readers] == [True] * 3
+    assert found(opens_copies()) == WHOLE
+
+
+def test_a_copy_that_another_process_has_continued_meanwhile_has_not_lost_lines(
+    opens: OpensStore, opens_copies: OpensCopies
+) -> None:
+    writer, other = Writer(opens()), opens_copies()
+    writer.append(*LINES[:4])
+    with ThreadPoolExecutor() as pool:
+        folder = os.open(other.traces, os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)  # the other process is copying
+        reader = pool.submit(found, opens_copies())
+        time.sleep(0.3)  # the reader has seen four lines, and waits
+        writer.append(*LINES[4:])
+        copy_of(other).write_bytes(WHOLE)
+        os.close(folder)
+        assert reader.result() == WHOLE
