@@ -120,7 +120,7 @@ class CopiedTraceFolder(TraceFolder):
             paths = [self.agent_stream(name), self.run_stream(name)] if is_id(name) else []
         for each in paths:
             for row in self._rows(_NAMED, _name(each)):
-                self._append_new(row, each)
+                self._append_new(row, each, None)
                 _remove_copy(each)
                 self._copy(row, each)
 
