@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from remora.errors import StreamDamaged
 from remora.trace.postgres import copied_folder, stream_lines
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
@@ -123,15 +122,3 @@ def test_all_streams_are_copied_whatever_their_size_and_month(
         assert found.pop("lint-0") == b""
         assert list(found.values()) == [b"".join(LINES[:5])] * 3
         copied.agent_stream("lint-2").unlink()
-
-
-def test_a_changed_database_is_noticed_when_many_streams_are_copied(
-    store: PostgresTraceStore, database: Database, tmp_path: Path
-) -> None:
-    store.append("traces/lint-1", store.claim("traces/lint-1").epoch, 0, *LINES[:2])
-    query = "UPDATE events SET lines = substr(lines, 2) WHERE seq = 0"
-    database.run(lambda connection: connection.execute(query))
-    copied = CopiedTraceFolder(tmp_path, tmp_path / "copy", database, "shop")
-    copied.create()
-    with pytest.raises(StreamDamaged, match="does not continue the lines copied before"):
-        copied.agent_streams()
