@@ -310,8 +310,9 @@ def _values_of_loop(loop: ast.For) -> Iterator[dict[str, ast.expr]]:
 
 def _numbers(call: ast.Call) -> list[ast.expr]:
     """Return some numbers of a range of literals, from the first to the last."""
-    given = call.args
-    numbers = range(*map(ast.literal_eval, given)) if all(map(_is_literal, given)) else range(0)
+    if not all(map(_is_literal, call.args)):
+        return []
+    numbers = range(*map(ast.literal_eval, call.args))
     step = len(numbers) // _MOST_NUMBERS or 1
     return [ast.Constant(each) for each in numbers[::-step][::-1]]
 

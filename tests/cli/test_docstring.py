@@ -67,9 +67,11 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
 
     again = remora("retry", "last", "Shelf.place", "--feedback", "shorter", cwd=shelf)
     assert "the same change as before" in " ".join(again.out.split())
+    assert "no model" not in again.err, "rules read what feedback quotes"
     assert remora("reject", "last", "Shelf.__init__", cwd=shelf).code == 0
     rejected = remora("retry", "last", "Shelf.__init__", cwd=shelf)
     assert "rejected" in rejected.out
+    assert "no model: rules will make the same change again unless" in rejected.err
     assert "the same change as before" in " ".join(rejected.out.split())
     assert remora("accept", "last", "--all", cwd=shelf).code == 0
     assert remora("trace", "verify", "--all", cwd=shelf).code == 0

@@ -62,7 +62,7 @@ def test_a_run_shows_live_progress(remora: Remora, project: Path) -> None:
     begun, rest = re.split(r"run \d{8}-\d{6}-[0-9a-f]{6}, model ", seen)
     display, summary = rest.split("src/settings.py\r\n")
     assert "SmolLM2" not in summary  # told as it began
-    assert "2 jobs (steps 2) in 1 file, 3 findings: less than 10 seconds" in begun
+    assert "2 jobs (steps 2) in 1 file, 3 findings to fix: less than 10 seconds" in begun
     assert "jobs " in display
     assert re.search(r"\d turns? · [\d,]+ tokens? sent · \d findings? fixed", display)
     # the node that is worked on: the summary names nodes beneath their files

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from remora.errors import ModelError
 from remora.evals.question_report import Question, QuestionReport, questions_of
 from remora.models.scripted import ScriptedModel
 from tests.agents.conftest import Answers, Played, Theatre, choose, insist, scripted
@@ -32,6 +33,13 @@ def test_a_text_that_no_check_accepts_could_not_matter_if_it_changes_nothing(
     (one,) = questions(play(theatre, own(theatre, OPEN), "prose", "prose", samples=2))
     assert (one.kind, one.requests, one.outcomes, one.could_matter) == ("text", 2, 1, False)
     assert one.decided_by == ""
+
+
+def test_a_request_that_fails_counts(theatre: Theatre) -> None:
+    """For example because the server's answer is not JSON."""
+    (one,) = questions(play(theatre, own(theatre, OPEN), ModelError("not JSON"), samples=2))
+    assert (one.requests, one.could_matter, one.decided_by) == (1, None, "")
+    assert one.tokens > 0
 
 
 def test_the_samples_of_a_text_are_one_question(theatre: Theatre) -> None:

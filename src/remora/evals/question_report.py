@@ -37,8 +37,8 @@ class Question(msgspec.Struct, kw_only=True):
 
     `kind` is `choice` or `text`. `outcomes` is the number of different change sets that its answers
     lead to, including the one that rules lead to, or None if they were not tried. `rotations` lists
-    the candidate that was best in each rotation of a ranked list, by its index. `tokens` are those
-    of the requests.
+    the candidate that was best in each rotation of a ranked list, by its index. `requests` includes
+    those that failed, and `tokens` are those of the requests.
     """
 
     agent_id: str
@@ -153,11 +153,8 @@ class _Turn:
         form = answer_form(strategy)
         kind = "choice" if form.ranks or form.scores_texts or self._kept else "text"
         last = self.questions[-1] if self.questions else None
-        same = (kind, strategy, model)
-        if last is not None and (last.kind, last.strategy, last.model) == same:
-            return
-        self.questions.append(
-            Question(
+        if last is None or (last.kind, last.strategy, last.model) != (kind, strategy, model):
+            last = Question(
                 agent_id=event.agent_id,
                 node_id=event.node_id,
                 turn=event.turn,
@@ -167,14 +164,14 @@ class _Turn:
                 candidates=len(request.decoding.get("labels", ())),
                 outcomes=self._kept if kind == "choice" else None,
             )
-        )
+            self.questions.append(last)
+        last.requests += 1
+        last.tokens += request.prompt_tokens
 
     def _answer(
         self, asked: Event, request: ModelRequest, answered: Event, response: ModelResponse
     ) -> None:
         question = self.questions[-1]
-        question.requests += 1
-        question.tokens += request.prompt_tokens
         question.seconds += _seconds(asked, answered)
         if answer_form(question.strategy).ranks and response.scores:
             best = _best(response.scores, question.candidates)

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 import shutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from remora.config.user_folders import UserFolders, make_private
-from remora.errors import HostError, RemoraError
+from remora.errors import HostError, OutsideError, RemoraError
 from remora.files.git import git_output
 from remora.files.project_files import project_files
 from remora.models.embedded.engine import require_engine
@@ -24,6 +25,7 @@ from remora.tools.host.ruff.ruff_process import lint_text
 from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 
 _OLDEST = (3, 11)
+_OF_ANOTHER_USER = "dubious ownership"
 
 
 class DoctorCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +42,7 @@ def check_machine(root: Path, folders: UserFolders) -> list[DoctorCheck]:
     """Check the interpreter, programs, scripts and writable folders. Never raises."""
     return [
         _python(),
-        _try("git", lambda: _git(root), needed=False, hint="without git, all files are selected"),
+        _git(root),
         _try("ruff", _ruff, hint="reinstall Remora with its dependencies, such as ruff"),
         _try(
             "monty", _monty, hint="reinstall Remora with its dependencies, such as pydantic-monty"
@@ -163,9 +165,30 @@ def _try(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: st
         return DoctorCheck(name=name, ok=False, detail=str(error), needed=needed, hint=hint)
 
 
-def _git(root: Path) -> str:
-    found = git_output(root, "version").decode(errors="replace").strip()
-    return f"{found}, {shutil.which('git')}"
+def _git(root: Path) -> DoctorCheck:
+    """Check that git works, and that it reads the project's repository, if there is one.
+
+    Git refuses the repository of another user.
+    """
+
+    def read() -> str:
+        found = git_output(root, "version").decode(errors="replace").strip()
+        return f"{found}, {shutil.which('git')}"
+
+    folder = root.resolve()
+    repository = next(
+        (each for each in (folder, *folder.parents) if (each / ".git").exists()), None
+    )
+    if repository is not None:
+        try:
+            git_output(root, "rev-parse", "--git-dir")
+        except OutsideError as error:
+            if _OF_ANOTHER_USER in error.message:
+                hint = f"git config --global --add safe.directory {shlex.quote(str(repository))}"
+                return DoctorCheck(
+                    name="git", ok=False, detail=error.message, needed=False, hint=f"run `{hint}`"
+                )
+    return _try("git", read, needed=False, hint="without git, all files are selected")
 
 
 def _ruff() -> str:

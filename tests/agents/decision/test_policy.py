@@ -309,7 +309,7 @@ def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:
     assert (found.result.status, found.result.stop_reason) == ("error", "model_error")
     (error,) = found.payloads(AgentError)
     assert error.kind == "context_truncated"
-    assert "the server read 3 of" in error.message
+    assert "the server says that it read 3 of" in error.message
 
 
 class TestStrategy:

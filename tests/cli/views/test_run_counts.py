@@ -69,3 +69,13 @@ def test_the_time_left_counts_down_between_jobs(monkeypatch: pytest.MonkeyPatch)
     assert run.counts.seconds_left() == left - 5.0
     run.clock += 1000.0
     assert run.counts.seconds_left() == 0.0
+
+
+def test_no_time_left_is_shown_after_one_job_even_if_it_was_most_of_the_work() -> None:
+    """What a first job does for all, such as reading the project, says nothing of the others."""
+    counts, jobs = RunCounts(), [job(number) for number in range(10)]
+    seconds = {each.agent_id: 1.0 for each in jobs} | {jobs[0].agent_id: 40.0}
+    counts.planned("run-1", Plan(jobs=tuple(jobs), seconds=seconds))
+    counts.began(jobs[0])
+    counts.ended(jobs[0], ENDED)
+    assert counts.seconds_left() is None

@@ -380,6 +380,17 @@ def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
     assert (tmp_path / "a.py").read_text() == source
 
 
+def test_calls_of_one_statement_become_f_strings_together(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "text = text.replace(\n    '{} e'.format(end),\n    '{}'.format(end),\n)\n"
+        "text = '{}'.format(end)\n"
+    )
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert (tmp_path / "a.py").read_text() == (
+        "text = text.replace(\n    f'{end} e',\n    f'{end}',\n)\ntext = '{}'.format(end)\n"
+    )
+
+
 @pytest.mark.parametrize("selector", ["default", "UP"])
 @pytest.mark.parametrize("name", ["upgrades beside code for Python 2", "nothing but a placeholder"])
 def test_rules_that_the_user_selects_are_fixed_all_the_same(
@@ -525,3 +536,47 @@ def test_imports_of_one_name_per_line_stay_so(tmp_path: Path) -> None:
 def test_comments_for_tools_go_with_their_statement(tmp_path: Path) -> None:
     source = 'def f():\n    """Do."""\n    pass  # pragma: no cover\n'
     assert fixed(tmp_path, source, "PIE790") == 'def f():\n    """Do."""\n'
+
+
+def test_lines_that_are_aligned_with_a_bracket_move_with_it(tmp_path: Path) -> None:
+    """Lines of texts do not move, and neither do lines that are not aligned."""
+    source = """
+    class Shelf(Base):
+        def add(self, name):
+            return super(Shelf, self).add(name,
+                                          count(name,
+                                                size=1),
+                                          dict(a=1,
+                                               b=2))
+
+        def text(self):
+            return super(Shelf, self).text(1, '''
+                                           a text
+            ''', [2,
+                  3],
+                                           4)
+
+        def plain(self):
+            return super(Shelf, self).plain(
+                1, 2)
+    """
+    assert fixed(tmp_path, source, "UP008") == lines("""
+    class Shelf(Base):
+        def add(self, name):
+            return super().add(name,
+                               count(name,
+                                     size=1),
+                               dict(a=1,
+                                    b=2))
+
+        def text(self):
+            return super().text(1, '''
+                                           a text
+            ''', [2,
+                  3],
+                                4)
+
+        def plain(self):
+            return super().plain(
+                1, 2)
+    """)

@@ -65,6 +65,37 @@ def test_a_model_that_can_write_has_jobs_where_rules_find_no_call(
     assert planned("lost.py", [], can_write=True)["load"] == plan_trials.NOT_IMPORTED
 
 
+SHARED_STATE = """KNOWN = {}
+
+
+def keep(name):
+    KNOWN[name] = 1
+
+
+def find(name: str) -> str:
+    if name in KNOWN:
+        return name
+    return ""
+
+
+def shown(name: str) -> str:
+    \"\"\"Show.
+
+    >>> shown("a")
+    'a 1'
+    \"\"\"
+    if name in KNOWN:
+        return name
+    return f"{name} {len(name)}"
+"""
+
+
+def test_functions_that_use_state_of_others_have_no_job(root: Path, planned: Planned) -> None:
+    write(root, {"state.py": SHARED_STATE})
+    found = planned("state.py", [], can_write=True)
+    assert found["find"] == found["shown"] == plan_trials.DEPENDS
+
+
 def test_modules_with_a_test_file_in_common_have_a_job_each(root: Path, planned: Planned) -> None:
     test = "import doubles\nimport loads\n\n\ndef test_it():\n    assert doubles and loads\n"
     write(root, {"tests/test_all.py": test})

@@ -14,6 +14,13 @@ _sleep = 0.001
 
 def helper(text): return text.strip() + "!"
 def register(name): _known[name] = 1
+def _add_plural(one, many): _plurals[one] = many
+def _add_often(name): _often[name] = 1
+def again(name): _add_often(name)
+_often = {}
+_plurals = {}
+_add_plural("man", "men")
+_add_often("a")
 def set_sleep(seconds):
     global _sleep
     _sleep = seconds * 2
@@ -23,6 +30,8 @@ def passes_on(text): return helper(text)
 def changes(text): return helper(text + "?")
 def name_of(code): return CODES[code].upper()
 def is_known(name): return name.lower() in _known
+def plural_of(name): return _plurals.get(name, name + "s")
+def is_often(name): return name.lower() in _often
 def nap(times): return _sleep * times
 def parse(text): return json.loads(text)
 def strict(text): return json.loads(text, strict=False)
@@ -65,6 +74,8 @@ def subject(name: str) -> TargetFunction:
         ("parse", DELEGATES),
         ("is_known", SHARED),
         ("nap", SHARED),
+        ("plural_of", ""),  # only filled when the module is imported
+        ("is_often", SHARED),
         ("Counters.get_seen", CONSTANT),
         ("Counters.item", CONSTANT),
         ("Counters.set_seen", CONSTANT),

@@ -111,3 +111,37 @@ def test_signature_is_wrapped_only_if_its_final_notation_is_too_long(tmp_path: P
     place = ToolTree(tmp_path)
     after = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
     assert "def f(first: str | None, b: Optional[int]):" in after
+
+
+_LONG_TEXT = f"TEXT = '{'x' * 110}'\n" * 3
+_LONG_CODE = f"ROW = {', '.join(['row'] * 20)}\n" * 3
+_ONE_LINE = "def label(first_part: str, second_part: str, third_part: str, last_part: str) -> str:"
+_OWN_LINES = (
+    "def label(\n    first_part: str,\n    second_part: str,\n    third_part: str,\n"
+    "    last_part: str,\n) -> str:"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "settings", "signature"),
+    [
+        pytest.param(_LONG_TEXT, "max-line-length = 99", _OWN_LINES, id="texts only"),
+        pytest.param(_LONG_CODE, "max-line-length = 99", _ONE_LINE, id="code"),
+        pytest.param(_LONG_CODE, "max-line-length = 82", _OWN_LINES, id="code beyond the limit"),
+        pytest.param(_LONG_CODE, "", _ONE_LINE, id="no limit"),
+    ],
+)
+def test_signature_is_as_long_as_the_code_of_the_file_and_as_flake8_allows(
+    tmp_path: Path, lines: str, settings: str, signature: str
+) -> None:
+    before = (
+        f"{lines}\n\ndef label(first_part, second_part, third_part, last_part):\n    return ''\n"
+    )
+    (tmp_path / ".flake8").write_text(f"[flake8]\n{settings}\n")
+    (tmp_path / "m.py").write_text(before)
+    chosen = {("m.py", slot): "str" for slot in SourceText(before).slots}
+
+    def write(_terms: Terms) -> str:
+        return before.replace("_part", "_part: str").replace("):", ") -> str:")
+
+    assert signature in without_findings(ToolTree(tmp_path), "m.py", before, write, chosen)

@@ -65,3 +65,28 @@ def test_any_is_left_out_where_most_annotations_are_missing() -> None:
         ("Report.skip.options", "Any"),
         ("Report.skip.return", "None"),
     }
+
+
+_BILL = """def split(amount: float):
+    return int(amount), round(amount % 1 * 100)
+
+
+def bill(amount: float):
+    whole, cents = split(amount)
+    return f"{spelled(whole)} and {spelled(cents)}"
+
+
+def spelled(count):
+    return " ".join(chr(97 + int(each)) for each in str(count))
+"""
+
+
+def test_a_tuple_without_parentheses_and_calls_in_an_f_string_say_what_a_parameter_is() -> None:
+    assert {("split.return", "tuple[int, int]"), ("spelled.count", "int")} <= _annotations_of(_BILL)
+
+
+def test_a_result_that_follows_from_types_which_complete_a_signature_is_found() -> None:
+    """`text` is only likely enough together with `times`, and the result needs both."""
+    text = "def {}(text='a', times=3):\n    return text.upper() * times\n"
+    every = _annotations_of("\n\n".join(map(text.format, ("cry", "shout", "yell"))))
+    assert {("cry.text", "str"), ("cry.times", "int"), ("cry.return", "str")} <= every

@@ -53,6 +53,10 @@ PROJECT += "\n\nclass Unit(str, Enum):\n    KM = 'km'\n"
         pytest.param("int", [("default", "int"), ("converted", UNKNOWN)], True, id="int(x)"),
         pytest.param("int", [("docstring", "int"), ("converted", UNKNOWN)], False, id="written"),
         pytest.param("str", [("docstring", "str"), ("to_text", UNKNOWN)], True, id="str(x)"),
+        pytest.param(
+            "int", [("same_class", "int"), ("to_text", UNKNOWN)], True, id="str(x), equal names"
+        ),
+        pytest.param("int", [("call", "int"), ("to_text", UNKNOWN)], False, id="str(x), a call"),
         pytest.param("int", [("call", "int"), ("several", UNKNOWN)], True, id="one of several"),
         pytest.param("Unit", [("call", "Unit")], True, id="an enum of texts"),
         pytest.param(

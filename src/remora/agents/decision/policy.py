@@ -133,9 +133,11 @@ def truncation_of(exchanges: Sequence[Exchange], rung: Rung) -> AgentError | Non
     for one in exchanges:
         request, usage = one.request, one.response.usage
         if is_truncated(request.prompt_tokens, exact=rung.model.counter.exact, usage=usage):
+            about = "" if rung.model.counter.exact else "about "
             message = (
-                f"the server read {usage.prompt_tokens} of {request.prompt_tokens} prompt tokens: "
-                "its context is smaller than it reports"
+                f"the server says that it read {usage.prompt_tokens:,} of {about}"
+                f"{request.prompt_tokens:,} prompt tokens: its context is smaller than it reports, "
+                "or its count is wrong"
             )
             return _error("context_truncated", message, request)
     return None

@@ -42,6 +42,7 @@ def retry(
     from remora.bootstrap.fork_and_retry import prepare_retry
     from remora.bootstrap.open_project import model_flags, open_project
     from remora.cli.run.foreground_run import print_run_results, run_to_end
+    from remora.models.no_model import NAME
     from remora.runs.continuation.retry import reject_repeats
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
@@ -53,6 +54,8 @@ def retry(
     view = own_run(project, run_id, trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
     note(options, f"run {run_id}: retrying {count(len(wanted.only or ()), 'job')}")
+    if feedback is None and models.keys() <= {NAME}:
+        note(options, "no model: rules will make the same change again unless the file has changed")
     stopped = run_to_end(options, wanted, models)
     reject_repeats(project, view, wanted.only or ())
     return print_run_results(options, project, view, stopped, only=wanted.only)

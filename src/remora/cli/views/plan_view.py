@@ -110,11 +110,11 @@ def _names_by_file(nodes: Sequence[NodeKey]) -> Iterator[str]:
 
 
 def plan_size(plan: Plan) -> str:
-    """Return the size of a plan, such as `340 jobs (lint 340) in 42 files, 1,200 findings`."""
+    """Return the size of a plan, such as `340 jobs (lint 340) in 42 files, 9 findings to fix`."""
     operations = Counter(job.operation for job in plan.jobs)
     named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
     files = len({job.path for job in plan.jobs})
-    findings = f", {count(plan.findings, 'finding')}" if plan.findings else ""
+    findings = f", {count(plan.findings, 'finding')} to fix" if plan.findings else ""
     return f"{count(len(plan.jobs), 'job')} ({named}) in {count(files, 'file')}{findings}"
 
 

@@ -14,12 +14,8 @@ if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan
 
 
-_SHARE, _SHARE_OF_ONE = 0.05, 0.5
-"""Share of the expected work that must be done before the time left is shown.
-
-The first value is for the work after the first job has ended. The second value is for the first
-job, whose speed says little about the others.
-"""
+_SHARE = 0.05
+"""Share of the expected work that must be done after the first job before the time left is shown."""
 
 
 class RunCounts:
@@ -35,7 +31,6 @@ class RunCounts:
         self.working: dict[str, Job] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
         self._seconds: Mapping[str, float] = {}
-        self._started = time.monotonic()
         self._first: tuple[float, float] | None = None
         """The time at which the first job ended, and the expected seconds done until then."""
         self._ended: set[str] = set()
@@ -45,7 +40,6 @@ class RunCounts:
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
         self.jobs = len(plan.jobs)
         self._seconds = plan.seconds or dict.fromkeys((job.agent_id for job in plan.jobs), 1.0)
-        self._started = time.monotonic()
 
     def began(self, job: Job) -> None:
         self.working[job.agent_id] = job
@@ -95,12 +89,11 @@ class RunCounts:
         total = ended + sum(self._seconds.get(each, 0.0) for each in self.working) / 2
         if self._first is None:
             self._first = now, total
-            since, done = self._started, ended if ended >= every * _SHARE_OF_ONE else 0.0
-        else:
-            since, done = self._first[0], total - self._first[1]
-        if done <= 0.0 or done < every * _SHARE:
             return None
-        return (now - since) / done * (every - total)
+        since, before = self._first
+        if total <= before or total - before < every * _SHARE:
+            return None
+        return (now - since) / (total - before) * (every - total)
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.

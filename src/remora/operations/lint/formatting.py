@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from remora.errors import HostError
+from remora.operations.lint.visual_indent import with_aligned_lines
 from remora.tools.host.ruff.ruff_process import format_text, is_formatted
 from remora.tools.host.ruff.ruff_session import RuffStoppedError
 from remora.tools.host.style_config import (
@@ -30,7 +31,8 @@ class FileFormat:
 
     Ruff's formatter is tried with the project's ruff configuration, and then with its Black
     configuration. If neither leaves the file unchanged, its changed versions are not formatted, and
-    only lose blank lines that are left over where other lines were removed.
+    only lose blank lines that are left over where other lines were removed. Lines that are aligned
+    with a bracket stay so.
     """
 
     def __init__(self, place: ToolTree, path: str, text: Text) -> None:
@@ -61,6 +63,7 @@ class FileFormat:
                 raise
             except HostError:  # it does not parse
                 return changed
+        body = with_aligned_lines(self._text.body, body)
         body = without_extra_blank_lines(self._text.body, body)
         if self._text.body[:1] not in ("\r", "\n"):
             body = body.lstrip("\r\n")

@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import takewhile
@@ -125,6 +126,8 @@ class LeftAlone:
         is needed, all stay.
         """
         found = {place_of(each): why for each in findings if (why := self._reason(each, body))}
+        for each in _placeholders_beside_others(findings, found, body):
+            found.pop(each, None)
         fixes = [
             each["fix"]
             for each in findings
@@ -216,6 +219,29 @@ def _is_only_a_placeholder(finding: Finding) -> bool:
     return finding["code"] == _F_STRING and any(
         _PLACEHOLDER.fullmatch(edit["content"]) for edit in (fix["edits"] if fix else ())
     )
+
+
+def _placeholders_beside_others(
+    findings: Iterable[Finding], kept: Collection[Place], body: str
+) -> Iterator[Place]:
+    """Yield f-strings of one placeholder in statements in which other calls become f-strings."""
+    together: dict[ast.AST | None, list[Finding]] = defaultdict(list)
+    for each in findings:
+        if each["code"] == _F_STRING and each["fix"]:
+            together[_statement_at(each["line"], body)].append(each)
+    for group in together.values():
+        if any(place_of(each) not in kept for each in group):
+            yield from (place_of(each) for each in group if _is_only_a_placeholder(each))
+
+
+def _statement_at(line: int, body: str) -> ast.AST | None:
+    """Return the innermost statement that contains a line, or None."""
+    around = [
+        node
+        for node in _nodes(body)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
 
 
 def _has_comment_above(finding: Finding, body: str) -> bool:

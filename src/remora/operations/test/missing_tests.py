@@ -28,7 +28,7 @@ from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.insert_location import test_path
 from remora.operations.test.new_files import NewFiles, new_files
-from remora.operations.test.plan_trials import NEED_CALLS, PlanTrials, UnwrittenTree
+from remora.operations.test.plan_trials import DEPENDS, NEED_CALLS, PlanTrials, UnwrittenTree
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.run_doctests import RunDoctests
@@ -38,13 +38,15 @@ from remora.operations.test.source_blocks import used_names
 from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.testable_functions import is_script, needs_test
-from remora.operations.test.trivial_functions import why_trivial
+from remora.operations.test.trivial_functions import SHARED, why_trivial
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
 TRIVIAL = "that contain nothing to test"
+_WITHOUT_CALLS = {"": WITHOUT_ARGUMENTS, SHARED: DEPENDS}
+"""Reasons for functions without calls, by why they are trivial, if it is not `TRIVIAL`."""
 WITH_EFFECTS = "with effects outside the process"
 NOT_INSTALLED = "of modules that import packages that are not installed"
 OPTIONAL = "that import a package only when they are called"
@@ -178,7 +180,7 @@ class TestNeed:
         if not is_shown and _only_tells_state(function):
             return WITHOUT_RESULT
         if not calls or (not is_shown and is_wrapped(function)):
-            return TRIVIAL if why_trivial(subject) else WITHOUT_ARGUMENTS
+            return _WITHOUT_CALLS.get(why_trivial(subject), TRIVIAL)
         if not is_shown and not has_comparable_result(function, file.functions):
             return WITHOUT_RESULT
         return ""

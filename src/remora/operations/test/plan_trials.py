@@ -11,10 +11,12 @@ from remora.operations.test.host_probe import ProjectTexts, plan_missing
 from remora.operations.test.host_write import WOULD_ADD, write_test
 from remora.operations.test.runner.collection_check import collection_problem, require_collection
 from remora.operations.test.runner.parent import require_pytest
+from remora.operations.test.trivial_functions import SHARED
 from remora.tools.tree import ToolTree
 
 NEEDS_VALUES = "whose calls need values that only a writer knows"
 SHOWS_NOTHING = "whose tried calls show nothing that a test can assert"
+DEPENDS = "whose results depend on state that other code can change"
 NOT_IMPORTED = "of modules that cannot be imported"
 NOT_COLLECTED = "whose test file pytest cannot collect"
 NOT_WRITTEN = "whose test the test file refuses"
@@ -111,6 +113,8 @@ class PlanTrials:
             return ""
         if plan["reason"].startswith("import of "):
             return NOT_IMPORTED
+        if plan["reason"] == SHARED:
+            return DEPENDS
         return NEEDS_VALUES if "needs a writer" in plan["reason"] else SHOWS_NOTHING
 
     def _with_example(self, reason: str, node: Node, error: HostError) -> str:

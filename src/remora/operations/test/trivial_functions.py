@@ -164,8 +164,23 @@ def _uses_shared_state(qualname: str, function: FunctionNode, source: Source) ->
 
 @lru_cache(maxsize=1)  # for all functions of a file
 def _changed_in_functions(tree: ast.Module) -> set[str]:
-    functions = (one for one in ast.walk(tree) if isinstance(one, FunctionNode))
-    return _changed_names([node for one in functions for node in ast.walk(one)])
+    functions = [one for one in ast.walk(tree) if isinstance(one, FunctionNode)]
+    used = {node.id for one in functions for node in ast.walk(one) if isinstance(node, ast.Name)}
+    at_import = _called_at_import(tree) - used
+    later = (one for one in functions if one not in tree.body or one.name not in at_import)
+    return _changed_names([node for one in later for node in ast.walk(one)])
+
+
+def _called_at_import(tree: ast.Module) -> set[str]:
+    """Return the private functions that a module calls itself, such as to fill its tables."""
+    return {
+        called.id
+        for one in tree.body
+        if isinstance(one, ast.Expr | ast.For)
+        for node in ast.walk(one)
+        if isinstance(node, ast.Call) and isinstance(called := node.func, ast.Name)
+        if called.id.startswith("_")
+    }
 
 
 @lru_cache(maxsize=1)

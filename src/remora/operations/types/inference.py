@@ -109,13 +109,20 @@ class Inference:
     def _complete(self, wanted: Iterable[tuple[str, Slot]]) -> None:
         """Add less likely annotations that complete a signature, and leave out scattered ones.
 
-        Parameters of which all equally named methods have the same type get it, too.
+        Parameters of which all equally named methods have the same type get it, too. Then results
+        that follow from the new types are added.
         """
         wanted = list(wanted)
-        for more in (self._completing, self._agreed):
+        for more in (self._completing, self._agreed, self._results):
             likely = more(self._left(wanted), self.annotations)
             self.annotations |= self._judged(likely, self.annotations)
         self.leave_out_scattered()
+
+    def _results(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
+        """Return the likely results of functions of which a parameter is in `known`."""
+        typed = {(path, slot.number) for path, slot in known}
+        left = [(p, s) for p, s in slots if s.kind == RETURN and (p, s.number) in typed]
+        return self.likely(left)
 
     def _is_shown(self, path: str, slot: Slot, term: str) -> bool:
         """Return True if more than the annotations of equal names suggests a type.

@@ -1,9 +1,13 @@
 """Line length and docstring convention in a project's configuration."""
 
+import functools
+import io
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
+from contextlib import suppress
 from typing import Any
 
 import yaml
@@ -17,6 +21,12 @@ DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
 _HABITUAL = (79, 120)
 _SAMPLE = 3
+TEXT_TOKENS = (
+    tokenize.STRING,
+    tokenize.COMMENT,
+    getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING),
+)
+"""Kinds of the tokens of texts and comments. Python 3.12 splits f-strings."""
 _HOOKS = ".pre-commit-config.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C is ten times as fast
 _CONVENTIONS = ("google", "numpy")
@@ -50,6 +60,24 @@ def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
     it is the length that pre-commit or another command passes to Black, or the length that flake8
     or pycodestyle reports.
     """
+    width = _formatter_width(place, path, prose=prose)
+    if width is None and _hook_arguments(place, "black") is None:
+        width = _flake8_width(place)
+    return _within_limits(width)
+
+
+def wrapping_width(place: ToolTree, path: str, text: str) -> int:
+    """Return the length beyond which lines of a file are wrapped.
+
+    Without a formatter, it is the length that its lines reach, up to the length that flake8 reports.
+    """
+    width = _within_limits(_formatter_width(place, path))
+    reported = configured_width(place, path) or _MOST
+    return width or min(habitual_width(text), reported)
+
+
+def _formatter_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
+    """Return the line length of ruff or Black, by settings or commands, or None."""
     is_configured = False
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
@@ -57,24 +85,41 @@ def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
         lengths += [style.get("max-doc-length")] if prose else []
         widths = [width for width in lengths if isinstance(width, int)]
         if widths:
-            return min(max(min(widths), _LEAST), _MOST)
+            return min(widths)
         is_configured = is_configured or bool(black) or bool(ruff)
     if is_configured:
         return DEFAULT_WIDTH
     words = _hook_arguments(place, "black")
     if words is None:
-        width = command_width(place, "black") or _flake8_width(place)
-    else:
-        width = option_width(" ".join(words)) or DEFAULT_WIDTH
+        return command_width(place, "black")
+    return option_width(" ".join(words)) or DEFAULT_WIDTH
+
+
+def _within_limits(width: int | None) -> int | None:
     return None if width is None else min(max(width, _LEAST), _MOST)
 
 
+@functools.lru_cache(maxsize=64)
 def habitual_width(text: str) -> int:
-    """Return the length that several lines of a file reach, from 79 to 120."""
+    """Return the length that several lines of code in a file reach, from 79 to 120.
+
+    Lines of longer texts and comments do not count, because formatters leave them as they are.
+    """
     least, most = _HABITUAL
-    lengths = sorted(map(len, split_lines(text)), reverse=True)
+    skipped = set(_lines_of_long_texts(text, least))
+    lines = enumerate(split_lines(text), 1)
+    lengths = sorted((len(line) for n, line in lines if n not in skipped), reverse=True)
     usual = lengths[min(_SAMPLE, len(lengths)) - 1] if lengths else least
     return min(max(usual, least), most)
+
+
+def _lines_of_long_texts(text: str, width: int) -> Iterator[int]:
+    """Yield the lines of texts and comments that end beyond a width or have several lines."""
+    with suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            (first, _), (last, end) = token.start, token.end
+            if token.type in TEXT_TOKENS and (last > first or end > width):
+                yield from range(first, last + 1)
 
 
 def black_options(place: ToolTree, path: str) -> list[str] | None:

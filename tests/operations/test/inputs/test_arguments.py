@@ -369,3 +369,10 @@ def test_an_example_is_varied_by_an_option_more_and_less() -> None:
     assert {"f(1, loud=True)", "f(1, '%')"} <= {*calls}
     plain = CallInput(call="f(1)", source="documentation")
     assert "f(1, loud=True)" in [each.call for each in variations_of(varied, [plain])]
+
+
+def test_a_class_whose_constructor_takes_its_own_type_gets_no_endless_calls() -> None:
+    source = "class Box:\n    def __init__(self, owner: 'Box'):\n        self.owner = owner\n\n"
+    source += "    def name_of(self, box: 'Box'):\n        return box.owner\n"
+    examples = ProjectExamples(ToolTree(Path("/nonexistent")))
+    assert invented_calls(subject(source, "Box.name_of"), examples) == []

@@ -53,8 +53,11 @@ def values_of(
     function: FunctionNode,
     classes: Mapping[str, ast.ClassDef],
     constants: Mapping[str, ast.expr] = MappingProxyType({}),
+    depth: int = 0,
 ) -> list[str]:
     """Return at most `MAX_VALUES` sample values for a parameter, best first.
+
+    `depth` is the number of constructor calls around the value.
 
     A parameter with a default gets only values that its use or its name shows.
 
@@ -69,7 +72,7 @@ def values_of(
         kinds = {*used.kinds} if is_none else {kind_of(default)}
         fitting = [text for text in named if _kind(text) in kinds]
         return list(dict.fromkeys([*used.required, *used.compared, *fitting]))[:MAX_VALUES]
-    typed = list(_of_type(arg.annotation, classes, 0)) if arg.annotation is not None else []
+    typed = list(_of_type(arg.annotation, classes, depth)) if arg.annotation is not None else []
     if used.is_opaque and not any(_kind(text) == "call" for text in typed):
         return []
     likely = [kind_of(default)] if default is not None else list(used.kinds)
@@ -168,7 +171,7 @@ def _for_init(
     required = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
     if depth >= _DEEPEST or None in init.args.kw_defaults:
         return None
-    values = [values_of(arg, None, init, classes)[:1] for arg in required]
+    values = [values_of(arg, None, init, classes, depth=depth)[:1] for arg in required]
     return [each[0] for each in values] if all(values) else None
 
 

@@ -5,6 +5,7 @@ Each expression is wrapped in `reveal_type(...)` in a copy of the file. The copy
 
 import ast
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from remora.operations.types.source.project_index import File, Function
@@ -96,7 +97,7 @@ def find_probes(file: File, callees: Container[str], unknown_bases: Container[st
     """
     by_node = {id(each.node): each for each in file.functions}
     calls, exits = [], []
-    for node, inside in _walk(file.source.tree, None, by_node):
+    for node, inside in _walk(file.source, file.source.tree, None, by_node):
         if isinstance(node, ast.Call):
             site = _call(node, inside, callees)
             calls += [site] if site else []
@@ -114,18 +115,32 @@ def find_probes(file: File, callees: Container[str], unknown_bases: Container[st
 
 
 def _walk(
-    node: ast.AST, inside: Function | None, by_node: Mapping[int, Function]
+    source: SourceText, node: ast.AST, inside: Function | None, by_node: Mapping[int, Function]
 ) -> Iterator[tuple[ast.AST, Function | None]]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.JoinedStr | ast.Lambda):
+        if isinstance(child, ast.Lambda):
+            continue
+        if isinstance(child, ast.FormattedValue) and not _has_its_place(source, child.value):
             continue
         if isinstance(child, ast.ClassDef):  # calls in its body may define fields
             for method in filter(lambda each: id(each) in by_node, child.body):
-                yield from _walk(method, by_node[id(method)], by_node)
+                yield from _walk(source, method, by_node[id(method)], by_node)
             continue
         holder = by_node.get(id(child), inside)
         yield child, inside
-        yield from _walk(child, holder, by_node)
+        yield from _walk(source, child, holder, by_node)
+
+
+def _has_its_place(source: SourceText, value: ast.expr) -> bool:
+    """Return True if an expression in an f-string is where its syntax tree says.
+
+    Before Python 3.12, the places in some f-strings are wrong.
+    """
+    text = source.text[source.start(value) : source.end(value)]
+    with suppress(SyntaxError, ValueError):
+        there = ast.parse(text, mode="eval").body
+        return "\n" not in text and ast.dump(there) == ast.dump(value)
+    return False
 
 
 def _call(node: ast.Call, inside: Function | None, callees: Container[str]) -> CallSite | None:
@@ -192,8 +207,15 @@ class Instrumented:
     def revealed(
         self, node: ast.expr | Inherited, revealed: Mapping[tuple[str, int, int], str]
     ) -> str:
-        """Return the type that the checker prints for a node, or an empty string."""
-        return revealed.get((self.path, *self._places[id(node)]), "")
+        """Return the type that the checker prints for a node, or an empty string.
+
+        The parentheses around a tuple without its own belong to it in the copy.
+        """
+        line, column = self._places[id(node)]
+        shown = revealed.get((self.path, line, column), "")
+        if not shown and isinstance(node, ast.Tuple):
+            shown = revealed.get((self.path, line, column - 1), "")
+        return shown
 
 
 def _wrapped(probes: FileProbes) -> Iterator[ast.expr]:

@@ -196,16 +196,8 @@ class Refusals:
         return (opens or is_path) and agreeing <= _RUN | _GUESSED
 
     def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if the code handles values that the type excludes.
-
-        A value that is passed to `str()` may be any object, even if the docstring calls it a text.
-        """
-        is_open = "probed" in self._sources or (
-            "unused" in self._sources and agreeing <= _RUN | _GUESSED | {"call", "forward"}
-        )
-        is_open = is_open or ("to_text" in self._sources and "str" in members_of(term))
-        is_open = is_open or ("may_be_none" in self._sources and "None" not in members_of(term))
-        if is_open and not agreeing & _WRITTEN:
+        """Return True if the code handles values that the type excludes."""
+        if self._is_open(term, agreeing):
             return True
         is_several = "several" in self._sources and len(members_of(without_none(term))) == 1
         if is_several and not agreeing & {"docstring", "isinstance", *_WRITTEN}:
@@ -218,6 +210,24 @@ class Refusals:
                     if not self._is_related(term, member):
                         return True
         return False
+
+    def _is_open(self, term: str, agreeing: set[str]) -> bool:
+        """Return True if the code takes more values than those of the type.
+
+        A value that is passed to `str()` may be any object, even if the docstring calls it a text,
+        or if other parameters with its name are numbers.
+        """
+        if "to_text" in self._sources and agreeing <= _NAMESAKES:
+            return True
+        if agreeing & _WRITTEN:
+            return False
+        is_unused = "unused" in self._sources
+        return (
+            "probed" in self._sources
+            or (is_unused and agreeing <= _RUN | _GUESSED | {"call", "forward"})
+            or ("to_text" in self._sources and "str" in members_of(term))
+            or ("may_be_none" in self._sources and "None" not in members_of(term))
+        )
 
     def _makes_test_useless(self, term: str, agreeing: set[str]) -> bool:
         """Return True if a test of the value's type, whose other outcome matters, is always true."""

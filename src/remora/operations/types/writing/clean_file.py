@@ -18,7 +18,7 @@ from remora.tools.host.ruff.ruff_process import (
     with_sorted_imports,
 )
 from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
-from remora.tools.host.style_config import configured_width, habitual_width
+from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
 
 _TRIES = 4
@@ -162,5 +162,4 @@ def _formatted(place: ToolTree, path: str, before: str, after: str) -> str:
             return format_text(place, path, after.encode()).decode()
     except HostError:
         pass
-    width = configured_width(place, path) or habitual_width(before)
-    return wrap_signatures(before, after, width)
+    return wrap_signatures(before, after, wrapping_width(place, path, before))

@@ -21,7 +21,8 @@ from .tracer import Effects, Lines, foreign_module_error
 
 _TEXT = 400
 _MOST_ITEMS = 100
-_LATE = "late"
+_LATE = ["late"]
+"""The outcome of a call that takes too long."""
 _DEPRECATED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 _MOST_LATE = 2
 _MUTANT_S = 0.3
