@@ -161,18 +161,6 @@ def test_the_nearest_word_on_turns_counts(
     assert max_turns_for(config, load_agents(Path("/nowhere"), BUILT_IN)["lint"], wish) == turns
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("runner.memory.trace_store", "postgres"),
-    ],
-)
-def test_a_setting_that_cannot_be_kept_is_refused(tmp_path: Path, key: str, value: object) -> None:
-    caller = Invocation(environ={"HOME": str(tmp_path)}, folder=tmp_path, flags={key: value})
-    with pytest.raises(ConfigError, match=key):
-        open_project(caller)
-
-
 def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
     caller = Invocation(environ={}, folder=tmp_path, root=tmp_path / "gone")
     with pytest.raises(UsageError, match="gone is not a folder"):

@@ -71,6 +71,7 @@ def prepare(
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
+    workers = workers_for(project, request.engine)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, request.operations or project.operations.defaults)
     run_id = new_run_id()
@@ -126,7 +127,7 @@ def prepare(
         python=python,
         observed=observed,
         listeners=listeners_for(invocation, config),
-        workers=workers_for(project, request.engine),
+        workers=workers,
     )
 
 

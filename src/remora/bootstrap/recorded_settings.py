@@ -52,7 +52,8 @@ def recorded_config(config: Config, start: RunStart) -> Config:
             f"the recorded configuration of the run is invalid: {error.errors()[0]['msg']}",
             hint="start a new run",
         ) from error
-    return begun.record_layers(config.layers)
+    # the address of the database is in no dump
+    return begun.model_copy(update={"postgres": config.postgres}).record_layers(config.layers)
 
 
 def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConfig]]) -> None:

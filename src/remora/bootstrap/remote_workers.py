@@ -76,7 +76,7 @@ class _EndedAgents:
         self._store = store
         self._since: datetime | None = None
 
-    def new_ones(self, run_id: str) -> Iterator[EndedAgent]:
-        for row in self._store.ended_agents(run_id, self._since):
+    def new_ones(self, run_id: str, everything: bool) -> Iterator[EndedAgent]:
+        for row in self._store.ended_agents(run_id, None if everything else self._since):
             self._since = max(row.updated - _OVERLAP, self._since or row.updated - _OVERLAP)
             yield EndedAgent(row.agent_id, row.status, Head(count=row.events, hash=row.head))

@@ -43,9 +43,12 @@ def _fetch(source: str, commit: str, bare: Path, environ: Mapping[str, str]) -> 
     try:
         git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
     except OutsideError:
-        refs = "+refs/*:refs/fetched/*"
-        command = git_command("fetch", "--quiet", "--no-tags", "--", source, refs)
-        _run(command, bare, environ, source)
+        command = git_command("fetch", "--quiet", "--no-tags", "--", source)
+        try:
+            _run([*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, source)
+        except OutsideError:  # a server or a bundle that gives only what has a name
+            names = ("+refs/heads/*:refs/fetched/heads/*", "+refs/remora/*:refs/fetched/remora/*")
+            _run([*command, *names], bare, environ, source)
         git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
 
 

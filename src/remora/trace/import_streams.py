@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged, StreamError, UsageError
+from remora.errors import NotFound, StreamDamaged, StreamError, StreamWriteFailed, UsageError
 from remora.memory.events import GENESIS, Event, Head
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, stated_hash, valid_hash
@@ -149,6 +149,8 @@ def _import_stream(
         with suppress(NotFound):
             known = store.head(name)
         added = _append(name, known, _checked(name, lines), store)
+    except StreamWriteFailed:  # the target is full or away: all others would fail, too
+        raise
     except (NotFound, StreamError, UsageError) as error:
         counts.problems.append(error.message)
     else:

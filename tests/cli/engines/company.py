@@ -91,9 +91,13 @@ class Company:
             [*REMORA, *words, "--json"], check=False,
             cwd=self.project, env=self.environ, capture_output=True, text=True, timeout=120,
         )  # fmt: skip
-        log = (self.project.parent / "log").read_text() if self._popened else ""
-        assert done.returncode == code, done.stderr + done.stdout + log[-3000:]
+        assert done.returncode == code, done.stderr + done.stdout + self.log
         return json.loads(done.stdout)
+
+    @property
+    def log(self) -> str:
+        """The end of what processes have printed."""
+        return (self.project.parent / "log").read_text()[-3000:] if self._popened else ""
 
     def start(self, *words: str, patch: str = "", dsn: str = "") -> "subprocess.Popen[bytes]":
         """Start a command, in an interpreter that runs `patch` first."""

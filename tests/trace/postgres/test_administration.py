@@ -121,7 +121,7 @@ class TestInstallation:
                 rf"^{table}_\d{{4}}_\d\d$",
             )
             assert months[0] == (f"{table}_{datetime.now(UTC):%Y_%m}",)
-            assert len(months) == 24
+            assert len(months) == 12
 
     def test_rows_that_had_no_partition_get_theirs(
         self, database: Database, opens: OpensStore

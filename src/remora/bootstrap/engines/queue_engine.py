@@ -1,11 +1,13 @@
 """Engine that puts shards into a queue, from which `remora worker` takes them."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import msgspec
 from procrastinate import App
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
 from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
@@ -13,6 +15,7 @@ from remora.runs.execution.engine import Shard, ShardEnd
 from remora.runs.execution.shard_task import ShardTask
 
 _POLL_S = 0.5
+_PATIENCE_S = 60.0
 _ENDED = (Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.ABORTED)
 
 
@@ -38,8 +41,7 @@ class QueueEngine:
                 self._waiting[number] = shard
             while self._waiting:
                 await asyncio.sleep(_POLL_S)
-                await retry_stalled(app, self._lease_s)
-                for end in await self._ended(app):
+                for end in await self._look(app):
                     yield end
 
     async def cancel(self) -> None:
@@ -51,6 +53,18 @@ class QueueEngine:
 
     def describe(self) -> dict[str, Any]:
         return {"name": "queue"}
+
+    async def _look(self, app: App) -> list[ShardEnd]:
+        """Return the shards that have ended, after waiting for a database that is away."""
+        end = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                await retry_stalled(app, self._lease_s)
+                return await self._ended(app)
+            except ConnectorException:
+                if time.monotonic() > end:
+                    raise
+                await asyncio.sleep(_POLL_S)
 
     async def _ended(self, app: App) -> list[ShardEnd]:
         found = []

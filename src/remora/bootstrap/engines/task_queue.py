@@ -1,11 +1,12 @@
 """The queue of shards in the project's database, with Procrastinate."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import psycopg
 from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ConnectorException
 from psycopg import sql
 
 from remora.errors import DatabaseError
@@ -16,6 +17,7 @@ _WORKER_RIGHTS = (
     "procrastinate_workers, procrastinate_periodic_defers TO {role}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA remora TO {role}",
 )
+_HINT = "check the database with `remora doctor`, and its rights with `remora database init`"
 TASK, QUEUE = "remora.run_shard", "remora"
 
 
@@ -34,15 +36,17 @@ async def opened_queue(dsn: str) -> AsyncIterator[App]:
         async with app.open_async():
             await create_tables(app)
             yield app
-    except psycopg.Error as error:
-        raise DatabaseError(f"the queue cannot be used: {error}") from error
+    except (psycopg.Error, ConnectorException) as error:
+        reason = str(error.__cause__ or error).strip().partition("\n")[0]
+        raise DatabaseError(f"the queue cannot be used: {reason}", hint=_HINT) from error
 
 
 async def retry_stalled(app: App, lease_s: int) -> None:
     """Give the shards of workers that gave no sign of life for `lease_s` to others."""
     stalled = await app.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=lease_s)
     for job in stalled:
-        await app.job_manager.retry_job(job)
+        with suppress(ConnectorException):  # another process was faster
+            await app.job_manager.retry_job(job)
 
 
 async def create_tables(app: App) -> None:

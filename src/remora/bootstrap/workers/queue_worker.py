@@ -8,13 +8,15 @@ from typing import Any
 
 import msgspec
 from procrastinate import App, RetryStrategy
+from procrastinate.exceptions import ConnectorException
 
 from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.workers.own_loop import run_in_own_loop
 from remora.bootstrap.workers.project_folder import project_folder
-from remora.bootstrap.workers.shard_worker import run_shard
+from remora.bootstrap.workers.shard_worker import check_code, run_shard
 from remora.config.schema import PostgresConfig
-from remora.errors import RemoraError
+from remora.errors import RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
 
 _log = logging.getLogger("remora.worker")
@@ -35,15 +37,23 @@ async def work_on_queue(
     its shard is given to another worker.
     """
     dsn, lease_s = database.dsn or "", database.lease_s
+    refusals: list[UsageError] = []
     async with opened_queue(dsn) as app:
 
         async def run(task: dict[str, Any]) -> None:
-            await _run_task(msgspec.convert(task, ShardTask), dsn, environ, concurrency)
+            try:
+                shard = msgspec.convert(task, ShardTask)
+                check_code(shard)
+                await run_in_own_loop(lambda: _run_task(shard, dsn, environ, concurrency))
+            except UsageError as error:  # this worker must not take shards from others
+                refusals.append(error)
+                working.cancel()
+                raise
 
         app.task(name=TASK, queue=QUEUE, retry=RetryStrategy(max_attempts=_TRIES, wait=1))(run)
         looking = asyncio.create_task(_retry_stalled_often(app, lease_s))
-        try:
-            await app.run_worker_async(
+        working = asyncio.create_task(
+            app.run_worker_async(
                 queues=[QUEUE],
                 concurrency=1,
                 wait=not drains,
@@ -53,10 +63,18 @@ async def work_on_queue(
                 fetch_job_polling_interval=1.0,
                 abort_job_polling_interval=1.0,
             )
+        )
+        try:
+            await working
+        except asyncio.CancelledError:
+            if not refusals:
+                working.cancel()
+                raise
         finally:
             looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await looking
+            await asyncio.wait([looking, working])
+    if refusals:
+        raise refusals[0]
 
 
 async def _run_task(
@@ -75,4 +93,5 @@ async def _run_task(
 async def _retry_stalled_often(app: App, lease_s: int) -> None:
     while True:
         await asyncio.sleep(lease_s / 3)
-        await retry_stalled(app, lease_s)
+        with suppress(ConnectorException):  # the database is away
+            await retry_stalled(app, lease_s)

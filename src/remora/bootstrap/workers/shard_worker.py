@@ -18,7 +18,7 @@ from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.resume_run import connect_models
-from remora.errors import StreamLocked, UsageError
+from remora.errors import StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import Payload
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache
@@ -36,17 +36,21 @@ from remora.trace.stream.line_builder import utc_now
 _LOCKED_PAUSE_S = 1.0
 
 
-async def run_shard(task: ShardTask, invocation: Invocation, concurrency: int | None) -> None:
-    """Run the jobs of a shard that have not ended, in the project that `invocation` opens.
-
-    Raises UsageError if this worker's installation or project is not the driver's, and whatever
-    stops a run at home.
-    """
+def check_code(task: ShardTask) -> None:
+    """Raise UsageError if this worker's installation is not the driver's."""
     if task.code != code_digest():
         raise UsageError(
             "this worker has another version of Remora or ruff than the driver",
             hint="install the same version on all machines",
         )
+
+
+async def run_shard(task: ShardTask, invocation: Invocation, concurrency: int | None) -> None:
+    """Run the jobs of a shard that have not ended, in the project that `invocation` opens.
+
+    Raises UsageError if this worker's project or database is not the driver's, and whatever
+    stops a run at home.
+    """
     project = open_project(invocation)
     store = project.open_store()
     if not isinstance(store, PostgresTraceStore) or store.project != task.project:
@@ -122,6 +126,7 @@ class _ShardJobs:
     def __init__(self, run: Run, shard: _Shard, store: PostgresTraceStore) -> None:
         self._run = run
         self._jobs = shard.jobs
+        self._damaged: list[StreamDamaged] = []
         self._store = store
         worker = f"{shard.task.number}-{os.getpid()}-{secrets.token_hex(3)}"
         self._cache = BaseFilesCache(run.project, run.run_id, shard.attempts.start, worker=worker)
@@ -136,6 +141,8 @@ class _ShardJobs:
                 await self._work(job)
         finally:
             self._cache.close()
+        if self._damaged:
+            raise self._damaged[0]
 
     async def _work(self, job: Job) -> None:
         """Run a job, after waiting for another worker that has claimed it."""
@@ -151,6 +158,9 @@ class _ShardJobs:
                 await run_attempt(self._run, _NoRunLog(), job, base_files, start)
             except StreamLocked:
                 await asyncio.sleep(_LOCKED_PAUSE_S)
+            except StreamDamaged as error:  # the other jobs are not affected
+                self._damaged.append(error)
+                return
             else:
                 return
 

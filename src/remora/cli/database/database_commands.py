@@ -1,6 +1,5 @@
 """The `database init`, `status` and `prune` commands."""
 
-import asyncio
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 )
 @click.option("--worker", metavar="ROLE", help="Let this role read streams and append to them.")
 def init(options: Options, *, worker: str | None) -> int:
-    """Create the tables in the schema remora, and the partitions of the next two years.
+    """Create the tables in the schema remora, and the partitions of the next year.
 
     With the extra queue, this includes the tables of the queue. Run it with a role that may create a schema. Existing tables are left as they are. A role given
     with --worker can append events, but neither change nor delete one.
@@ -29,6 +28,8 @@ def init(options: Options, *, worker: str | None) -> int:
     owner = _owner(options)
     owner.install(worker)
     if find_spec("procrastinate") is not None:
+        import asyncio
+
         from remora.bootstrap.engines.task_queue import install_queue
 
         asyncio.run(install_queue(_dsn(options), worker))

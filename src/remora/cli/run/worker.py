@@ -1,7 +1,5 @@
 """The `worker` command, which runs the jobs of other machines' runs."""
 
-import asyncio
-import logging
 import os
 
 import click
@@ -27,6 +25,9 @@ def worker(options: Options, *, concurrency: int | None, drain: bool) -> int:
     models come from this machine's own environment and configuration. SIGTERM and Ctrl-C stop it
     after the current event of each job; other workers, or the next one here, continue the jobs.
     """
+    import asyncio
+    import logging
+
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_trace import require_extra
 

@@ -69,11 +69,12 @@ class StartedRun(NamedTuple):
 class RemoteWorkers(msgspec.Struct, frozen=True):
     """Workers elsewhere.
 
-    `engine` returns the engine for a run. `ended` returns the agents of a run that have ended.
+    `engine` returns the engine for a run. `ended` returns the agents of a run that have
+    ended since the last call, or all of them if its second argument is true.
     """
 
     engine: Callable[[StartedRun], Engine]
-    ended: Callable[[str], Iterable[EndedAgent]]
+    ended: Callable[[str, bool], Iterable[EndedAgent]]
 
 
 def make_shards(jobs: Sequence[Job]) -> list[Shard]:

@@ -6,7 +6,6 @@ store.
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 
 import msgspec
 
@@ -36,18 +35,24 @@ class RemoteRun:
         """Run jobs until all have ended. Raises OutsideError if some cannot be run."""
         await run_in_thread(self._record_starts, jobs)
         engine, problems = self._workers.engine(started), list[str]()
-        recording = asyncio.create_task(self._record_ends())
-        try:
+
+        async def watch() -> None:
             async for end in engine.run(make_shards(jobs)):
-                problems += [end.error] if end.error else []
+                problems.extend([end.error] if end.error else [])
+
+        tasks = [asyncio.create_task(watch()), asyncio.create_task(self._record_ends())]
+        try:  # recording ends only with an error, for example if another driver took over
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
         except BaseException:
             await engine.cancel()
             raise
         finally:
-            recording.cancel()
-            with suppress(asyncio.CancelledError):
-                await recording
-            await run_in_thread(self._record_new_ends)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        await run_in_thread(self._record_new_ends, True)
         if self._open:
             why = f": {problems[0]}" if problems else ""
             raise OutsideError(
@@ -65,8 +70,9 @@ class RemoteRun:
             await asyncio.sleep(_POLL_S)
             await run_in_thread(self._record_new_ends)
 
-    def _record_new_ends(self) -> None:
-        found = [end for end in self._workers.ended(self._run.run_id) if end.agent_id in self._open]
+    def _record_new_ends(self, everything: bool = False) -> None:
+        ended_now = self._workers.ended(self._run.run_id, everything)
+        found = [end for end in ended_now if end.agent_id in self._open]
         ended = [(self._open.pop(end.agent_id), end) for end in found]
         self._stream.append_all([job_end(job, end.status, end.head) for job, end in ended])
         for job, end in ended:

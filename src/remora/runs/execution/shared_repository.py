@@ -1,5 +1,6 @@
 """Where other machines get a project's files from."""
 
+import re
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -8,6 +9,9 @@ from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.runs.execution.shard_task import Repository
 from remora.runs.project import Project
+
+_REACHABLE = re.compile(r"(https|ssh|file)://|[\w.-]+@[\w.-]+:")
+"""Addresses that another machine may be able to read. Other runs send a bundle."""
 
 
 def shared_repository(
@@ -41,9 +45,8 @@ def _published_at(root: Path, commit: str) -> str:
             root, "for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes/origin"
         )
         if known:
-            return _without_credentials(
-                git_output(root, "config", "--get", "remote.origin.url").decode().strip()
-            )
+            url = git_output(root, "config", "--get", "remote.origin.url").decode().strip()
+            return _without_credentials(url) if _REACHABLE.match(url) else ""
     return ""
 
 

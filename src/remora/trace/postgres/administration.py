@@ -91,7 +91,7 @@ class DatabaseOwner:
         self._database = database
 
     def install(self, worker: str | None = None) -> None:
-        """Create the missing tables and the partitions of the next two years.
+        """Create the missing tables and the partitions of the next year.
 
         The role `worker` may then read all streams and append to them. Raises DatabaseError, and
         ConfigError if there is no such role.

@@ -18,13 +18,21 @@ _MAX_CONNECTIONS = 8
 _CHANNEL = "remora_events"
 _PATIENCE_S = 60.0
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
-LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+LOST = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,  # a standby, until it is promoted
+)
 """Errors after which a statement may succeed if it is repeated: a lost connection, a restart, too
 many connections or a full disk."""
 _SETTINGS: dict[str, Any] = {
     "application_name": "remora",
     "connect_timeout": 10,
+    # a silently cut connection is noticed within half a minute
     "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
 }
 
 

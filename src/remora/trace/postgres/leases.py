@@ -3,7 +3,9 @@
 import threading
 from contextlib import suppress
 
-from remora.trace.postgres.database import LOST, Database
+import psycopg
+
+from remora.trace.postgres.database import Database
 
 _RENEW = """
 UPDATE streams SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
@@ -54,5 +56,5 @@ class LeaseRenewal:
             "ids": list(leases),
             "epochs": list(leases.values()),
         }
-        with suppress(*LOST):
+        with suppress(psycopg.Error):
             self._database.once(lambda connection: connection.execute(_RENEW, values))

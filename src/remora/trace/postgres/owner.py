@@ -45,7 +45,10 @@ class Owner(msgspec.Struct, frozen=True):
     @property
     def has_died(self) -> bool:
         """True if the process certainly ran on this machine and has exited."""
-        return self.machine == this_machine() != "" and _started(self.pid) != self.started
+        if self.machine != this_machine() or not self.machine:
+            return False
+        started = _started(self.pid)
+        return started != self.started if started else not _exists(self.pid)
 
 
 def this_machine() -> str:
@@ -55,6 +58,17 @@ def this_machine() -> str:
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return ""
+
+
+def _exists(pid: int) -> bool:
+    """Return True if there is such a process, also if it is hidden from this user."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return _started(pid) != ""  # a zombie has ended
 
 
 def _started(pid: int) -> str:

@@ -7,7 +7,7 @@ from psycopg import Connection, sql
 
 SCHEMA = "remora"
 VERSION = 1
-_MONTHS_AHEAD = 24
+_MONTHS_AHEAD = 12
 _LOCK = 0x52454D4F5241
 """Advisory lock that is held while tables are created."""
 
@@ -88,7 +88,7 @@ def is_installed(connection: Connection[Any]) -> bool:
 
 
 def install(connection: Connection[Any]) -> None:
-    """Create the tables if they are missing, and the partitions of the next two years.
+    """Create the tables if they are missing, and the partitions of the next year.
 
     Raises psycopg.Error if the role may not create them.
     """

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
+import psycopg
 from psycopg import Connection
 
 from remora.errors import (
@@ -22,7 +23,7 @@ from remora.errors import (
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
 from remora.trace.postgres.announcer import Announcer
-from remora.trace.postgres.database import LOST, Database
+from remora.trace.postgres.database import Database
 from remora.trace.postgres.leases import LeaseRenewal
 from remora.trace.postgres.owner import Owner
 from remora.trace.postgres.stream_lines import StreamKey, read_pages
@@ -203,7 +204,7 @@ class PostgresTraceStore:
                 return
             del self._claimed[stream]
         self._renewal.remove(claimed.id)
-        with suppress(*LOST):
+        with suppress(psycopg.Error):
             self._database.once(lambda connection: connection.execute(_RELEASE, claimed._asdict()))
 
     def head(self, stream: str) -> Head:
