@@ -54,7 +54,7 @@ def open_trace_folder(invocation: Invocation, root: Path) -> TraceFolder:
 
 
 def describe_database(config: "Config") -> str:
-    """Return the address of the database, how fast it answers, and its clock.
+    """Return the address of the database, how fast it answers, and its clock. Nothing is created.
 
     Raises ConfigError or DatabaseError if it cannot be used.
     """
@@ -62,12 +62,12 @@ def describe_database(config: "Config") -> str:
     from remora.trace.postgres.database import Database
 
     database = Database(config.postgres.dsn or "", patience_s=0)
-    database.open()
     times = database.measure()
     database.close()
+    without = "" if times.has_tables else "; `remora database init` creates its tables"
     return (
         f"{database.address} answers in {times.answer_s * 1000:.1f} ms; "
-        f"its clock differs by {abs(times.ahead_s):.1f} s"
+        f"its clock differs by {abs(times.ahead_s):.1f} s{without}"
     )
 
 

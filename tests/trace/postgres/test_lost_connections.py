@@ -114,19 +114,25 @@ class TestServers:
             store = PostgresTraceStore(opened(server.dsn()), "shop")
             epoch, killed = store.claim(stream).epoch, threading.Event()
 
-            def kill(killed: threading.Event = killed) -> None:
-                time.sleep(0.05)
+            def kill(begun: threading.Event, killed: threading.Event) -> None:
+                begun.wait()
                 server.kill()
                 killed.set()
                 server.start()
 
-            threading.Thread(target=kill).start()
+            begun = threading.Event()
+            killer = threading.Thread(target=kill, args=[begun, killed])
+            killer.start()
             acknowledged_before = acknowledged = 0
             for seq in range(0, len(lines), 5):
                 store.append(stream, epoch, seq, *lines[seq : seq + 5])
                 acknowledged = seq + 5
+                if acknowledged == 50:
+                    begun.set()
                 if not killed.is_set():
                     acknowledged_before = acknowledged
+                    time.sleep(0.005)  # so that the kill does not come after the last append
+            killer.join()
             assert 0 < acknowledged_before < acknowledged, "the kill hit no append"
             assert stored(store, stream=stream) == lines
 

@@ -37,10 +37,13 @@ _SETTINGS: dict[str, Any] = {
 
 
 class DatabaseTimes(NamedTuple):
-    """Seconds until the server answers, and seconds by which its clock is ahead."""
+    """Seconds until the server answers, seconds by which its clock is ahead, and True if it has
+    tables of Remora.
+    """
 
     answer_s: float
     ahead_s: float
+    has_tables: bool
 
 
 class Database:
@@ -105,9 +108,10 @@ class Database:
         return str(store)
 
     def measure(self) -> "DatabaseTimes":
-        """Return how fast the server answers and how far its clock is from this machine's.
+        """Return how fast the server answers, how far its clock is from this machine's, and whether
+        it has tables of Remora. Nothing is created.
 
-        Raises DatabaseError.
+        Raises DatabaseError, also if the tables have another version.
         """
         query = "SELECT extract(epoch FROM clock_timestamp())::float"
         try:
@@ -116,10 +120,13 @@ class Database:
                 began, clock = time.monotonic(), time.time()
                 row = connection.execute(query).fetchone()
                 seconds = time.monotonic() - began
+                has_tables = is_installed(connection)
+                if has_tables:
+                    self.store_in(connection)
         except LOST as error:
             raise self.error(error) from error
         ahead = 0.0 if row is None else row[0] - clock - seconds / 2
-        return DatabaseTimes(seconds, ahead)
+        return DatabaseTimes(seconds, ahead, has_tables)
 
     @property
     def address(self) -> str:
