@@ -113,7 +113,8 @@ def test_no_descriptor_stays_open(driver: OverlayDriver) -> None:
             (workspace.tree / "new.py").touch()
             workspace.snapshot()
             workspace.reset()
-    assert len([*Path("/proc/self/fd").iterdir()]) == before
+    # what earlier tests left to the garbage collector may be closed meanwhile
+    assert len([*Path("/proc/self/fd").iterdir()]) <= before
 
 
 @pytest.mark.parametrize("name", ["a,b:c d", "back\\slash", "new\nline", "caf\udce9"])
