@@ -43,7 +43,7 @@ class PostgresServer:
         self._user: dict[str, Any] = {}
         if os.getuid() == 0:  # the server refuses to run as root
             other = next(
-                (one for one in pwd.getpwall() if one.pw_name in ("postgres", "nobody")), None
+                (user for user in pwd.getpwall() if user.pw_name in ("postgres", "nobody")), None
             )
             assert other is not None
             self._user = {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []}

@@ -4,9 +4,10 @@ import fcntl
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from tempfile import mkdtemp
 
 from remora.errors import OutsideError
@@ -34,7 +35,9 @@ def checked_out(
         git_output(bare, "worktree", "add", "--quiet", "--force", "--detach", str(tree), commit)
         yield tree
     finally:
-        git_output(bare, "worktree", "remove", "--force", str(tree))
+        with suppress(OutsideError):  # it was not added
+            git_output(bare, "worktree", "remove", "--force", str(tree))
+        rmtree(tree, ignore_errors=True)
 
 
 def _fetch(source: str, commit: str, bare: Path, environ: Mapping[str, str]) -> None:

@@ -37,6 +37,12 @@ from remora.trace.postgres import owner
 owner.this_machine = lambda: "another machine"
 os.environ["XDG_CACHE_HOME"] += "-elsewhere"
 """
+# has other code than the driver
+OUTDATED = """
+from remora.runs.execution import shard_task
+
+shard_task.code_digest = lambda: "other"
+"""
 # each turn takes long enough to be killed in
 SLOW = """
 import time

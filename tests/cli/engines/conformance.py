@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.cli.engines.company import DEADLY, DISTANT, SLOW, Company
+from tests.cli.engines.company import DEADLY, DISTANT, OUTDATED, SLOW, Company
 
 LINT = ("analyze", "-o", "lint", "--yes", "--seed", "1")
 BEGUN = """
@@ -25,6 +25,12 @@ SELECT 1 FROM streams WHERE closed AND run_id = (SELECT max(run_id) FROM streams
     AND (SELECT count(DISTINCT run_id) FROM streams) = 2
 """
 """Finds an ended job of the run after the one at home."""
+
+
+def check_changes(company: Company, at_home: dict[str, str]) -> None:
+    """The newest run has the change sets of the run at home, and all streams are sound."""
+    assert company.change_sets("last") == at_home
+    company.check_streams()
 
 
 class EngineConformance:
@@ -60,9 +66,8 @@ class EngineConformance:
             connection.execute(f"CREATE ROLE {role} LOGIN")
         company.remora("database", "init", "--worker", role)
         self.start_worker(company, dsn=company.dsn.replace("user=owner", f"user={role}"))
-        done = company.remora(*self.command)
-        assert company.change_sets(done["run_id"]) == at_home
-        company.check_streams()
+        company.remora(*self.command)
+        check_changes(company, at_home)
 
     @pytest.mark.slow
     def test_a_killed_driver_is_resumed_without_repeating_finished_jobs(
@@ -74,11 +79,10 @@ class EngineConformance:
         driver.send_signal(signal.SIGKILL)
         driver.wait()
         before = dict(company.rows("SELECT name, next_seq FROM streams WHERE closed"))
-        done = company.remora("analyze", "--resume", "last", "--engine", self.engine)
-        assert company.change_sets(done["run_id"]) == at_home
+        company.remora("analyze", "--resume", "last", "--engine", self.engine)
+        check_changes(company, at_home)
         after = dict(company.rows("SELECT name, next_seq FROM streams"))
         assert before.items() <= after.items()
-        company.check_streams()
 
     @pytest.mark.slow
     def test_a_second_driver_is_refused_by_name(self, company: Company) -> None:
@@ -103,8 +107,7 @@ class EngineConformance:
         time.sleep(3)  # a worker learns within a second that its shard was cancelled
         assert not company.rows(BEGUN)
         company.remora("analyze", "--resume", "last", "--engine", self.engine)
-        assert company.change_sets("last") == at_home
-        company.check_streams()
+        check_changes(company, at_home)
 
 
 class WorkerConformance(EngineConformance):
@@ -128,6 +131,19 @@ class WorkerConformance(EngineConformance):
         company.check_streams()
 
     @pytest.mark.slow
+    def test_a_worker_of_another_version_takes_no_shard_from_others(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        wrong = self.start_worker(company, OUTDATED)
+        assert wrong is not None
+        driver = company.start(*self.command)
+        assert wrong.wait(60) == 2
+        assert "another version of Remora" in company.log
+        self.start_worker(company)
+        assert driver.wait(60) == 0
+        check_changes(company, at_home)
+
+    @pytest.mark.slow
     def test_the_jobs_of_a_killed_worker_are_continued_elsewhere(
         self, company: Company, at_home: dict[str, str]
     ) -> None:
@@ -140,8 +156,7 @@ class WorkerConformance(EngineConformance):
         assert company.rows(BEGUN), "the kill hit no job"
         self.start_worker(company)
         assert driver.wait(60) == 0
-        assert company.change_sets("last") == at_home
-        company.check_streams()
+        check_changes(company, at_home)
 
     @pytest.mark.slow
     def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing(
@@ -158,8 +173,7 @@ class WorkerConformance(EngineConformance):
         stopped.send_signal(signal.SIGCONT)
         assert driver.wait(60) == 0
         time.sleep(2)  # what it still does
-        assert company.change_sets("last") == at_home
-        company.check_streams()
+        check_changes(company, at_home)
 
     @pytest.mark.slow
     def test_a_worker_that_is_terminated_gives_its_jobs_back(
@@ -174,8 +188,7 @@ class WorkerConformance(EngineConformance):
         assert not company.rows(BEGUN)
         self.start_worker(company)
         assert driver.wait(60) == 0
-        assert company.change_sets("last") == at_home
-        company.check_streams()
+        check_changes(company, at_home)
 
     @pytest.mark.slow
     def test_a_job_that_kills_three_workers_ends_with_an_error(self, company: Company) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
 
 import msgspec
 from procrastinate import App
@@ -50,9 +49,6 @@ class QueueEngine:
             for number in list(self._waiting):
                 await app.job_manager.cancel_job_by_id_async(number, abort=True)
                 del self._waiting[number]
-
-    def describe(self) -> dict[str, Any]:
-        return {"name": "queue"}
 
     async def _look(self, app: App) -> list[ShardEnd]:
         """Return the shards that have ended, after waiting for a database that is away."""

@@ -34,21 +34,21 @@ async def work_on_queue(
     """Run shards until the process is stopped, or with `drains`, until the queue is empty.
 
     When it is stopped, its jobs are interrupted at the end of an event, their streams released, and
-    its shard is given to another worker.
+    its shard is given to another worker. Raises UsageError if its code is not the driver's.
     """
     dsn, lease_s = database.dsn or "", database.lease_s
     refusals: list[UsageError] = []
     async with opened_queue(dsn) as app:
 
         async def run(task: dict[str, Any]) -> None:
+            shard = msgspec.convert(task, ShardTask)
             try:
-                shard = msgspec.convert(task, ShardTask)
                 check_code(shard)
-                await run_in_own_loop(lambda: _run_task(shard, dsn, environ, concurrency))
             except UsageError as error:  # this worker must not take shards from others
                 refusals.append(error)
                 working.cancel()
                 raise
+            await run_in_own_loop(lambda: _run_task(shard, dsn, environ, concurrency))
 
         app.task(name=TASK, queue=QUEUE, retry=RetryStrategy(max_attempts=_TRIES, wait=1))(run)
         looking = asyncio.create_task(_retry_stalled_often(app, lease_s))

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def init(options: Options, *, worker: str | None) -> int:
     """Create the tables in the schema remora, and the partitions of the next year.
 
-    With the extra queue, this includes the tables of the queue. Run it with a role that may create a schema. Existing tables are left as they are. A role given
-    with --worker can append events, but neither change nor delete one.
+    With the extra queue, this includes the tables of the queue. Run it with a role that may create
+    a schema. Existing tables are left as they are. A role given with --worker can append events,
+    but neither change nor delete one.
     """
     owner = _owner(options)
     owner.install(worker)

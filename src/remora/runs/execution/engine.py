@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -45,9 +45,6 @@ class Engine(Protocol):
 
     async def cancel(self) -> None:
         """Stop all shards. Their jobs can be resumed."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return the engine's name and settings, which are recorded and shown."""
 
 
 class EndedAgent(NamedTuple):
@@ -118,9 +115,6 @@ class LocalEngine:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-
-    def describe(self) -> dict[str, Any]:
-        return {"name": "local", "concurrency": self._concurrency}
 
     async def _run_all(self, shards: Sequence[Shard], ended: Callable[[ShardEnd], None]) -> None:
         left = {shard.number: len(shard.jobs) for shard in shards}

@@ -46,12 +46,10 @@ class RemoteRun:
             for task in done:
                 task.result()
         except BaseException:
+            await _cancel(tasks)
             await engine.cancel()
             raise
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+        await _cancel(tasks)
         await run_in_thread(self._record_new_ends, True)
         if self._open:
             why = f": {problems[0]}" if problems else ""
@@ -84,3 +82,9 @@ class RemoteRun:
         recorded = end_of(self._run.project.trace, job.agent_id)
         fields = {} if recorded is None else msgspec.structs.asdict(recorded)
         return msgspec.convert({**fields, "status": end.status, "head": end.head}, AgentResult)
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

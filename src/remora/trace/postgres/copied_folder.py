@@ -241,7 +241,7 @@ def _name(path: Path) -> str:
 
 def _kept(path: Path) -> str:
     return (
-        f"{path} still holds the lines that were copied; move it away to go on without them, "
+        f"{path} still holds the lines that were copied; move it away to continue without them, "
         f"or add what the database lost with `remora trace import {path.parents[1]}`"
     )
 

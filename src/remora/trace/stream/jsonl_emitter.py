@@ -53,7 +53,8 @@ class JsonlEventEmitter:
     - `TraceStore` rejects a writer that was replaced, and a wrong line number.
     - `LineFile` owns the locked file, and truncates it after a failed write.
 
-    If the store prefers whole turns, events wait in this class until `flush` or `end_turn`. Threads that wait for a sync at the same time share one sync.
+    If the store prefers whole turns, events wait in this class until `flush` or `end_turn`. Threads
+    that wait for a sync at the same time share one sync.
     """
 
     def __init__(
