@@ -175,12 +175,12 @@ def execute(
     check_interpreter(run.project, run.python, run.agents.values())
     if run.base is not None:
         check_tests_start(run.project, run.base.folder, run.python, run.planned_agents)
-    model = _model_for(invocation, run)
+    model = model_for(invocation, run)
     models = [model]
     try:
         own = connect_own_models(invocation, run, model)
         models += own.values()
-        _create_records(run.project)
+        create_records(run.project)
         connected(model)
     except BaseException:
         close_models(models)
@@ -372,7 +372,7 @@ def _named(project: Project, run: str | RunView) -> str | RunView:
     return run_named(project.trace, run) if isinstance(run, str) else run
 
 
-def _model_for(invocation: Invocation, run: PreparedRun) -> Model:
+def model_for(invocation: Invocation, run: PreparedRun) -> Model:
     """Return the configured model, or NoModel in place of the embedded one if no job can ask it."""
     config = run.project.config
     known = {each.name: each for each in run.project.operations.all}
@@ -386,7 +386,7 @@ def _model_for(invocation: Invocation, run: PreparedRun) -> Model:
     return connect_model(invocation, config)
 
 
-def _create_records(project: Project) -> None:
+def create_records(project: Project) -> None:
     """Create the folder for streams. Raises DiskError if it cannot be created."""
     try:
         project.trace.create()

@@ -14,7 +14,6 @@ from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import BaseFiles, RunObserver
-from remora.runs.planning.run_request import RunRequest
 from remora.sandbox.interpreters import environment_digest
 from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
@@ -63,17 +62,11 @@ async def execute_plan(
     assert base is not None, "a new run has a base"
     assert ruff is not None, "a new run has a base"
     models = {**(own or {}), model.name: model}
-    for agent in prepared.agents.values():  # before anything is recorded
-        used = models[agent.definition.model or model.name]
-        query_settings_for(project.config, agent, used, prepared.request)
+    check_models(prepared, models, model)  # before anything is recorded
     async with prepared.source.opened() as facts:
         run = prepared.start(
             models=models,
-            settings={
-                **project.config.model_dump(mode="json"),
-                **_settings(model, prepared.request),
-                "environment": environment_digest(prepared.python) if prepared.python else None,
-            },
+            settings=settings_to_record(prepared, model),
             facts=facts,
             observer=observer,
             clock=clock,
@@ -83,16 +76,27 @@ async def execute_plan(
             await execute(run, BaseFiles(base=base, workspaces=driver, ruff=ruff))
 
 
+def check_models(prepared: PreparedRun, models: Mapping[str, Model], model: Model) -> None:
+    """Raise ModelError or ConfigError if a model cannot answer an agent as configured."""
+    for agent in prepared.agents.values():
+        used = models[agent.definition.model or model.name]
+        query_settings_for(prepared.project.config, agent, used, prepared.request)
+
+
 def listeners_for(invocation: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:
     events_file = invocation.folders.cache / "events.jsonl"
     return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()
 
 
-def _settings(model: Model, request: RunRequest) -> dict[str, Any]:
+def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:
+    """Return the configuration and the arguments that `run_start` records."""
+    request, python = prepared.request, prepared.python
     return {
+        **prepared.project.config.model_dump(mode="json"),
         "model_name": model.name,
         "unsafe_fixes": request.unsafe_fixes,
         "strengthen": request.strengthens,
         "seed": request.seed,
         "max_turns": request.max_turns,
+        "environment": environment_digest(python) if python else None,
     }

@@ -58,6 +58,7 @@ def prepare(
     request: RunRequest,
     project: Project | None = None,
     *,
+    run_id: str | None = None,
     plan_only: bool = False,
     notify: Callable[[str], None] = lambda _line: None,
 ) -> PreparedRun:
@@ -65,7 +66,8 @@ def prepare(
 
     No model is needed. Operations such as `test` try calls of the project's code, if it may run;
     `notify` receives a line before. `project` is the result of
-    `open_project(invocation, request.paths)`, if the caller has already opened the project. With
+    `open_project(invocation, request.paths)`, if the caller has already opened the project, and
+    `run_id` is the run's ID, if it is already known. With
     `plan_only`, the project's interpreter may be missing. If it is missing otherwise, the jobs of
     the agents that need it are left out, unless all agents need it.
     """
@@ -74,7 +76,7 @@ def prepare(
     workers = workers_for(project, request.engine)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, request.operations or project.operations.defaults)
-    run_id = new_run_id()
+    run_id = run_id or new_run_id()
     config = project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
     remove_idle_bases(project, utc_now())
@@ -140,9 +142,10 @@ def select_source(
         paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
     )
     source = read_modules(tree, _included(files, project.config.exclude), selection)
-    if request.changed is not None:
-        changed = changed_nodes(project.root, tree, request.changed or "HEAD", source)
-        selection = replace(selection, changed=changed)
+    revision = request.since if request.changed is None else request.changed or "HEAD"
+    if revision is not None:
+        changed = changed_nodes(project.root, tree, revision, source)
+        selection = replace(selection, changed=changed | request.also)
     return source, selection
 
 

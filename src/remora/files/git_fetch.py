@@ -48,15 +48,20 @@ def _fetch(source: str, commit: str, bare: Path, environ: Mapping[str, str]) -> 
     except OutsideError:
         command = git_command("fetch", "--quiet", "--no-tags", "--", source)
         try:
-            _run([*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, source)
+            run_with_network([*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, source)
         except OutsideError:  # a server or a bundle that gives only what has a name
             names = ("+refs/heads/*:refs/fetched/heads/*", "+refs/remora/*:refs/fetched/remora/*")
-            _run([*command, *names], bare, environ, source)
+            run_with_network([*command, *names], bare, environ, source)
         git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
 
 
-def _run(command: list[str], folder: Path, environ: Mapping[str, str], source: str) -> None:
-    """Run git with the protocols and the identities that fetching needs."""
+def run_with_network(
+    command: list[str], folder: Path, environ: Mapping[str, str], source: str
+) -> None:
+    """Run git with the protocols and the identities that fetching needs.
+
+    Raises OutsideError, which names `source`, if git fails.
+    """
     passed = {name: environ[name] for name in _PASSED if name in environ}
     environment = {**git_environment(), **passed, "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
     try:

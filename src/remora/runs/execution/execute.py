@@ -1,17 +1,21 @@
 """Execution of a run, from storing its base to recording the results."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from remora.agents.job import Job
 from remora.ids import escape_path
-from remora.memory.events import RunEnd, RunStart
+from remora.memory.events import Event, RunEnd, RunStart
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.engine import StartedRun
 from remora.runs.execution.remote_run import RemoteRun
 from remora.runs.execution.run import BaseFiles, Run
+from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
-from remora.runs.records.run_stream import open_run
+from remora.runs.records.run_stream import RunStream, open_run
 from remora.workspaces.commit_files import pin_commit
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -24,11 +28,8 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
     """
     project = run.project
     project.trace.create()
-    _keep_base(project, base_files.base)
     with open_run(project, run.run_id, run.clock) as stream:
-        if base_files.base.commit is not None:  # before run_start refers to it
-            pin_commit(project.root, run.run_id, base_files.base.commit)
-        start = stream.append(sign_run_start(_start(run, base_files.base), project.install_key))
+        start = record_start(stream, project, run.plan, run.settings, base_files.base)
         run.observer.planned(run.run_id, run.plan)
         totals: dict[str, int] = {}
 
@@ -46,6 +47,24 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
         stream.append(RunEnd(totals={"jobs": len(run.plan.jobs), **totals}))
 
 
+def record_start(
+    stream: RunStream,
+    project: Project,
+    plan: Plan,
+    settings: Mapping[str, Any],
+    base: BaseSnapshot,
+) -> Event:
+    """Record the plan and the base of a run, so that its jobs can be run. Return the event.
+
+    `settings` is the configuration to record.
+    """
+    _keep_base(project, base)
+    if base.commit is not None:  # before run_start refers to it
+        pin_commit(project.root, stream.run_id, base.commit)
+    start = _start(project, plan, settings, base)
+    return stream.append(sign_run_start(start, project.install_key))
+
+
 def _keep_base(project: Project, base: BaseSnapshot) -> None:
     """Store file contents that are not in the commit. Call this before writing `run_start`."""
     for path, file in base.differing.items():
@@ -54,8 +73,10 @@ def _keep_base(project: Project, base: BaseSnapshot) -> None:
             project.trace.objects.put(content)
 
 
-def _start(run: Run, base: BaseSnapshot) -> RunStart:
-    plan, redact, signer = run.plan, run.project.redact, run.project.signer
+def _start(
+    project: Project, plan: Plan, settings: Mapping[str, Any], base: BaseSnapshot
+) -> RunStart:
+    redact, signer = project.redact, project.signer
     jobs = [
         msgspec.structs.replace(job, node_summary=redact.text(job.node_summary))
         for job in plan.jobs
@@ -70,7 +91,7 @@ def _start(run: Run, base: BaseSnapshot) -> RunStart:
             "rules": plan.rules,
             "unreadable": redact.clean(list(plan.unreadable)),
         },
-        config=redact.clean(dict(run.settings)),
+        config=redact.clean(dict(settings)),
         base={
             "commit": base.commit,
             "files": {

@@ -42,3 +42,18 @@ def job_seconds(plan: "Plan", operations: Operations, provider: str) -> Mapping[
         operation = known[name]
         found[agent_id] += operation.shared_seconds + operation.unit_seconds * units[name]
     return found
+
+
+def jobs_with_model(plan: "Plan", operations: Operations, provider: str) -> int:
+    """Return how many jobs ask a model. `provider` is `embedded`, `openai` or `none`."""
+    if provider == "none":
+        return 0
+    known = {each.name: each for each in operations.all}
+
+    def asks(name: str) -> bool:
+        if name not in known:
+            return True
+        operation = known[name]
+        return not operation.decides_by_rules or (provider == "openai" and operation.asks_writers)
+
+    return sum(asks(job.operation) for job in plan.jobs)

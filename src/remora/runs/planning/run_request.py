@@ -9,14 +9,18 @@ class RunRequest:
     """The arguments of `analyze`.
 
     `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
-    also selected. `keys` limits the nodes to some keys. If `strengthen` is true, tests are also proposed for functions that have tests
-    which miss faults; use `strengthens`, because `changed` implies it.
+    also selected. `since` is a commit with the same meaning, on which an earlier run has worked,
+    and `also` contains keys of nodes that are selected although they have not changed. `keys`
+    limits the nodes to some keys. If `strengthen` is true, tests are also proposed for functions
+    that have tests which miss faults; use `strengthens`, because `changed` implies it.
     """
 
     paths: tuple[Path, ...] = ()
     operations: tuple[str, ...] = ()
     node: str | None = None
     changed: str | None = None
+    since: str | None = None
+    also: frozenset[str] = frozenset()
     keys: frozenset[str] | None = None
     max_nodes: int | None = None
     yes: bool = False

@@ -1,0 +1,164 @@
+"""Plans one repository of a sweep. A sweep starts this module as a process per repository."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.bootstrap.api import create_records, model_for
+from remora.bootstrap.execute_plan import check_models, connect_own_models, settings_to_record
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.prepare_run import prepare
+from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
+from remora.bootstrap.run_limits import close_models
+from remora.bootstrap.sweep.earlier_sweep import (
+    SWEEP,
+    EarlierSweep,
+    find_earlier_sweep,
+    sweep_settings,
+)
+from remora.bootstrap.sweep.repository_plan import (
+    FAILED,
+    NOTHING,
+    PLANNED,
+    UNCHANGED,
+    PlanTask,
+    RepositoryPlan,
+)
+from remora.errors import OutsideError, RemoraError, UsageError
+from remora.files.git import git_output
+from remora.files.git_clone import update_clone
+from remora.models.provider import used_provider
+from remora.runs.execution.execute import record_start
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.planning.duration import jobs_with_model
+from remora.runs.planning.plan import Plan
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.runs.records.run_stream import open_run
+from remora.runs.review.recovery import recover
+
+
+def plan_repository(task: PlanTask, environ: Mapping[str, str]) -> RepositoryPlan:
+    """Update the clone, plan the jobs, and record the plan if the task asks for it."""
+    repository = task.repository
+    try:
+        if repository.url:
+            update_clone(repository.url, repository.ref, Path(repository.clone), environ)
+        if not repository.root.is_dir():
+            raise UsageError(
+                f"{repository.root} is not a folder", hint="correct the list of repositories"
+            )
+        invocation = Invocation(
+            environ=environ, folder=repository.root, root=repository.root, flags=task.flags
+        )
+        return _plan(task, invocation)
+    except RemoraError as error:
+        return RepositoryPlan(
+            name=repository.name,
+            root=str(repository.root),
+            state=FAILED,
+            error=error.message,
+            hint=error.hint,
+        )
+
+
+def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
+    project = open_project(invocation)
+    recover(project)
+    request = _request(task, project)
+    own = sweep_settings(task.repository.name, request)
+    commit = _clean_commit(project)
+    earlier = None if task.full else find_earlier_sweep(project, request, own, commit)
+    if earlier is not None and earlier.covers(commit):
+        return _result(task, project, UNCHANGED, commit, earlier)
+    if earlier is not None:
+        request = replace(request, since=earlier.commit, also=earlier.unfinished)
+    prepared = prepare(invocation, request, project, run_id=task.run_id, plan_only=not task.records)
+    try:
+        if not prepared.plan.jobs:
+            return _result(task, project, NOTHING, commit, earlier, prepared)
+        if task.records:
+            _record(invocation, prepared, own)
+        return _result(task, project, PLANNED, commit, earlier, prepared)
+    finally:
+        prepared.close()
+
+
+def _request(task: PlanTask, project: Project) -> RunRequest:
+    given = dict(task.request)
+    names = tuple(given.pop("operations")) or project.operations.defaults
+    return RunRequest(**given, operations=names)
+
+
+def _clean_commit(project: Project) -> str | None:
+    """Return the commit of the work tree, or None if it has uncommitted changes or is not in git."""
+    try:
+        if git_output(project.root, "status", "--porcelain", "--", "."):
+            return None
+        return git_output(project.root, "rev-parse", "--verify", "HEAD").decode().strip()
+    except OutsideError:
+        return None
+
+
+def _record(invocation: Invocation, prepared: PreparedRun, own: Mapping[str, Any]) -> None:
+    """Record the plan as a run that has not begun any job.
+
+    Errors that would prevent its jobs from starting are raised before anything is recorded.
+    """
+    project, base = prepared.project, prepared.base
+    assert base is not None, "a new run has a base"
+    check_interpreter(project, prepared.python, prepared.agents.values())
+    check_tests_start(project, base.folder, prepared.python, prepared.planned_agents)
+    model = model_for(invocation, prepared)
+    models = {model.name: model}
+    try:
+        models |= connect_own_models(invocation, prepared, model)
+        check_models(prepared, models, model)
+        settings = {**settings_to_record(prepared, model), SWEEP: own}
+        create_records(project)
+        with open_run(project, prepared.run_id) as stream:
+            record_start(stream, project, prepared.plan, settings, base)
+    finally:
+        close_models(models.values())
+
+
+def _result(
+    task: PlanTask,
+    project: Project,
+    state: str,
+    commit: str | None,
+    earlier: EarlierSweep | None,
+    prepared: PreparedRun | None = None,
+) -> RepositoryPlan:
+    plan = Plan() if prepared is None else prepared.plan
+    provider = used_provider(project.config.model, cache=project.cache.parents[1])
+    return RepositoryPlan(
+        name=task.repository.name,
+        root=str(project.root),
+        state=state,
+        commit=commit,
+        nodes=plan.nodes,
+        jobs=Counter(job.operation for job in plan.jobs),
+        findings=plan.findings,
+        with_model=jobs_with_model(plan, project.operations, provider),
+        seconds=None if plan.seconds is None and plan.jobs else sum((plan.seconds or {}).values()),
+        since="" if earlier is None else earlier.run_id,
+    )
+
+
+def main() -> None:
+    """Read a PlanTask from stdin, and write its RepositoryPlan to stdout, both as JSON."""
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=PlanTask)
+    result = msgspec.json.encode(plan_repository(task, os.environ))
+    sys.stdout.buffer.write(result)
+
+
+if __name__ == "__main__":
+    main()

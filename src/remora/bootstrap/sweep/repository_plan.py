@@ -1,0 +1,54 @@
+"""The planning of one repository of a sweep: its request, and its result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from remora.config.repository_list import ListedRepository
+
+PLANNED, NOTHING, UNCHANGED, FAILED = "planned", "nothing to do", "unchanged", "failed"
+
+
+class PlanTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A repository to plan.
+
+    `request` contains arguments of `RunRequest`, and `flags` the settings that options override.
+    The plan is recorded as the run `run_id` if `records` is true. If `full` is true, nodes that
+    have not changed since an earlier sweep are also planned.
+    """
+
+    run_id: str
+    repository: ListedRepository
+    request: Mapping[str, Any]
+    flags: Mapping[str, Any]
+    records: bool
+    full: bool
+
+
+class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan of a repository, without its jobs.
+
+    `jobs` counts them by operation, and `with_model` those that ask a model. `seconds` is their
+    expected duration with two jobs at a time, or None if it is unknown. If only nodes that have
+    changed were planned, or if nothing has changed, `since` is the earlier run. `error` and `hint`
+    say why planning failed.
+    """
+
+    name: str
+    root: str
+    state: str
+    commit: str | None = None
+    nodes: int = 0
+    jobs: Mapping[str, int] = {}
+    findings: int = 0
+    with_model: int = 0
+    seconds: float | None = 0.0
+    since: str = ""
+    error: str = ""
+    hint: str = ""
+
+    @property
+    def job_count(self) -> int:
+        """The number of jobs of all operations."""
+        return sum(self.jobs.values())

@@ -1,0 +1,113 @@
+"""The file that lists the repositories of a sweep, such as `repos.yaml`."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from pydantic import BeforeValidator, Field, ValidationError
+
+from remora.config.messages import describe_errors
+from remora.config.schema import Section
+from remora.config.yaml_positions import read_yaml_file
+from remora.errors import ConfigError
+
+_URL = re.compile(r"(https?|ssh|file)://|[\w.-]+@[\w.-]+:")
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_HINT = "`remora help analyze` shows an example of a list of repositories"
+
+
+class ListedRepository(msgspec.Struct, frozen=True, kw_only=True):
+    """A repository of a sweep.
+
+    It is cloned from `url` into `clone`, or is a folder of the user if `url` is empty. `ref` is the
+    branch, tag or commit to check out, or an empty string for the default branch. The project's
+    root is `folder` in it.
+    """
+
+    name: str
+    url: str
+    clone: str
+    ref: str = ""
+    folder: str = ""
+
+    @property
+    def root(self) -> Path:
+        """The root of the project."""
+        return Path(self.clone) / self.folder
+
+
+def _entry(value: object) -> object:
+    """Return an entry that is only an address or a path as a mapping."""
+    if isinstance(value, str):
+        return {"url": value} if _URL.match(value) else {"path": value}
+    return value
+
+
+def _address(value: object) -> object:
+    if isinstance(value, str) and not _URL.match(value):
+        raise ValueError("expected an address such as https://git.example.com/team/shop.git")
+    if isinstance(value, str) and re.match(r"https?://[^/]*:[^/]*@", value):
+        raise ValueError("expected an address without a password; use a git credential helper")
+    return value
+
+
+def _inside(value: object) -> object:
+    if isinstance(value, str) and (value.startswith("/") or ".." in Path(value).parts):
+        raise ValueError("expected a folder in the repository")
+    return value
+
+
+class _Entry(Section):
+    name: Annotated[str, Field(pattern=_NAME)] | None = None
+    url: Annotated[str, BeforeValidator(_address)] | None = None
+    path: Annotated[str, Field(min_length=1)] | None = None
+    ref: Annotated[str, Field(pattern=r"^[^-\s][^\s]*$")] | None = None
+    folder: Annotated[str, BeforeValidator(_inside)] = ""
+
+
+class _File(Section):
+    clones: Annotated[str, Field(min_length=1)] = "repositories"
+    repositories: Annotated[
+        tuple[Annotated[_Entry, BeforeValidator(_entry)], ...], Field(strict=False, min_length=1)
+    ]
+
+
+def read_repository_list(path: Path) -> tuple[ListedRepository, ...]:
+    """Return the repositories that a file lists. Paths are relative to the file's folder.
+
+    Raises ConfigError with a position if the file is invalid, and DiskError if it cannot be read.
+    """
+    parsed = read_yaml_file(path)
+    try:
+        found = _File.model_validate(parsed.value)
+    except ValidationError as error:
+        raise ConfigError("\n".join(describe_errors(error, _File, parsed)), hint=_HINT) from error
+    clones = path.resolve().parent / Path(found.clones).expanduser()
+    listed: dict[str, ListedRepository] = {}
+    for number, entry in enumerate(found.repositories):
+        place = parsed.places.get(("repositories", number), str(path))
+        one = _listed(entry, path.resolve().parent, clones, place)
+        if one.name in listed:
+            raise ConfigError(
+                f"{place}: a second repository named {one.name}", hint="give it another `name`"
+            )
+        listed[one.name] = one
+    return tuple(listed.values())
+
+
+def _listed(entry: _Entry, here: Path, clones: Path, place: str) -> ListedRepository:
+    if (entry.url is None) == (entry.path is None):
+        raise ConfigError(f"{place}: expected either a url or a path", hint=_HINT)
+    if entry.path is not None and entry.ref is not None:
+        raise ConfigError(
+            f"{place}: ref needs a url; a folder is used as it is", hint="remove `ref`, or use url"
+        )
+    source = (entry.url or entry.path or "").rstrip("/")
+    name = entry.name or re.split(r"[/:\\]", source)[-1].removesuffix(".git")
+    if not re.fullmatch(_NAME, name):
+        raise ConfigError(f"{place}: {name!r} cannot be the repository's name", hint="add `name`")
+    clone = clones / name if entry.url else (here / Path(source).expanduser()).resolve()
+    return ListedRepository(
+        name=name, url=entry.url or "", clone=str(clone), ref=entry.ref or "", folder=entry.folder
+    )
