@@ -1,8 +1,9 @@
 """The earlier run of a sweep on a project, since which only changes need work."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from remora.bootstrap.sweep.repository_plan import PlanTask
 from remora.errors import RemoraError
 from remora.files.git import git_output
 from remora.runs.execution.shard_task import code_digest
@@ -34,16 +35,20 @@ class EarlierSweep(NamedTuple):
         return self.commit == commit and not self.unfinished
 
 
-def sweep_settings(name: str, request: RunRequest) -> dict[str, Any]:
+def sweep_settings(task: PlanTask, operations: Sequence[str]) -> dict[str, Any]:
     """Return what a run records about the sweep it belongs to.
 
     `code` identifies the code that planned it. It is empty if only some nodes were selected.
+    `request` and `flags` allow another process to plan the repositories that were not planned.
     """
-    whole = (request.node, request.changed, request.max_nodes) == (None, None, None)
+    request = task.request
+    whole = not any(request.get(name) for name in ("node", "changed", "max_nodes"))
     return {
-        "repository": name,
-        "operations": list(request.operations),
+        "repository": task.repository.name,
+        "operations": list(operations),
         "code": code_digest() if whole else "",
+        "request": dict(request),
+        "flags": dict(task.flags),
     }
 
 
@@ -82,10 +87,11 @@ def find_earlier_sweep(
 
 def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the recorded settings that decide what is proposed."""
-    names = ("operations", "exclude", "unsafe_fixes", "strengthen", "max_turns", SWEEP)
-    model = config.get("model") or {}
+    names = ("operations", "exclude", "unsafe_fixes", "strengthen", "max_turns")
+    model, sweep = config.get("model") or {}, config.get(SWEEP) or {}
     return {
         **{name: config.get(name) for name in names},
+        **{f"{SWEEP}.{name}": sweep.get(name) for name in ("repository", "operations", "code")},
         **{f"model.{name}": model.get(name) for name in _MODEL},
     }
 

@@ -34,6 +34,8 @@ from remora.bootstrap.sweep.repository_plan import (
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.files.git import git_output
 from remora.files.git_clone import update_clone
+from remora.memory.events import RunEnd
+from remora.models.no_model import NoModel
 from remora.models.provider import used_provider
 from remora.runs.execution.execute import record_start
 from remora.runs.execution.prepared_run import PreparedRun
@@ -43,6 +45,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.recovery import recover
+from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 def plan_repository(task: PlanTask, environ: Mapping[str, str]) -> RepositoryPlan:
@@ -73,7 +76,7 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
     project = open_project(invocation)
     recover(project)
     request = _request(task, project)
-    own = sweep_settings(task.repository.name, request)
+    own = sweep_settings(task, request.operations)
     commit = _clean_commit(project)
     earlier = None if task.full else find_earlier_sweep(project, request, own, commit)
     if earlier is not None and earlier.covers(commit):
@@ -82,11 +85,10 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
         request = replace(request, since=earlier.commit, also=earlier.unfinished)
     prepared = prepare(invocation, request, project, run_id=task.run_id, plan_only=not task.records)
     try:
-        if not prepared.plan.jobs:
-            return _result(task, project, NOTHING, commit, earlier, prepared)
         if task.records:
             _record(invocation, prepared, own)
-        return _result(task, project, PLANNED, commit, earlier, prepared)
+        state = PLANNED if prepared.plan.jobs else NOTHING
+        return _result(task, project, state, commit, earlier, prepared)
     finally:
         prepared.close()
 
@@ -108,25 +110,36 @@ def _clean_commit(project: Project) -> str | None:
 
 
 def _record(invocation: Invocation, prepared: PreparedRun, own: Mapping[str, Any]) -> None:
-    """Record the plan as a run that has not begun any job.
+    """Record the plan as a run that has not begun any job, or has ended if it has none.
 
     Errors that would prevent its jobs from starting are raised before anything is recorded.
     """
-    project, base = prepared.project, prepared.base
+    project, base, jobs = prepared.project, prepared.base, prepared.plan.jobs
     assert base is not None, "a new run has a base"
-    check_interpreter(project, prepared.python, prepared.agents.values())
-    check_tests_start(project, base.folder, prepared.python, prepared.planned_agents)
+    settings = {**_checked_settings(invocation, prepared, base), SWEEP: own}
+    create_records(project)
+    with open_run(project, prepared.run_id) as stream:
+        record_start(stream, project, prepared.plan, settings, base)
+        if not jobs:
+            stream.append(RunEnd(totals={"jobs": 0}))
+
+
+def _checked_settings(
+    invocation: Invocation, prepared: PreparedRun, base: BaseSnapshot
+) -> dict[str, Any]:
+    """Return the settings to record, after checking what the jobs need."""
+    if not prepared.plan.jobs:
+        return settings_to_record(prepared, NoModel())
+    check_interpreter(prepared.project, prepared.python, prepared.agents.values())
+    check_tests_start(prepared.project, base.folder, prepared.python, prepared.planned_agents)
     model = model_for(invocation, prepared)
     models = {model.name: model}
     try:
         models |= connect_own_models(invocation, prepared, model)
         check_models(prepared, models, model)
-        settings = {**settings_to_record(prepared, model), SWEEP: own}
-        create_records(project)
-        with open_run(project, prepared.run_id) as stream:
-            record_start(stream, project, prepared.plan, settings, base)
     finally:
         close_models(models.values())
+    return settings_to_record(prepared, model)
 
 
 def _result(

@@ -1,6 +1,7 @@
 """The `analyze` command and its options. `start_run` implements it."""
 
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,6 +30,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
         "remora analyze --dry-run --json",
         "remora analyze -o docstring --report-only",
         "remora analyze --resume last",
+        "remora analyze --repos repos.yaml -o lint",
     ),
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
@@ -72,6 +74,14 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     help="Stop after S seconds and interrupt running jobs.",
 )  # fmt: skip
 @click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools.")
+@click.option(
+    "--repos", type=PATH, metavar="FILE",
+    help="Sweep the repositories that FILE lists, each as a project of its own.",
+)  # fmt: skip
+@click.option(
+    "--full", is_flag=True,
+    help="With --repos: also select nodes unchanged since the last sweep.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the plan and exit.")
 @click.option(
     "--report-only", is_flag=True,
@@ -92,6 +102,8 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     select: tuple[str, ...],
     allow_unsandboxed: bool,
     max_time: float | None,
+    repos: Path | None,
+    full: bool,
     dry_run: bool,
     report_only: bool,
     resume: str | None,
@@ -109,15 +121,24 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     from remora.cli.run.print_findings import print_findings
     from remora.cli.run.resume import ResumeRequest, check_options, resume_run
     from remora.cli.run.start_run import start_run
+    from remora.cli.sweep.start_sweep import SweepArguments, resume_sweep, start_sweep
     from remora.runs.planning.run_request import RunRequest
 
     flags = run_flags(model, allow_unsandboxed, asked["concurrency"], select)
+    if full and (repos is None or resume is not None):
+        raise UsageError("--full requires --repos, and a new run")
     if resume is not None:
         check_options({**asked, "select": select, "dry_run": dry_run, "report_only": report_only})
+        if repos is not None:
+            sweep = SweepArguments(repos, asked["engine"], flags, max_time, True, trust_run)
+            return resume_sweep(options, sweep, resume)
         request = ResumeRequest(resume, model, asked["engine"], trust_run, max_time)
         return resume_run(options, flags, request)
     if trust_run:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
+    if repos is not None:
+        sweep = SweepArguments(repos, asked["engine"], flags, max_time, asked["yes"])
+        return start_sweep(options, sweep, asked, full=full, dry_run=dry_run)
     if report_only:
         return print_findings(options, RunRequest(**asked), flags)
     return start_run(

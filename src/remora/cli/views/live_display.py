@@ -13,7 +13,6 @@ from remora.agents.job import AgentResult, Job
 from remora.cli.views.plan_view import about
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
-from remora.runs.planning.plan import Plan
 from remora.runs.review.review import ReadyChange, TrackProgress
 from remora.text import count, escape_line
 
@@ -28,9 +27,9 @@ class LiveDisplay(RunCounts):
         )
         self._task = self._bar.add_task("jobs", total=None)
 
-    def planned(self, run_id: str, plan: Plan) -> None:
+    def expect(self, jobs: int) -> None:
         """Set the length of the progress bar."""
-        super().planned(run_id, plan)
+        super().expect(jobs)
         self._bar.update(self._task, total=self.jobs)
 
     def ended(self, job: Job, result: AgentResult) -> None:

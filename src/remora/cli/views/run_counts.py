@@ -38,8 +38,12 @@ class RunCounts:
         """The expected seconds, and the time at which they were computed."""
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
-        self.jobs = len(plan.jobs)
+        self.expect(len(plan.jobs))
         self._seconds = plan.seconds or dict.fromkeys((job.agent_id for job in plan.jobs), 1.0)
+
+    def expect(self, jobs: int) -> None:
+        """Set the number of jobs."""
+        self.jobs = jobs
 
     def began(self, job: Job) -> None:
         self.working[job.agent_id] = job

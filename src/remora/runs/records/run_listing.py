@@ -69,7 +69,7 @@ def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:
 
 
 def _read_runs(paths: Iterable[Path]) -> list[tuple[RunLine, CurrentAttempts]]:
-    found = [read for path in paths if (read := _read_run(path))]
+    found = [read for path in paths if (read := read_run_line(path))]
     return sorted(found, key=lambda read: _order(read[0]))
 
 
@@ -77,7 +77,8 @@ def _order(line: RunLine) -> tuple[str, str]:
     return line.started, line.run_id
 
 
-def _read_run(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
+def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
+    """Return the entry of a run and its current attempts, or None if it has no `run_start`."""
     line, is_written = None, is_being_written(path)
     counting = CurrentAttempts()
     try:

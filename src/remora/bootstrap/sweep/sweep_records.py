@@ -1,0 +1,136 @@
+"""The runs of sweeps, as recorded in the projects of a list of repositories."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project, open_records
+from remora.bootstrap.sweep.earlier_sweep import SWEEP
+from remora.config.repository_list import ListedRepository
+from remora.errors import NotFound, RemoraError, UsageError
+from remora.ids import LAST
+from remora.memory.events import RunStart
+from remora.runs.project import Project
+from remora.trace.read.reader import read_events, typed_payload
+from remora.trace.trace_folder import TraceFolder, stream_id
+
+
+class SweptProject(NamedTuple):
+    """The project of a listed repository, and its run.
+
+    `run_id` is the run with the name that was asked for. If nothing had changed then, it is the
+    last run of an earlier sweep, and `is_earlier` is true. It is None if there is no such run.
+    `error` says why the project cannot be opened, and is None otherwise.
+    """
+
+    name: str
+    root: Path
+    project: Project | None
+    run_id: str | None
+    is_earlier: bool = False
+    error: RemoraError | None = None
+
+
+class RecordedSweep(NamedTuple):
+    """A run of a sweep in all listed repositories."""
+
+    run_id: str
+    projects: tuple[SweptProject, ...]
+
+    def recorded(self) -> Iterator[tuple[str, Project, str]]:
+        """Yield the name, the project and the run of each repository that has a run."""
+        for each in self.projects:
+            if each.project is not None and each.run_id is not None:
+                yield each.name, each.project, each.run_id
+
+    def current(self) -> Iterator[tuple[str, Project, str]]:
+        """Yield the repositories in which the run itself was recorded, not an earlier one."""
+        earlier = {each.name for each in self.projects if each.is_earlier}
+        return (each for each in self.recorded() if each[0] not in earlier)
+
+
+def read_sweep(
+    invocation: Invocation,
+    repositories: Sequence[ListedRepository],
+    name: str = LAST,
+    *,
+    for_writing: bool = False,
+) -> RecordedSweep:
+    """Find the run of a sweep, by its ID, a unique prefix of it, or `last`.
+
+    Repositories that cannot be opened are included with the error. Raises NotFound if no
+    repository has such a run, and UsageError if several runs match.
+    """
+    opened = [_open(invocation, each, for_writing=for_writing) for each in repositories]
+    runs = {one.name: _sweep_runs(one.project.trace) for one in opened if one.project is not None}
+    run_id = _named({run for each in runs.values() for run in each}, name)
+    return RecordedSweep(run_id, tuple(_with_run(one, runs, run_id) for one in opened))
+
+
+def list_sweeps(
+    invocation: Invocation, repositories: Sequence[ListedRepository]
+) -> list[RecordedSweep]:
+    """Return all sweeps of the listed repositories, oldest first."""
+    opened = [_open(invocation, each, for_writing=False) for each in repositories]
+    runs = {one.name: _sweep_runs(one.project.trace) for one in opened if one.project is not None}
+    return [
+        RecordedSweep(run_id, tuple(_with_run(one, runs, run_id) for one in opened))
+        for run_id in sorted({run for each in runs.values() for run in each})
+    ]
+
+
+def recorded_sweep(project: Project, run_id: str) -> Mapping[str, Any]:
+    """Return what a run has recorded about its sweep. Raises NotFound if it has no such record."""
+    found = _sweep_of(project.trace, run_id)
+    if found is None:
+        raise NotFound(f"the run {run_id} does not belong to a sweep")
+    return found
+
+
+def _open(
+    invocation: Invocation, repository: ListedRepository, *, for_writing: bool
+) -> SweptProject:
+    name, root = repository.name, repository.root
+    try:
+        if not root.is_dir():
+            raise NotFound(f"{root} does not exist", hint="`remora analyze --repos FILE` clones it")
+        own = Invocation(environ=invocation.environ, folder=root, root=root, flags=invocation.flags)
+        project = open_project(own) if for_writing else open_records(own)
+    except RemoraError as error:
+        return SweptProject(name, root, None, None, error=error)
+    return SweptProject(name, project.root, project, None)
+
+
+def _with_run(one: SweptProject, runs: Mapping[str, Sequence[str]], run_id: str) -> SweptProject:
+    found = max((run for run in runs.get(one.name, ()) if run <= run_id), default=None)
+    return one._replace(run_id=found, is_earlier=found is not None and found != run_id)
+
+
+def _sweep_runs(trace: TraceFolder) -> list[str]:
+    names = [stream_id(path) for path in trace.run_streams()]
+    return [name for name in names if _sweep_of(trace, name) is not None]
+
+
+def _sweep_of(trace: TraceFolder, run_id: str) -> Mapping[str, Any] | None:
+    try:
+        first = next(read_events(trace.existing_run(run_id)), None)
+        start = None if first is None else typed_payload(first)
+    except RemoraError:
+        return None
+    found = start.config.get(SWEEP) if isinstance(start, RunStart) else None
+    return found if isinstance(found, dict) else None
+
+
+def _named(known: set[str], name: str) -> str:
+    if name == LAST and known:
+        return max(known)
+    found = sorted(run for run in known if run.startswith(name))
+    if name in known or len(found) == 1:
+        return name if name in known else found[0]
+    if found:
+        raise UsageError(f"{name!r} is a prefix of more than one run", hint=", ".join(found[:5]))
+    raise NotFound(
+        "no sweep of these repositories is recorded" if name == LAST else f"no sweep {name!r}",
+        hint="`remora runs --repos FILE` lists them; `remora analyze --repos FILE` starts one",
+    )

@@ -1,0 +1,1 @@
+"""Commands with `--repos`, which work on several repositories."""

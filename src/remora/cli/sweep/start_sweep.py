@@ -1,0 +1,198 @@
+"""Implements `analyze --repos`: plans several repositories, asks once, and runs the jobs."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from remora.bootstrap.prepare_run import new_run_id
+from remora.bootstrap.run_limits import run_to_end
+from remora.bootstrap.sweep.plan_processes import plan_all
+from remora.bootstrap.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
+from remora.bootstrap.sweep.run_repositories import RepositoryEnd, SweepRun
+from remora.bootstrap.sweep.sweep_records import read_sweep, recorded_sweep
+from remora.bootstrap.sweep.sweep_summary import summarize
+from remora.cli.app.invocation import invocation_of
+from remora.cli.app.options import Options
+from remora.cli.app.output import emit, note
+from remora.cli.sweep.sweep_plan_view import plan_lines, plan_note, sweep_plan_document
+from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
+from remora.cli.sweep.sweep_view import sweep_lines
+from remora.config.repository_list import ListedRepository, read_repository_list
+from remora.errors import OutsideError, RemoraError, UsageError
+from remora.runs.planning.plan import MAX_JOBS
+from remora.text import count
+
+_REQUEST = (
+    "operations", "node", "changed", "max_nodes", "unsafe_fixes", "strengthen", "max_turns", "seed",
+)  # fmt: skip
+
+
+class SweepArguments(NamedTuple):
+    """The arguments of `analyze` that concern how a sweep runs, not what it does."""
+
+    file: Path
+    engine: str
+    flags: Mapping[str, Any]
+    max_time: float | None
+    yes: bool
+    trusted: bool = False
+
+
+def start_sweep(
+    options: Options,
+    arguments: SweepArguments,
+    asked: Mapping[str, Any],
+    *,
+    full: bool,
+    dry_run: bool,
+) -> int:
+    """Plan all repositories and run their jobs. Return the exit code.
+
+    `asked` contains arguments of `RunRequest`.
+    """
+    if asked["paths"]:
+        raise UsageError(
+            "--repos selects the projects, so PATH cannot be given",
+            hint="use --node GLOB, or `exclude` in a project's remora.yaml",
+        )
+    repositories = read_repository_list(arguments.file)
+    run_id = new_run_id()
+    tasks = _tasks(arguments, repositories, asked, run_id, full=full, records=not dry_run)
+    plans = _plan(options, arguments, tasks, run_id)
+    if dry_run:
+        emit(options, sweep_plan_document(run_id, plans), plan_lines(plans))
+        return 1 if any(plan.state == FAILED for plan in plans) else 0
+    if not any(plan.job_count for plan in plans):
+        return _print(options, arguments, run_id, plans)
+    if not options.quiet:
+        click.echo("\n".join(plan_lines(plans)), err=True)
+    _confirm(arguments, sum(plan.job_count for plan in plans), run_id)
+    return _run(options, arguments, run_id, plans)
+
+
+def resume_sweep(options: Options, arguments: SweepArguments, run: str) -> int:
+    """Plan the repositories that were not planned, and finish the run in all. Return the exit code."""
+    repositories = read_repository_list(arguments.file)
+    sweep = read_sweep(invocation_of(options, arguments.flags), repositories, run)
+    done = {name for name, _, _ in sweep.current()}
+    _, project, run_id = next(sweep.current())
+    recorded = recorded_sweep(project, run_id)
+    left = [each for each in repositories if each.name not in done]
+    arguments = arguments._replace(
+        flags={**recorded["flags"], **{k: v for k, v in arguments.flags.items() if v is not None}}
+    )
+    tasks = _tasks(arguments, left, recorded["request"], run_id, full=False, records=True)
+    plans = _plan(options, arguments, tasks, run_id)
+    return _run(options, arguments, run_id, plans)
+
+
+def _tasks(
+    arguments: SweepArguments,
+    repositories: Sequence[ListedRepository],
+    asked: Mapping[str, Any],
+    run_id: str,
+    *,
+    full: bool,
+    records: bool,
+) -> list[PlanTask]:
+    request = {name: asked[name] for name in _REQUEST}
+    return [
+        PlanTask(
+            run_id=run_id,
+            repository=each,
+            request=request,
+            flags=arguments.flags,
+            records=records,
+            full=full,
+        )
+        for each in repositories
+    ]
+
+
+def _plan(
+    options: Options, arguments: SweepArguments, tasks: Sequence[PlanTask], run_id: str
+) -> list[RepositoryPlan]:
+    """Plan the repositories, and return the plans in the order of the list."""
+    found: dict[str, RepositoryPlan] = {}
+
+    async def plan() -> None:
+        async for each in plan_all(tasks):
+            found[each.name] = each
+            note(options, plan_note(each, len(found), len(tasks)))
+
+    try:
+        asyncio.run(plan())
+    except KeyboardInterrupt:
+        if any(task.records for task in tasks) and found:
+            note(options, f"resume with `{_resume_command(arguments.file, run_id)}`")
+        raise
+    return [found[task.repository.name] for task in tasks]
+
+
+def _confirm(arguments: SweepArguments, jobs: int, run_id: str) -> None:
+    """Ask before many jobs are run. Raises UsageError if nobody can answer."""
+    if jobs <= MAX_JOBS or arguments.yes:
+        return
+    command = _resume_command(arguments.file, run_id)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"{count(jobs, 'job')}: exceeds the limit of {MAX_JOBS} jobs",
+            hint=f"the plan is recorded; `{command}` runs it. --yes runs a plan at once",
+        )
+    if not click.confirm(f"Run {count(jobs, 'job')}?", err=True):
+        click.echo(f"nothing was run; `{command}` runs this plan", err=True)
+        raise SystemExit(0)
+
+
+def _run(
+    options: Options, arguments: SweepArguments, run_id: str, plans: Sequence[RepositoryPlan]
+) -> int:
+    sweep = read_sweep(
+        invocation_of(options, arguments.flags), read_repository_list(arguments.file), run_id
+    )
+    roots = {name: project.root for name, project, _ in sweep.current()}
+    run = SweepRun(run_id, roots, os.environ, arguments.flags, arguments.engine, arguments.trusted)
+    ends: list[RepositoryEnd] = []
+
+    async def work(progress: SweepProgress) -> None:
+        async for end in run.finish(progress.of):
+            ends.append(end)
+            progress.repository_ended(end)
+
+    note(options, f"run {run_id}")
+    with sweep_progress(options, len(roots)) as progress:
+        stopped = run_to_end(lambda: work(progress), (), arguments.max_time)
+    code = _print(options, arguments, run_id, plans, ends)
+    if stopped:
+        note(options, f"{stopped}: all files are unchanged; completed work is recorded")
+        note(options, f"resume with `{_resume_command(arguments.file, run_id)}`")
+        return 130
+    return code
+
+
+def _print(
+    options: Options,
+    arguments: SweepArguments,
+    run_id: str,
+    plans: Sequence[RepositoryPlan],
+    ends: Sequence[RepositoryEnd] = (),
+) -> int:
+    """Print the state of the sweep, and return the exit code."""
+    errors: dict[str, RemoraError] = {
+        plan.name: OutsideError(plan.error, hint=plan.hint) for plan in plans if plan.error
+    }
+    errors |= {end.name: end.error for end in ends if end.error is not None}
+    repositories = read_repository_list(arguments.file)
+    sweep = read_sweep(invocation_of(options), repositories, run_id)
+    summary = summarize(sweep, errors)
+    emit(options, summary.document(), sweep_lines(arguments.file, summary, heading=False))
+    return 1 if any(one.needs_attention for one in summary.repositories) else 0
+
+
+def _resume_command(file: Path, run_id: str) -> str:
+    return f"remora analyze --repos {file} --resume {run_id}"

@@ -1,0 +1,95 @@
+"""Shows the plan of a sweep: its repositories, jobs and expected duration."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.bootstrap.sweep.repository_plan import FAILED, UNCHANGED, RepositoryPlan
+from remora.cli.app.output import table
+from remora.cli.views.plan_view import about
+from remora.text import count
+
+
+def sweep_plan_document(run_id: str, plans: Sequence[RepositoryPlan]) -> dict[str, Any]:
+    """Return the document printed by `analyze --repos --dry-run --json`."""
+    return {
+        "run_id": run_id,
+        "repositories": [msgspec.to_builtins(plan) for plan in plans],
+        "totals": {
+            "repositories": len(plans),
+            "states": dict(Counter(plan.state for plan in plans)),
+            "jobs": dict(_jobs(plans)),
+            "with_model": sum(plan.with_model for plan in plans),
+            "seconds": _seconds(plans),
+        },
+    }
+
+
+def plan_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
+    """Yield a table of the repositories, and the size of the whole sweep."""
+    operations = [*_jobs(plans)]
+    rows = [
+        (
+            plan.name,
+            plan.state,
+            *(plan.jobs.get(operation, 0) for operation in operations),
+            plan.with_model,
+            _duration(plan),
+        )
+        for plan in plans
+    ]
+    yield from table(("REPOSITORY", "PLAN", *map(str.upper, operations), "MODEL", "TIME"), rows)
+    yield ""
+    for plan in plans:
+        if plan.state == FAILED:
+            yield f"{plan.name}: {plan.error}" + (f" ({plan.hint})" if plan.hint else "")
+    yield sweep_size(plans)
+
+
+def plan_note(plan: RepositoryPlan, number: int, of: int) -> str:
+    """Return a line that says that a repository has been planned."""
+    what = count(plan.job_count, "job") if plan.job_count else plan.state
+    return f"[{number:>{len(str(of))}}/{of}] planned {plan.name}: {what}"
+
+
+def sweep_size(plans: Sequence[RepositoryPlan]) -> str:
+    """Return the size of a sweep.
+
+    For example `213 jobs (lint 120, docstring 93) in 5 repositories, 12 ask a model: about 6 minutes
+    on two cores`.
+    """
+    jobs = _jobs(plans)
+    if not jobs:
+        return f"nothing to do in {count(len(plans), 'repository', 'repositories')}"
+    named = ", ".join(f"{operation} {number:,}" for operation, number in jobs.items())
+    having = sum(plan.job_count > 0 for plan in plans)
+    asking = sum(plan.with_model for plan in plans)
+    where = count(having, "repository", "repositories")
+    model = f"{asking:,} ask a model" if asking else "none asks a model"
+    seconds = _seconds(plans)
+    time = "duration depends on the model server" if seconds is None else _on_two_cores(seconds)
+    return f"{count(jobs.total(), 'job')} ({named}) in {where}, {model}: {time}"
+
+
+def _on_two_cores(seconds: float) -> str:
+    return f"{about(seconds)} on two cores"
+
+
+def _jobs(plans: Sequence[RepositoryPlan]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for plan in plans:
+        found.update(plan.jobs)
+    return found
+
+
+def _seconds(plans: Sequence[RepositoryPlan]) -> float | None:
+    known = [plan.seconds for plan in plans if plan.seconds is not None]
+    return round(sum(known), 1) if len(known) == len(plans) else None
+
+
+def _duration(plan: RepositoryPlan) -> str:
+    if not plan.job_count:
+        return f"since {plan.since}" if plan.state == UNCHANGED else ""
+    return about(plan.seconds) if plan.seconds is not None else ""

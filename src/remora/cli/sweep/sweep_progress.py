@@ -1,0 +1,81 @@
+"""Shows the progress of a sweep."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from remora.agents.job import AgentResult, Job
+from remora.bootstrap.sweep.run_repositories import RepositoryEnd
+from remora.cli.app.options import Options
+from remora.cli.views.run_counts import RunCounts
+from remora.memory.events import Event
+from remora.runs.execution.run import RunObserver
+from remora.runs.planning.plan import Plan
+from remora.text import count, escape_line
+
+
+class SweepProgress:
+    """Counts the jobs of all repositories, and prints a line for each repository that ends."""
+
+    def __init__(self, counts: RunCounts, repositories: int, *, prints: bool) -> None:
+        self._counts = counts
+        self._repositories = repositories
+        self._prints = prints
+        self._ended = 0
+        self._jobs: dict[str, dict[str, int]] = {}
+
+    def of(self, name: str) -> RunObserver:
+        """Return the observer for a repository."""
+        self._jobs[name] = {}
+        return _RepositoryObserver(self._counts, self._jobs[name])
+
+    def repository_ended(self, end: RepositoryEnd) -> None:
+        self._ended += 1
+        if not self._prints:
+            return
+        states = self._jobs[end.name]
+        parts = [f"{number:,} {state.replace('_', ' ')}" for state, number in states.items()]
+        if end.error is not None:
+            parts.append(end.error.message)
+        head = f"[{self._ended:>{len(str(self._repositories))}}/{self._repositories}] {end.name}"
+        click.echo(escape_line(f"{head}: {', '.join(parts) or 'already finished'}"), err=True)
+
+
+class _RepositoryObserver:
+    """Passes what happens in a repository to the counts of the sweep."""
+
+    def __init__(self, counts: RunCounts, states: dict[str, int]) -> None:
+        self._counts = counts
+        self._states = states
+
+    def planned(self, run_id: str, plan: Plan) -> None:  # noqa: ARG002 (signature of RunObserver)
+        self._counts.expect(self._counts.jobs + len(plan.jobs))
+
+    def began(self, job: Job) -> None:
+        self._counts.began(job)
+
+    def event(self, job: Job, event: Event) -> None:
+        self._counts.event(job, event)
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        self._counts.ended(job, result)
+        self._states[result.status] = self._states.get(result.status, 0) + 1
+
+
+@contextmanager
+def sweep_progress(options: Options, repositories: int) -> Iterator[SweepProgress]:
+    """Yield an object that shows the progress on stderr, unless `--quiet` is given."""
+    if options.quiet or not sys.stderr.isatty():
+        yield SweepProgress(RunCounts(), repositories, prints=not options.quiet)
+        return
+    from remora.cli.views.live_display import live_display
+
+    with live_display() as display:
+        yield SweepProgress(display, repositories, prints=True)
+
+
+def repositories_text(number: int) -> str:
+    """Return a number of repositories in words."""
+    return count(number, "repository", "repositories")

@@ -1,0 +1,53 @@
+"""Shows a sweep: a line for each repository, totals, and what to do next."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from remora.bootstrap.sweep.sweep_summary import RepositorySummary, SweepSummary
+from remora.cli.app.output import color_word, table
+from remora.text import count, escape_line
+from remora.trace.read.reader import ENDED
+
+
+def sweep_lines(file: Path, summary: SweepSummary, *, heading: bool = True) -> Iterator[str]:
+    """Yield the lines that describe a sweep. `file` is the list of repositories."""
+    if heading:
+        yield click.style(f"run {summary.run_id} · {summary.status}", bold=True)
+    yield from table(
+        ("REPOSITORY", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT", "FAILED"),
+        [_row(one) for one in summary.repositories],
+    )
+    for one in summary.repositories:
+        if one.error:
+            hint = f" ({one.hint})" if one.hint else ""
+            yield color_word("error") + escape_line(f" {one.name}: {one.error}{hint}")
+    totals = summary.document()["totals"]
+    yield ""
+    yield (
+        f"{count(totals['repositories'], 'repository', 'repositories')}, "
+        f"{count(totals['jobs'], 'job')}: {count(totals['pending'], 'change set')} to review"
+    )
+    yield from _next(file, summary, totals)
+
+
+def _row(one: RepositorySummary) -> tuple[object, ...]:
+    status = f"unchanged since {one.run_id}" if one.earlier and one.status == ENDED else one.status
+    failed = sum(n for name, n in one.statuses.items() if name not in ("submitted", "no_change"))
+    shown = "failed" if one.error else status
+    return one.name, shown, one.jobs, one.pending, one.accepted, one.conflicts, failed
+
+
+def _next(file: Path, summary: SweepSummary, totals: Mapping[str, int]) -> Iterator[str]:
+    def command(*words: str) -> str:
+        return "  " + shlex.join(["remora", *words, "--repos", str(file)])
+
+    if any(one.status != ENDED for one in summary.repositories):
+        yield f"  remora analyze --repos {shlex.quote(str(file))} --resume {summary.run_id}"
+    if totals["pending"]:
+        yield command("review", summary.run_id)
+        yield command(
+            "accept", summary.run_id, "--if", "verified", "--git-branch", "remora/{operation}"
+        )
