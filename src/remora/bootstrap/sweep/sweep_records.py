@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_project, open_records
+from remora.bootstrap.open_project import open_records
 from remora.bootstrap.sweep.earlier_sweep import SWEEP
 from remora.config.repository_list import ListedRepository
 from remora.errors import NotFound, RemoraError, UsageError
@@ -51,33 +51,31 @@ class RecordedSweep(NamedTuple):
 
 
 def read_sweep(
-    invocation: Invocation,
-    repositories: Sequence[ListedRepository],
-    name: str = LAST,
-    *,
-    for_writing: bool = False,
+    invocation: Invocation, repositories: Sequence[ListedRepository], name: str = LAST
 ) -> RecordedSweep:
     """Find the run of a sweep, by its ID, a unique prefix of it, or `last`.
 
     Repositories that cannot be opened are included with the error. Raises NotFound if no
     repository has such a run, and UsageError if several runs match.
     """
-    opened = [_open(invocation, each, for_writing=for_writing) for each in repositories]
-    runs = {one.name: _sweep_runs(one.project.trace) for one in opened if one.project is not None}
-    run_id = _named({run for each in runs.values() for run in each}, name)
-    return RecordedSweep(run_id, tuple(_with_run(one, runs, run_id) for one in opened))
+    found = _Projects.open(invocation, repositories)
+    return found.sweep(_named(found.run_ids, name))
+
+
+def sweep_at(
+    invocation: Invocation, repositories: Sequence[ListedRepository], run_id: str
+) -> RecordedSweep:
+    """Return a sweep, or the newest one if no repository has the run `run_id`."""
+    found = _Projects.open(invocation, repositories)
+    return found.sweep(run_id if run_id in found.run_ids else max(found.run_ids, default=run_id))
 
 
 def list_sweeps(
     invocation: Invocation, repositories: Sequence[ListedRepository]
 ) -> list[RecordedSweep]:
     """Return all sweeps of the listed repositories, oldest first."""
-    opened = [_open(invocation, each, for_writing=False) for each in repositories]
-    runs = {one.name: _sweep_runs(one.project.trace) for one in opened if one.project is not None}
-    return [
-        RecordedSweep(run_id, tuple(_with_run(one, runs, run_id) for one in opened))
-        for run_id in sorted({run for each in runs.values() for run in each})
-    ]
+    found = _Projects.open(invocation, repositories)
+    return [found.sweep(run_id) for run_id in sorted(found.run_ids)]
 
 
 def recorded_sweep(project: Project, run_id: str) -> Mapping[str, Any]:
@@ -88,23 +86,43 @@ def recorded_sweep(project: Project, run_id: str) -> Mapping[str, Any]:
     return found
 
 
-def _open(
-    invocation: Invocation, repository: ListedRepository, *, for_writing: bool
-) -> SweptProject:
+class _Projects(NamedTuple):
+    """The projects of a list, and the runs of sweeps in each."""
+
+    opened: Sequence[SweptProject]
+    runs: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def open(cls, invocation: Invocation, repositories: Sequence[ListedRepository]) -> "_Projects":
+        opened = [_open(invocation, each) for each in repositories]
+        known = {
+            one.name: _sweep_runs(one.project.trace) for one in opened if one.project is not None
+        }
+        return cls(opened, known)
+
+    @property
+    def run_ids(self) -> set[str]:
+        return {run for each in self.runs.values() for run in each}
+
+    def sweep(self, run_id: str) -> RecordedSweep:
+        return RecordedSweep(run_id, tuple(self._with_run(one, run_id) for one in self.opened))
+
+    def _with_run(self, one: SweptProject, run_id: str) -> SweptProject:
+        runs = self.runs.get(one.name, ())
+        found = max((run for run in runs if run <= run_id), default=None)
+        return one._replace(run_id=found, is_earlier=found is not None and found != run_id)
+
+
+def _open(invocation: Invocation, repository: ListedRepository) -> SweptProject:
     name, root = repository.name, repository.root
     try:
         if not root.is_dir():
             raise NotFound(f"{root} does not exist", hint="`remora analyze --repos FILE` clones it")
         own = Invocation(environ=invocation.environ, folder=root, root=root, flags=invocation.flags)
-        project = open_project(own) if for_writing else open_records(own)
+        project = open_records(own)
     except RemoraError as error:
         return SweptProject(name, root, None, None, error=error)
     return SweptProject(name, project.root, project, None)
-
-
-def _with_run(one: SweptProject, runs: Mapping[str, Sequence[str]], run_id: str) -> SweptProject:
-    found = max((run for run in runs.get(one.name, ()) if run <= run_id), default=None)
-    return one._replace(run_id=found, is_earlier=found is not None and found != run_id)
 
 
 def _sweep_runs(trace: TraceFolder) -> list[str]:

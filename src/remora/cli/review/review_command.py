@@ -1,12 +1,13 @@
 """The `review` command and its options. `review_session` implements it."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.app.name_parameters import RUN
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import PATH, Options, command
 from remora.errors import UsageError
 from remora.ids import LAST
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
 
 
-@command("review", examples=("remora review", "remora review last --by rule"))
+@command(
+    "review",
+    examples=("remora review", "remora review last --by rule", "remora review --repos repos.yaml"),
+)
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--by",
@@ -26,9 +30,14 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
     help="Group changes by file, rule or agent.",
 )
 @click.option(
+    "--repos", type=PATH, metavar="FILE", help="Review a sweep of the repositories in FILE."
+)
+@click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int:
+def review(
+    options: Options, run: str, by: "GroupBy", *, repos: Path | None, trust_run: bool
+) -> int:
     """Review pending changes one by one in a terminal, with one key per verdict.
 
     Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a
@@ -39,6 +48,10 @@ def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int
             "review requires a terminal",
             hint=f"use `remora diff {run}`, then `remora accept {run}` with --all or with nodes",
         )
+    if repos is not None:
+        from remora.cli.review import review_sweep
+
+        return review_sweep.review(options, repos, run, by, trust_run=trust_run)
     from remora.cli.review.review_session import review_run
 
     return review_run(options, run, by, trust_run=trust_run)

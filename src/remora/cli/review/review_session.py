@@ -42,15 +42,15 @@ def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> i
     project = project_of(options)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
-    return _Review(options, project, view, by, trust_run).go()
+    return Review(options, project, view, by, trust_run).go()
 
 
 @dataclass
-class _Review:
+class Review:
     """The state of a review.
 
     `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
-    `passed` contains the IDs of the agents that were skipped.
+    `passed` contains the IDs of the agents that were skipped. `has_quit` is true if the user quit.
     """
 
     options: Options
@@ -62,6 +62,7 @@ class _Review:
     passed: set[str] = field(default_factory=set)
     group: str | None = None
     conflicts: int = 0
+    has_quit: bool = False
 
     def go(self) -> int:
         """Review change sets until none is pending or the user quits, then print a summary."""
@@ -72,6 +73,7 @@ class _Review:
                     self.group = group
                     _print_line(click.style(escape_line(f"── {group} ──"), fg="cyan"))
                 if not self._decide(job, place):
+                    self.has_quit = True
                     break
         except (click.Abort, KeyboardInterrupt):
             _print_line("")
@@ -103,7 +105,7 @@ class _Review:
                 _print_line("")
                 os.kill(0, signal.SIGTSTP)  # the shell's `fg` continues here
                 continue
-            word, act = _KEYS.get(key, ("", _Review.help))
+            word, act = _KEYS.get(key, ("", Review.help))
             _print_line(word)
             if word == "quit":
                 return False
@@ -213,17 +215,17 @@ class _Review:
             )
 
 
-_Act = Callable[[_Review, JobView], bool]
+_Act = Callable[[Review, JobView], bool]
 _KEYS: dict[str, tuple[str, _Act]] = {
-    "a": ("accept", _Review.accept),
-    "r": ("reject", _Review.reject),
-    "t": ("try again", _Review.retry),
-    "e": ("edit", _Review.edit),
-    "w": ("why", _Review.why),
-    "p": ("packet", _Review.packet),
-    "d": ("diff", _Review.diff),
-    "s": ("skip", _Review.skip),
-    "q": ("quit", _Review.skip),
+    "a": ("accept", Review.accept),
+    "r": ("reject", Review.reject),
+    "t": ("try again", Review.retry),
+    "e": ("edit", Review.edit),
+    "w": ("why", Review.why),
+    "p": ("packet", Review.packet),
+    "d": ("diff", Review.diff),
+    "s": ("skip", Review.skip),
+    "q": ("quit", Review.skip),
 }
 _HELP = {
     "a": "accept: write it to your files",

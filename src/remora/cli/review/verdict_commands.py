@@ -1,11 +1,12 @@
 """The `accept`, `reject` and `revert` commands and their options."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import PATH, Options, command
 
 _every = click.option("--all", "every", is_flag=True, help="Select all pending change sets.")
 _rules = click.option(
@@ -29,7 +30,11 @@ _trust = click.option(
 
 @command(
     "accept",
-    examples=("remora accept last --all", "remora accept last load_orders 'src/shop/cart.py:*'"),
+    examples=(
+        "remora accept last --all",
+        "remora accept last load_orders 'src/shop/cart.py:*'",
+        "remora accept last --repos repos.yaml --if verified --git-branch 'remora/{operation}'",
+    ),
 )
 @click.argument("run", type=RUN)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
@@ -39,9 +44,18 @@ _trust = click.option(
 @click.option(
     "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
 )
+@click.option(
+    "--repos", type=PATH, metavar="FILE", help="Accept a sweep of the repositories in FILE."
+)
 @_trust
 def accept(
-    options: Options, run: str, nodes: tuple[str, ...], *, git_branch: str | None, **chosen: Any
+    options: Options,
+    run: str,
+    nodes: tuple[str, ...],
+    *,
+    git_branch: str | None,
+    repos: Path | None,
+    **chosen: Any,
 ) -> int:
     """Write verified changes to your files.
 
@@ -52,8 +66,12 @@ def accept(
 
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD and must not be
-    checked out.
+    checked out. With --repos, {operation} in NAME is replaced, so that each operation has a branch.
     """
+    if repos is not None:
+        from remora.cli.review import review_sweep
+
+        return review_sweep.accept(options, repos, run, nodes, git_branch, chosen)
     from remora.cli.review import verdicts
 
     return verdicts.accept(options, run, nodes, git_branch, chosen)

@@ -5,12 +5,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import color_word, diff_lines, emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project
 from remora.ids import LAST, display_name
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
     from remora.runs.records.run_listing import RunLine
 
 
-@command("runs", examples=("remora runs", "remora runs --json"))
-def runs(options: Options) -> int:
+_repos = click.option(
+    "--repos", type=PATH, metavar="FILE", help="Show a sweep of the repositories in FILE."
+)
+
+
+@command("runs", examples=("remora runs", "remora runs --json", "remora runs --repos repos.yaml"))
+@_repos
+def runs(options: Options, repos: Path | None) -> int:
     """List the runs of this project, newest last.
 
     PENDING is the number of verified change sets without a verdict. CONFLICT is the number of
@@ -33,6 +40,10 @@ def runs(options: Options) -> int:
 
     from remora.runs.records.run_listing import list_run_lines
 
+    if repos is not None:
+        from remora.cli.sweep.show_sweep import list_runs
+
+        return list_runs(options, repos)
     project = recorded_project(options)
     found = list_run_lines(project.trace)
     emit(options, {"runs": msgspec.to_builtins(found)}, _runs(options, project, found))
@@ -41,8 +52,9 @@ def runs(options: Options) -> int:
 
 @command("show", examples=("remora show", "remora show 20260131-0930 --json"))
 @click.argument("run", type=RUN, default=LAST)
-def show(options: Options, run: str) -> int:
-    """Show the results of a run's jobs.
+@_repos
+def show(options: Options, run: str, repos: Path | None) -> int:
+    """Show the results of a run's jobs, or with --repos, a line for each repository.
 
     RUN is a run ID, a unique prefix of an ID, or `last` (default).
     """
@@ -50,6 +62,10 @@ def show(options: Options, run: str) -> int:
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, run_document
 
+    if repos is not None:
+        from remora.cli.sweep.show_sweep import show_sweep
+
+        return show_sweep(options, repos, run)
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     document = run_document(project, view)

@@ -14,7 +14,7 @@ from remora.bootstrap.run_limits import run_to_end
 from remora.bootstrap.sweep.plan_processes import plan_all
 from remora.bootstrap.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
 from remora.bootstrap.sweep.run_repositories import RepositoryEnd, SweepRun
-from remora.bootstrap.sweep.sweep_records import read_sweep, recorded_sweep
+from remora.bootstrap.sweep.sweep_records import read_sweep, recorded_sweep, sweep_at
 from remora.bootstrap.sweep.sweep_summary import summarize
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -188,9 +188,11 @@ def _print(
     }
     errors |= {end.name: end.error for end in ends if end.error is not None}
     repositories = read_repository_list(arguments.file)
-    sweep = read_sweep(invocation_of(options), repositories, run_id)
+    sweep = sweep_at(invocation_of(options), repositories, run_id)
     summary = summarize(sweep, errors)
     emit(options, summary.document(), sweep_lines(arguments.file, summary, heading=False))
+    if not any(plan.job_count for plan in plans) and not ends:
+        note(options, "no job was run")
     return 1 if any(one.needs_attention for one in summary.repositories) else 0
 
 

@@ -1,0 +1,57 @@
+"""Implements `runs --repos` and `show --repos`."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from remora.bootstrap.sweep.sweep_records import list_sweeps, read_sweep
+from remora.bootstrap.sweep.sweep_summary import SweepSummary, summarize
+from remora.cli.app.invocation import invocation_of
+from remora.cli.app.options import Options
+from remora.cli.app.output import emit, table
+from remora.cli.sweep.sweep_view import sweep_lines
+from remora.config.repository_list import read_repository_list
+from remora.errors import UsageError
+
+
+def list_runs(options: Options, file: Path) -> int:
+    """Print the sweeps of the listed repositories."""
+    refuse_root(options)
+    sweeps = list_sweeps(invocation_of(options), read_repository_list(file))
+    found = [summarize(sweep) for sweep in sweeps]
+    emit(options, {"runs": [_entry(one) for one in found]}, _lines(found))
+    return 0
+
+
+def show_sweep(options: Options, file: Path, run: str) -> int:
+    """Print a sweep. Return 1 if a repository needs attention, and 0 otherwise."""
+    refuse_root(options)
+    summary = summarize(read_sweep(invocation_of(options), read_repository_list(file), run))
+    emit(options, summary.document(), sweep_lines(file, summary))
+    return 1 if any(one.needs_attention for one in summary.repositories) else 0
+
+
+def refuse_root(options: Options) -> None:
+    """Raise UsageError if one project is selected although the list selects the projects."""
+    if options.root is not None or options.config is not None:
+        raise UsageError(
+            "--repos cannot be combined with --root or --config",
+            hint="each repository is a project with its own configuration",
+        )
+
+
+def _entry(one: SweepSummary) -> dict[str, object]:
+    return {"run_id": one.run_id, "status": one.status, **one.document()["totals"]}
+
+
+def _lines(found: Sequence[SweepSummary]) -> Iterator[str]:
+    if not found:
+        yield "no runs yet; start one with `remora analyze --repos FILE`"
+        return
+    rows = []
+    for one in found:
+        totals = one.document()["totals"]
+        began = sum(each.run_id == one.run_id for each in one.repositories)
+        rows.append(
+            (one.run_id, one.status, began, totals["jobs"], totals["pending"], totals["accepted"])
+        )
+    yield from table(("RUN", "STATUS", "REPOSITORIES", "JOBS", "PENDING", "ACCEPTED"), rows)

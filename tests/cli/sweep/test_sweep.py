@@ -1,0 +1,190 @@
+"""`--repos`: one run over several repositories, each of which keeps its own records."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Remora, git, tree, write
+
+UNUSED = "import os\nimport sys\n\n\ndef path() -> str:\n    return sys.prefix\n"
+SETTINGS = '[tool.ruff.lint]\nselect = ["F"]\n'
+LINT = ("analyze", "--repos", "repos.yaml", "-o", "lint")
+
+
+def repository(folder: Path, **files: str) -> Path:
+    """A repository with one finding in `a.py`."""
+    folder.mkdir(parents=True)
+    write(folder, {"a.py": UNUSED, "pyproject.toml": SETTINGS, **files})
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "start")
+    return folder
+
+
+@pytest.fixture
+def company(tmp_path: Path) -> Path:
+    """A list of a cloned repository, a folder, and a repository that is gone."""
+    origin = repository(tmp_path / "origins" / "web")
+    repository(tmp_path / "shop")
+    lines = f"repositories:\n- file://{origin}\n- path: shop\n- {{name: gone, path: nowhere}}\n"
+    write(tmp_path, {"repos.yaml": lines})
+    return tmp_path
+
+
+def states(document: dict[str, Any], key: str = "status") -> dict[str, str]:
+    return {one["name"]: one[key] for one in document["repositories"]}
+
+
+@pytest.mark.slow
+def test_a_dry_run_counts_jobs_and_records_nothing(remora: Remora, company: Path) -> None:
+    planned = remora(*LINT, "--dry-run", "--json", cwd=company)
+    assert planned.code == 1  # a repository failed
+    assert states(planned.document, "state") == {
+        "web": "planned",
+        "shop": "planned",
+        "gone": "failed",
+    }
+    assert planned.document["totals"]["jobs"] == {"lint": 2}
+    assert not (company / "repositories" / "web" / ".agentfs").exists()
+    assert (
+        "2 jobs (lint 2) in 2 repositories, none asks a model"
+        in remora(*LINT, "--dry-run", cwd=company).out
+    )
+
+
+def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
+    remora: Remora, company: Path
+) -> None:
+    before = tree(company / "shop")
+    ran = remora(*LINT, "--json", cwd=company)
+    assert ran.code == 1
+    assert states(ran.document) == {"web": "ended", "shop": "ended", "gone": "not started"}
+    assert "nowhere is not a folder" in states(ran.document, "error")["gone"]
+    assert ran.document["totals"]["pending"] == 2
+    assert tree(company / "shop") == before
+    run_id = ran.document["run_id"]
+
+    # each repository has the run, and can be worked with alone
+    shown = remora("show", run_id, "--json", "--root", "shop", cwd=company)
+    assert [job["status"] for job in shown.document["jobs"]] == ["submitted"]
+
+    again = remora(*LINT, "--json", cwd=company)
+    assert "no job was run" in again.err
+    assert {one["earlier"] for one in again.document["repositories"]} == {False}
+    assert again.document["run_id"] == run_id
+
+    write(company / "shop", {"b.py": UNUSED})
+    git(company / "shop", "add", "-A")
+    git(company / "shop", "commit", "-q", "-m", "more")
+    third = remora(*LINT, "--json", cwd=company).document
+    assert {one["name"]: (one["jobs"], one["earlier"]) for one in third["repositories"]} == {
+        "web": (1, True),
+        "shop": (1, False),
+        "gone": (0, False),
+    }
+    listed = remora("runs", "--repos", "repos.yaml", "--json", cwd=company).document["runs"]
+    assert [run["run_id"] for run in listed] == [run_id, third["run_id"]]
+    full = remora(*LINT, "--full", "--dry-run", "--json", cwd=company).document
+    assert full["totals"]["jobs"] == {"lint": 3}
+
+
+@pytest.mark.slow
+def test_changes_are_accepted_onto_a_branch_per_operation(remora: Remora, company: Path) -> None:
+    remora(*LINT, cwd=company)
+    for clone in (company / "shop", company / "repositories" / "web"):
+        git(clone, "config", "user.name", "t")
+        git(clone, "config", "user.email", "t@localhost")
+    branches = ("--if", "verified", "--git-branch", "remora/{operation}")
+    done = remora("accept", "last", "--repos", "repos.yaml", *branches, "--json", cwd=company)
+    assert done.code == 0
+    assert {(one["name"], one["branch"]) for one in done.document["repositories"]} == {
+        ("web", "remora/lint"),
+        ("shop", "remora/lint"),
+    }
+    for clone in (company / "shop", company / "repositories" / "web"):
+        assert "Remora-Trace: " in git(clone, "log", "-1", "--format=%B", "remora/lint")
+        assert "import os" not in git(clone, "show", "remora/lint:a.py")
+        assert not git(clone, "status", "--porcelain")
+    shown = remora("show", "--repos", "repos.yaml", "--json", cwd=company).document
+    assert (shown["totals"]["pending"], shown["totals"]["accepted"]) == (0, 2)
+
+
+@pytest.mark.slow
+def test_a_repository_that_was_not_planned_is_planned_at_resume(
+    remora: Remora, company: Path
+) -> None:
+    run_id = remora(*LINT, "--json", cwd=company).document["run_id"]
+    repository(company / "nowhere")
+    resumed = remora("analyze", "--repos", "repos.yaml", "--resume", "last", "--json", cwd=company)
+    assert resumed.code == 0, resumed.err
+    assert states(resumed.document) == dict.fromkeys(("web", "shop", "gone"), "ended")
+    assert {one["run_id"] for one in resumed.document["repositories"]} == {run_id}
+
+
+@pytest.mark.slow
+def test_many_jobs_need_a_yes_and_the_plan_is_kept(remora: Remora, tmp_path: Path) -> None:
+    repository(tmp_path / "large", **{f"m{number}.py": UNUSED for number in range(200)})
+    write(tmp_path, {"repos.yaml": "repositories: [large]\n"})
+    refused = remora(*LINT, "--json", cwd=tmp_path)
+    assert refused.code == 2
+    assert "201 jobs: exceeds the limit" in refused.error["message"]
+    shown = remora("show", "--repos", "repos.yaml", "--json", cwd=tmp_path)
+    (one,) = shown.document["repositories"]
+    assert (one["status"], one["jobs"], one["statuses"]) == ("interrupted", 201, {})
+    assert f"--resume {one['run_id']}" in refused.error["hint"]
+
+
+@pytest.mark.slow
+def test_uncommitted_changes_in_a_clone_are_kept(remora: Remora, company: Path) -> None:
+    remora(*LINT, "--dry-run", cwd=company)
+    clone = company / "repositories" / "web"
+    write(clone, {"a.py": "x = 1\n"})
+    write(company / "origins" / "web", {"b.py": UNUSED})
+    git(company / "origins" / "web", "add", "-A")
+    git(company / "origins" / "web", "commit", "-q", "-m", "more")
+    planned = remora(*LINT, "--dry-run", "--json", cwd=company).document
+    assert "has uncommitted changes" in states(planned, "error")["web"]
+    assert (clone / "a.py").read_text() == "x = 1\n"
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_is_resumed(remora: Remora, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        repository(tmp_path / name, **{f"m{number}.py": UNUSED for number in range(40)})
+    write(tmp_path, {"repos.yaml": "repositories: [one, two]\n"})
+    driver = remora.start(*LINT, "--yes", "--json", cwd=tmp_path)
+    second = tmp_path / "two" / ".agentfs" / "traces"
+    end = time.monotonic() + 60
+    while not second.is_dir() or not [*second.iterdir()]:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    driver.terminate()
+    driver.communicate(timeout=30)
+    shown = remora("show", "--repos", "repos.yaml", "--json", cwd=tmp_path).document
+    assert states(shown) == {"one": "ended", "two": "interrupted"}
+    resumed = remora("analyze", "--repos", "repos.yaml", "--resume", "last", "--json", cwd=tmp_path)
+    assert resumed.code == 0, resumed.err
+    assert states(resumed.document) == {"one": "ended", "two": "ended"}
+    assert resumed.document["totals"]["pending"] == 82
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("analyze", "--repos", "repos.yaml", "src"), "PATH cannot be given"),
+        (("analyze", "--full"), "--full requires --repos"),
+        (("show", "--repos", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
+        (("show", "--repos", "repos.yaml"), "no sweep of these repositories is recorded"),
+        (("accept", "last", "--repos", "repos.yaml", "a.py"), "NODE cannot be combined"),
+        (("accept", "last", "--repos", "repos.yaml"), "nothing is selected"),
+        (("analyze", "--repos", "missing.yaml"), "missing.yaml: no such file"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    remora: Remora, company: Path, words: tuple[str, ...], message: str
+) -> None:
+    refused = remora(*words, "--json", cwd=company)
+    assert refused.code in {1, 2}
+    assert message in refused.error["message"]
