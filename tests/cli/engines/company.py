@@ -150,7 +150,7 @@ class Company:
         assert self.remora("trace", "verify", "--all")["ok"]
         for name, lines in self.rows(
             "SELECT name, string_agg(lines, '' ORDER BY seq) FROM events JOIN streams "
-            "ON streams.id = stream WHERE starts_with(name, 'traces/') GROUP BY name"
+            "ON streams.id = stream WHERE starts_with(name, 'traces/') GROUP BY streams.id"
         ):
             types = [json.loads(line)["type"] for line in bytes(lines).splitlines()]
             assert types.count("agent_end") == 1, name

@@ -135,7 +135,7 @@ def _plan(
 
 
 def _confirm(arguments: SweepArguments, jobs: int, run_id: str) -> None:
-    """Ask before many jobs are run. Raises UsageError if nobody can answer."""
+    """Ask before many jobs are run. Raises UsageError without a terminal."""
     if jobs <= MAX_JOBS or arguments.yes:
         return
     command = _resume_command(arguments.file, run_id)
