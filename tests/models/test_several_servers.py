@@ -58,7 +58,8 @@ async def ask_often(ask: Ask, times: int, workers: int = 1) -> list[str]:
 
     async def job() -> None:
         for _ in left:
-            found.append(await ask())
+            answer = await ask()
+            found.append(answer)
 
     await asyncio.gather(*(job() for _ in range(workers)))
     return found
