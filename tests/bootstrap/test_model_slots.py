@@ -238,8 +238,11 @@ class TestRights:
         slots.give_back(taken(slots), OK)
         forbidden = ("DELETE FROM model_slots", "TRUNCATE model_servers", "DROP TABLE model_slots")
         for statement in forbidden:
-            with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                worker.once(lambda connection, text=statement: connection.execute(text))
+            with (
+                pytest.raises(psycopg.errors.InsufficientPrivilege),
+                worker.connected() as connection,
+            ):
+                connection.execute(statement)
         slots.close()
         database.close()
         assert schema.VERSION == 2
