@@ -94,6 +94,7 @@ class ModelSlots:
         self._database = database
         self._limits = limits
         self._renewal = LeaseRenewal(database, _LEASE_S, _RENEW)
+        self._created: set[str] = set()
 
     def take(self, servers: Sequence[str], tokens: int) -> Taken:
         """Take a slot at one of `servers`, at that with the fewest requests, if there is one.
@@ -112,14 +113,17 @@ class ModelSlots:
         }
 
         def work(connection: Connection) -> Taken:
+            if not self._created.issuperset(servers):
+                connection.execute(_CREATE_SERVERS, values)
+                connection.execute(_CREATE_SLOTS, values)
+                self._created.update(servers)
             row = connection.execute(_TAKE, values).fetchone()
             assert row is not None, "the totals are one row"
             server, number, slots, works = row
             if server is not None:
                 return Taken(Slot(server, number, owner))
             if (slots or 0) < self._limits.max_concurrency * len(servers):
-                connection.execute(_CREATE_SERVERS, values)
-                connection.execute(_CREATE_SLOTS, values)
+                self._created.clear()  # the tables are empty after a crash of the database
                 return work(connection)
             return Taken(None, works)
 
