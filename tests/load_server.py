@@ -3,7 +3,6 @@
 It can be stopped, and started again at the same address.
 """
 
-import json
 import socket
 import threading
 import time
@@ -14,15 +13,12 @@ from typing import Any, Self
 
 from tests.openai_server import answer, send_json
 
-TOKENS = 100
-"""Tokens of each request and its answer."""
-
 
 class LoadServer:
     """A server that takes `delay_s` seconds for each chat.
 
-    `most` is the largest number of chats at the same time, and `chats` their number. It has the
-    model `model`, and answers with `status`.
+    `most` is the largest number of chats at the same time, and `chats` their number, which
+    used `tokens` tokens. It has the model `model`, and answers with `status`.
     """
 
     def __init__(self, delay_s: float = 0.02, model: str = "m") -> None:
@@ -31,6 +27,7 @@ class LoadServer:
         self.status = 200
         self.most = 0
         self.chats = 0
+        self.tokens = 0
         self._now = 0
         self._lock = threading.Lock()
         with socket.socket() as free:
@@ -56,15 +53,17 @@ class LoadServer:
             self._http.server_close()
         self._http = None
 
-    def chat(self, handler: BaseHTTPRequestHandler) -> None:
+    def chat(self, handler: BaseHTTPRequestHandler, size: int) -> None:
+        prompt, written = size // 4, 10
         with self._lock:
             self._now += 1
             self.chats += 1
+            self.tokens += prompt + written
             self.most = max(self.most, self._now)
         time.sleep(self.delay_s)
         with self._lock:
             self._now -= 1
-        usage = {"prompt_tokens": TOKENS - 10, "completion_tokens": 10}
+        usage = {"prompt_tokens": prompt, "completion_tokens": written}
         body = {**answer(text=f"from {self.port}", model=self.model), "usage": usage}
         send_json(handler, body, self.status)
 
@@ -78,9 +77,9 @@ class LoadServer:
                 send_json(self, {"object": "list", "data": listed}, 200 if found else 404)
 
             def do_POST(self) -> None:
-                json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.path == "/v1/chat/completions":
-                    server.chat(self)
+                    server.chat(self, len(body))
                 else:
                     send_json(self, {}, 404)
 
