@@ -19,9 +19,9 @@ from remora.models.client.server_probe import token_counter_for
 from remora.models.client.shared_limits import SharedLimits, SharedSlots
 from remora.models.client.sync_http import ServerConnection
 from remora.models.client.wire_format import BYTES_PER_TOKEN
-from remora.models.model_server import ModelServer
 from remora.models.model_settings import ModelSettings, RequestLimits, request_limits
 from remora.models.protocol import Answer, Request, TokenCounter, without_cache
+from remora.models.remote_server import RemoteServer
 
 _DISCOVERY_S = 0.3
 _USUAL_PORTS = (8080, 11434, 1234, 8000)
@@ -102,7 +102,7 @@ class ConfiguredModel:
 
     def __init__(
         self,
-        servers: Sequence[ModelServer],
+        servers: Sequence[RemoteServer],
         facts: ServerFacts,
         *,
         gate: ServerLimits,
@@ -204,15 +204,15 @@ class ConfiguredModel:
 
 def _servers(
     addresses: Sequence[Address], limits: RequestLimits, api_key: str | None
-) -> list[ModelServer]:
+) -> list[RemoteServer]:
     has_others = len(addresses) > 1
     return [
-        ModelServer(address, key=api_key, limits=limits, has_others=has_others)
+        RemoteServer(address, key=api_key, limits=limits, has_others=has_others)
         for address in addresses
     ]
 
 
-def _probe_reachable(servers: Sequence[ModelServer], name: str | None) -> list[ServerFacts]:
+def _probe_reachable(servers: Sequence[RemoteServer], name: str | None) -> list[ServerFacts]:
     """Probe the servers. Raises ModelError if none can be reached, or if one of them refuses."""
     found, away = [], []
     for server in servers:
@@ -241,6 +241,6 @@ def _expected_tokens(request: Request) -> int:
     return sum(len(text) for text in [*texts, request.prompt or ""]) // BYTES_PER_TOKEN
 
 
-def _close(servers: Sequence[ModelServer]) -> None:
+def _close(servers: Sequence[RemoteServer]) -> None:
     for server in servers:
         server.close()

@@ -23,7 +23,7 @@ from remora.models.protocol import Answer, Request, TokenCounter
 _PROBE_S = 10.0
 
 
-class ModelServer:
+class RemoteServer:
     """A server that may be away, or come back with another model.
 
     It has an async client for questions, and a synchronous connection for counting tokens. Both
