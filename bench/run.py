@@ -10,6 +10,7 @@ BENCHMARKS = (
     "append",
     "durability",
     "postgres_store",
+    "model_limits",
     "accept",
     "verify",
     "replay",

@@ -30,6 +30,7 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("workspace: {allow_unsandboxed: 1}", "1:32", "workspace.allow_unsandboxed"),
         ("model: {base_url: 'https://example.org'}", "1:19", "model.base_url"),
         ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
+        ("model: {base_url: ['http://[::1]:1', 'http://10.0.0.1']}", "1:19", "model.base_url"),
         ("runner: {memory: {global_events: true}}", "1:34", "runner.memory.global_events"),
         ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
         ("model: {api_key: x}", "1:18", "model.api_key"),
@@ -57,6 +58,12 @@ def test_the_user_may_set_it(tmp_path: Path) -> None:
     assert config.escalation.enabled
     assert config.runner.memory.signing_key_file == "~/key"
     assert config.model.base_url == "https://example.org/v1"
+
+
+def test_a_project_may_name_several_servers_on_this_machine(tmp_path: Path) -> None:
+    addresses = ("http://localhost:8080/v1", "http://[::1]:1")
+    config = load(tmp_path, f"model: {{base_url: {list(addresses)}}}")
+    assert config.model.base_url == addresses
 
 
 def test_a_project_may_say_no_and_name_this_machine(tmp_path: Path) -> None:

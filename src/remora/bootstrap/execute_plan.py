@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import connect_helpers, model_key
+from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.config.schema import Config
 from remora.models.protocol import Model
-from remora.models.provider import open_model, wants_none
+from remora.models.provider import wants_none
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
@@ -35,12 +35,7 @@ def connect_own_models(
     if wants_none(config.model):
         return dict.fromkeys(filter(None, names), model)
     return helpers | {
-        name: open_model(
-            config.model.model_copy(update={"name": name}),
-            cache=invocation.folders.cache,
-            api_key=model_key(invocation, config),
-            set_by=config.layer_of("model", "base_url"),
-        )
+        name: connect_model(invocation, config, name)
         for name in sorted(filter(None, names))
         if name != model.name
     }

@@ -12,6 +12,7 @@ from remora.runs.project import Project, RecordedProject, root_name
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
+    from remora.models.client.shared_limits import SharedSlots
     from remora.models.protocol import Model
     from remora.models.provider import ModelStatus
     from remora.runs.records.measured_models import MeasuredModel
@@ -119,19 +120,31 @@ def model_flags(model: str | None) -> dict[str, Any]:
     return {"model.name": model}
 
 
-def connect_model(invocation: Invocation, config: "Config") -> "Model":
-    """Return the configured model.
+def connect_model(invocation: Invocation, config: "Config", name: str | None = None) -> "Model":
+    """Return the configured model, or another one of its server by name.
 
     Raises ModelError if the model is not available. There is no fallback to another model.
     """
     from remora.models.provider import open_model
 
     return open_model(
-        config.model,
+        config.model if name is None else config.model.model_copy(update={"name": name}),
         cache=invocation.folders.cache,
         api_key=model_key(invocation, config),
         set_by=config.layer_of("model", "base_url"),
+        shared=_shared_slots(config),
     )
+
+
+def _shared_slots(config: "Config") -> "SharedSlots | None":
+    """Return the slots that processes share, if they share a database. It is not connected yet."""
+    if config.runner.memory.trace_store != "postgres":
+        return None
+    from remora.bootstrap.model_slots import ModelSlots
+    from remora.models.model_settings import request_limits
+    from remora.trace.postgres.database import Database
+
+    return ModelSlots(Database(config.postgres.dsn or ""), request_limits(config.model))
 
 
 def connect_helpers(invocation: Invocation, config: "Config", model: "Model") -> "dict[str, Model]":
@@ -153,7 +166,13 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     if config.escalation.enabled:
         key = _key_for(invocation, config, "escalation")
         set_by = config.layer_of("escalation", "base_url")
-        helpers[LARGER] = open_larger(config.escalation, config.model, api_key=key, set_by=set_by)
+        helpers[LARGER] = open_larger(
+            config.escalation,
+            config.model,
+            api_key=key,
+            set_by=set_by,
+            shared=_shared_slots(config),
+        )
     return helpers
 
 

@@ -9,7 +9,7 @@ from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
 from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import connect_helpers, model_key
+from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
@@ -17,7 +17,7 @@ from remora.bootstrap.remote_workers import LOCAL, workers_for
 from remora.errors import ModelError, StreamDamaged, UsageError
 from remora.memory.events import RunStart
 from remora.models.protocol import Model
-from remora.models.provider import model_is_optional, open_model
+from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import RunObserver
@@ -124,12 +124,7 @@ def connect_models(
     names = tuple(names)
     _require_address(project, start, names)
     for name in dict.fromkeys(names):
-        model = open_model(
-            project.config.model.model_copy(update={"name": name}),
-            cache=invocation.folders.cache,
-            api_key=model_key(invocation, project.config),
-            set_by=project.config.layer_of("model", "base_url"),
-        )
+        model = connect_model(invocation, project.config, name)
         if model.name != name:
             raise ModelError(
                 f"the agents used the model {name}, but the configured "
@@ -144,6 +139,8 @@ def connect_models(
 def _require_address(project: Project, start: RunStart, names: Sequence[str]) -> None:
     recorded = start.config.get("model")
     address = recorded.get("base_url") if isinstance(recorded, dict) else None
+    if isinstance(address, list) and address:
+        address = address[0]
     model = project.config.model
     if names and address and model_is_optional(model):
         raise UsageError(

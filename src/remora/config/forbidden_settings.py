@@ -44,7 +44,7 @@ def check_project_file(layer: ParsedYaml) -> None:
         found = _at(layer.value, where)
         if found is None or (where in _GRANTS and found is False):
             continue
-        if where in _ADDRESSES and isinstance(found, str) and is_loopback(found):
+        if where in _ADDRESSES and _is_here(found):
             continue
         key = ".".join(where)
         raise ConfigError(
@@ -62,6 +62,11 @@ def check_escalation(config: Config, set_by: str | None) -> None:
             "an address on this machine",
             hint=_instead(("escalation", "enabled")),
         )
+
+
+def _is_here(found: Any) -> bool:
+    addresses = found if isinstance(found, list) else [found]
+    return all(isinstance(each, str) and is_loopback(each) for each in addresses)
 
 
 def _at(value: Any, where: KeyPath) -> Any:

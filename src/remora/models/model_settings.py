@@ -9,8 +9,8 @@ class ServerName(Protocol):
     """Address of a server, and the name of a model on it."""
 
     @property
-    def base_url(self) -> str | None:
-        """Address of the server."""
+    def base_url(self) -> str | tuple[str, ...] | None:
+        """Address of the server, or of several servers with the same model."""
 
     @property
     def name(self) -> str | None:
@@ -38,19 +38,26 @@ class ModelSettings(ServerName, Protocol):
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum number of concurrent requests."""
+        """Maximum number of concurrent requests to one server."""
+
+    @property
+    def tokens_per_second(self) -> int | None:
+        """Maximum number of tokens per second of one server, or None for no limit."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of the requests to a server.
 
     `timeout_s` is the limit for one attempt, from sending the request to receiving the last byte.
+    With `is_parallel`, one question may send two requests at the same time.
     """
 
     timeout_s: float = 60.0
     retries: int = 4
     max_concurrency: int = 2
     backoff_s: float = 0.5
+    is_parallel: bool = True
+    tokens_per_second: int | None = None
 
 
 def request_limits(settings: ModelSettings) -> RequestLimits:
@@ -59,4 +66,11 @@ def request_limits(settings: ModelSettings) -> RequestLimits:
         timeout_s=settings.timeout_s,
         retries=settings.retries,
         max_concurrency=1 if settings.exact else settings.max_concurrency,
+        tokens_per_second=settings.tokens_per_second,
     )
+
+
+def addresses_in(server: ServerName) -> tuple[str, ...]:
+    """Return the configured addresses."""
+    found = server.base_url
+    return (found,) if isinstance(found, str) else found or ()

@@ -11,12 +11,18 @@ import msgspec
 from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
 from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
-from remora.models.model_settings import ModelSettings, ServerName, request_limits
+from remora.models.model_settings import (
+    ModelSettings,
+    ServerName,
+    addresses_in,
+    request_limits,
+)
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
 
 if TYPE_CHECKING:
     from remora.models.client.server_address import Address
+    from remora.models.client.shared_limits import SharedSlots
 
 _TO_ADD = (
     "run `remora model pull` to install the embedded model, or use a server with `--model URL`"
@@ -24,27 +30,37 @@ _TO_ADD = (
 
 
 def open_model(
-    settings: ModelSettings, *, cache: Path, api_key: str | None, set_by: str | None = None
+    settings: ModelSettings,
+    *,
+    cache: Path,
+    api_key: str | None,
+    set_by: str | None = None,
+    shared: "SharedSlots | None" = None,
 ) -> Model:
     """Return the configured model. This call is synchronous. Close the model with `aclose`.
 
-    `set_by` is the configuration layer that set the address, for use in hints. A server at a configured address is probed once. The embedded server starts with the first
-    request. With `auto`, a NoModel is returned if no address is set and the embedded model is not
-    installed. Raises ModelError if the model cannot be reached or run, and ConfigError if the
+    `set_by` is the configuration layer that set the address, for use in hints. Servers at configured
+    addresses are probed once; with `shared`, their limits are shared with other processes. The
+    embedded server starts with the first request. With `auto`, a NoModel is returned if no address
+    is set and the embedded model is not installed. Raises ModelError if the model cannot be reached or run, and ConfigError if the
     settings are invalid.
     """
     limits = request_limits(settings)
     if wants_none(settings):
         return NoModel()
-    base_url = _configured_address(settings)
-    missing = _missing(cache) if base_url is None and model_is_optional(settings) else None
+    addresses = _configured_addresses(settings)
+    missing = _missing(cache) if not addresses and model_is_optional(settings) else None
     if missing is not None:
         return NoModel(missing)
-    if base_url is None:
+    if not addresses:
         from remora.models.embedded.embedded_model import EmbeddedModel
 
         return EmbeddedModel(cache, exact=settings.exact, limits=limits)
-    return _open_server(_address(base_url, "model", set_by), settings, api_key, settings.name)
+    from remora.models.configured_model import open_configured_model
+
+    return open_configured_model(
+        _parsed(addresses, "model", set_by), settings, api_key, name=settings.name, shared=shared
+    )
 
 
 def open_ranker(settings: ModelSettings, model: Model, *, cache: Path) -> Model | None:
@@ -57,27 +73,28 @@ def open_ranker(settings: ModelSettings, model: Model, *, cache: Path) -> Model 
 
 
 def open_larger(
-    larger: ServerName, settings: ModelSettings, *, api_key: str | None, set_by: str | None = None
+    larger: ServerName,
+    settings: ModelSettings,
+    *,
+    api_key: str | None,
+    set_by: str | None = None,
+    shared: "SharedSlots | None" = None,
 ) -> Model:
     """Return the model to escalate to, with the limits of `settings`.
 
     `set_by` is the configuration layer that set its address, for use in hints. Raises ConfigError if no address is set, and ModelError if the server cannot be reached.
     """
-    if larger.base_url is None:
+    from remora.models.configured_model import open_configured_model
+
+    addresses = addresses_in(larger)
+    if not addresses:
         raise ConfigError(
             "escalation.enabled is true, but escalation.base_url is not set",
             hint="set escalation.base_url to the address of the larger model's server",
         )
-    address = _address(larger.base_url, "escalation", set_by)
-    return _open_server(address, settings, api_key, larger.name)
-
-
-def _open_server(
-    address: "Address", settings: ModelSettings, api_key: str | None, name: str | None
-) -> Model:
-    from remora.models.configured_model import open_configured_model
-
-    return open_configured_model(address, settings, api_key, name=name)
+    return open_configured_model(
+        _parsed(addresses, "escalation", set_by), settings, api_key, name=larger.name, shared=shared
+    )
 
 
 def check_agent_model(settings: ModelSettings, name: str | None) -> None:
@@ -86,7 +103,7 @@ def check_agent_model(settings: ModelSettings, name: str | None) -> None:
     None means that the agent uses the configured model. No server is contacted.
     """
     if name is not None and not wants_none(settings):
-        _configured_address(settings, name)
+        _configured_addresses(settings, name)
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +125,7 @@ def used_provider(settings: ModelSettings, *, cache: Path) -> str:
     """
     if wants_none(settings):
         return "none"
-    if _configured_address(settings) is not None:
+    if _configured_addresses(settings):
         return "openai"
     return "none" if model_is_optional(settings) and _missing(cache) is not None else "embedded"
 
@@ -123,13 +140,13 @@ def check_model(
     raised. Raises ConfigError if the settings are invalid.
     """
     without = wants_none(settings)
-    base_url = None if without else _configured_address(settings)
-    address = None if base_url is None else _address(base_url, "model", set_by)
+    addresses = () if without else _parsed(_configured_addresses(settings), "model", set_by)
+    shown = [address.shown for address in addresses]
     state = weights.check(cache)
     document: dict[str, Any] = {
-        "provider": NAME if without else "embedded" if address is None else "openai",
-        "base_url": None if address is None else address.shown,
-        "name": NAME if without else weights.MODEL if address is None else settings.name,
+        "provider": NAME if without else "openai" if addresses else "embedded",
+        "base_url": shown if len(shown) > 1 else next(iter(shown), None),
+        "name": NAME if without else weights.MODEL if not addresses else settings.name,
         "reachable": False,
         "context": None,
         "capabilities": {},
@@ -139,12 +156,12 @@ def check_model(
         problem = ModelError("no model is configured: rules only", hint=_TO_ADD)
         return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
-        if address is None:
+        if not addresses:
             document |= _embedded_facts(cache)
         else:
             from remora.models.configured_model import configured_model_facts
 
-            document |= configured_model_facts(address, settings, api_key)
+            document |= configured_model_facts(addresses, settings, api_key)
     except ModelError as problem:
         optional = used_provider(settings, cache=cache) == "none"
         return ModelStatus(document=document, problem=problem, is_optional=optional)
@@ -161,24 +178,24 @@ def model_is_optional(settings: ModelSettings) -> bool:
     return settings.provider == "auto" and settings.name is None and settings.base_url is None
 
 
-def _configured_address(settings: ModelSettings, name: str | None = None) -> str | None:
-    """Return the address to use, or None for the embedded model.
+def _configured_addresses(settings: ModelSettings, name: str | None = None) -> tuple[str, ...]:
+    """Return the addresses to use. There are none for the embedded model.
 
     `name` overrides the configured name. Raises ConfigError if the settings contradict each other.
     """
-    address = None if settings.provider == "embedded" else settings.base_url
-    if settings.provider == "openai" and settings.base_url is None:
+    addresses = () if settings.provider == "embedded" else addresses_in(settings)
+    if settings.provider == "openai" and not addresses:
         raise ConfigError(
             "model.provider is openai, but model.base_url is not set",
             hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
         )
     name = name or settings.name
-    if address is None and name not in (None, weights.MODEL):
+    if not addresses and name not in (None, weights.MODEL):
         raise ConfigError(
             f"model.name is {name}, but model.base_url is not set",
             hint="set model.base_url to the address of a server with this model, such as http://HOST:PORT/v1",
         )
-    return address
+    return addresses
 
 
 def _missing(cache: Path) -> str | None:
@@ -192,10 +209,12 @@ def _missing(cache: Path) -> str | None:
     return _TO_ADD
 
 
-def _address(base_url: str, section: str, set_by: str | None) -> "Address":
+def _parsed(addresses: tuple[str, ...], section: str, set_by: str | None) -> "tuple[Address, ...]":
+    if not addresses:
+        return ()
     from remora.models.client.server_address import parse_address
 
-    return parse_address(base_url, section, set_by)
+    return tuple(dict.fromkeys(parse_address(each, section, set_by) for each in addresses))
 
 
 def _embedded_facts(cache: Path) -> dict[str, Any]:

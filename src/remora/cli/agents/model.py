@@ -98,7 +98,9 @@ def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str
 def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     name = document["name"] or "the server's model"
     yield click.style(escape_line(f"{name} ({document['provider']})"), bold=True)
-    yield escape_line(f"address   {document['base_url'] or 'a child process of this command'}")
+    addresses = document["base_url"] or "a child process of this command"
+    for address in addresses if isinstance(addresses, list) else [addresses]:
+        yield escape_line(f"address   {address}")
     if no_key:
         yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'unknown'}"

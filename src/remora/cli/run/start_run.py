@@ -27,6 +27,7 @@ from remora.cli.views.plan_view import (
 from remora.cli.views.progress import run_progress
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
+from remora.models.model_settings import addresses_in
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
 from remora.runs.execution.prepared_run import PreparedRun
@@ -129,8 +130,8 @@ def _note_unproved_writer(
 ) -> None:
     """Say that a model that writes was not found to be better than rules on this project."""
     project = prepared.project
-    address = project.config.model.base_url
-    if address is None or isinstance(model, NoModel):
+    addresses = addresses_in(project.config.model)
+    if not addresses or isinstance(model, NoModel):
         return
     planned = {job.operation for job in prepared.plan.jobs}
     writing = [
@@ -140,7 +141,7 @@ def _note_unproved_writer(
     ]
     found = measured_operations(invocation, project.root, project.config, model.name, writing)
     for name, measured in found.items():
-        command = f"`remora eval restore -o {name} --arm rules --arm {address}`"
+        command = f"`remora eval restore -o {name} --arm rules --arm {addresses[0]}`"
         if measured is None:
             note(options, f"{name}: {model.name} was not measured on this project: {command}")
         elif not measured.helps:
@@ -161,7 +162,8 @@ def _print_plan(
     options: Options, prepared: PreparedRun, model: str | None, *, dry_run: bool
 ) -> int:
     project, plan = prepared.project, prepared.plan
-    named = model or project.config.model.base_url or project.config.model.name
+    addresses = ", ".join(addresses_in(project.config.model))
+    named = model or addresses or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
     lines = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
     emit(options, document, lines)

@@ -18,7 +18,7 @@ from remora.models.client import wire_format
 from remora.models.client.circuit_breaker import CircuitBreaker
 from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.likelihood import TextScorer
-from remora.models.client.retry_policy import Failure, Reply, next_pause
+from remora.models.client.retry_policy import Failure, Reply, ServerFailed, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
 from remora.models.model_settings import RequestLimits
@@ -28,13 +28,15 @@ from remora.models.protocol import Answer, Capabilities, Request, Strategy, Toke
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The result of probing a server.
 
-    `llama` is True if the server has llama.cpp's additional endpoints.
+    `llama` is True if the server has llama.cpp's additional endpoints. `listed` contains the names
+    of its models.
     """
 
     name: str
     capabilities: Capabilities
     context: int | None
     llama: bool
+    listed: tuple[str, ...] = ()
 
 
 class OpenAIClient:
@@ -67,6 +69,7 @@ class OpenAIClient:
             llama=facts.llama,
         )
         self._answered_by: dict[Strategy, str] = {}
+        self._tokens = 0
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._http = httpx2.AsyncClient(
             headers=authorization(key),
@@ -101,6 +104,14 @@ class OpenAIClient:
         self._check_model(request.decoding.strategy, answer.model)
         return answer
 
+    def take_tokens(self) -> int:
+        """Return the number of tokens that were used since the last call.
+
+        If the server does not count them, four bytes are a token.
+        """
+        tokens, self._tokens = self._tokens, 0
+        return tokens
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
@@ -109,7 +120,8 @@ class OpenAIClient:
         form = answer_form(request.decoding.strategy)
         if form.scores_texts:
             self._require(able=self.capabilities.likelihood, to="score texts")
-            return await self._scorer.answer(request, parallel=self._limits.max_concurrency > 1)
+            parallel = self._limits.is_parallel and self._limits.max_concurrency > 1
+            return await self._scorer.answer(request, parallel=parallel)
         if form.ranks:
             self._require(able=self.capabilities.rank, to="rank candidates")
             return await self._rank(request)
@@ -152,10 +164,11 @@ class OpenAIClient:
         """
         first = self._answered_by.setdefault(strategy, model)
         if model and first and model != first:
-            raise ModelError(
+            raise ServerFailed(
                 f"the model server at {self._address.shown} answers with the model {model!r}, "
                 f"and answered with {first!r} before",
                 hint=f"set {self._address.section}.name to one model, and repeat the jobs with `remora retry`",
+                lasts=True,
             )
 
     async def _check_size(self, request: Request) -> None:
@@ -186,7 +199,9 @@ class OpenAIClient:
             if pause is None:
                 self._breaker.record(failure, url)
                 if isinstance(failure, Reply) and failure.status < 300:
-                    return wire_format.decode_body(failure.body)
+                    found = wire_format.decode_body(failure.body)
+                    self._tokens += wire_format.used_tokens(found, len(content) + len(failure.body))
+                    return found
                 raise self._failed(failure)
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import msgspec
 
+from remora.errors import ModelError
 from remora.models.model_settings import RequestLimits
 
 LONGEST_PAUSE_S = 30.0
@@ -27,6 +28,23 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 Failure = Reply | httpx2.TransportError
+
+
+class ServerFailed(ModelError):
+    """A server failed, cannot be used, or was not asked. Another server may answer the question.
+
+    `failure` is its last response, or why there was none, if it was asked. `lasts` is True if the
+    server has to be changed before it is of use.
+    """
+
+    code = ModelError("").code
+
+    def __init__(
+        self, message: str, *, hint: str, failure: Failure | None = None, lasts: bool = False
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.failure = failure
+        self.lasts = lasts
 
 
 def next_pause(

@@ -1,5 +1,6 @@
 """Probing of a server to find its models, context size and capabilities."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from remora.errors import ModelError
@@ -45,13 +46,44 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
         echoes = has_completions and _can_echo(connection, chosen)
         capabilities = Capabilities(completions=has_completions, likelihood=echoes)
     return ServerFacts(
-        name=chosen, capabilities=capabilities, context=context, llama=isinstance(settings, dict)
+        name=chosen,
+        capabilities=capabilities,
+        context=context,
+        llama=isinstance(settings, dict),
+        listed=_names(listed),
     )
+
+
+def difference(facts: ServerFacts, other: ServerFacts) -> str:
+    """Return why `other` cannot answer for a server with `facts`, or an empty string if it can."""
+    if other.name != facts.name:
+        return f"has the model {other.name}, not {facts.name}"
+    if lacks_model(facts, other.listed):
+        return f"has the model {other.listed[0]}, not {facts.name}"
+    if (other.capabilities, other.llama) != (facts.capabilities, facts.llama):
+        return "supports other ways of asking"
+    if (other.context or 0) < (facts.context or 0):
+        return f"has a context of {other.context or 'unknown size'}, not {facts.context}"
+    return ""
+
+
+def lacks_model(facts: ServerFacts, listed: Sequence[str]) -> bool:
+    """Return True if a server lists models, but not the one that the server with `facts` lists."""
+    return facts.name in facts.listed and bool(listed) and facts.name not in listed
+
+
+def listed_models(connection: ServerConnection) -> tuple[str, ...]:
+    """Ask the server for the names of its models. Raises ModelError if it cannot be reached."""
+    return _names(_models(connection.request_once("GET", f"{connection.address.api}/models")))
 
 
 def token_counter_for(facts: ServerFacts, post: PostJson) -> TokenCounter:
     """Return a counter that uses the server's tokenizer, or an upper bound if there is none."""
     return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
+
+
+def _names(listed: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(str(model["id"]) for model in listed)
 
 
 def _models(found: Any) -> list[dict[str, Any]]:
@@ -70,7 +102,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _only_model(listed: list[dict[str, Any]], address: Address, found: Any) -> str:
-    names = [str(m["id"]) for m in listed]
+    names = _names(listed)
     if len(names) == 1:
         return names[0]
     status = f" (/models returned status {found})" if isinstance(found, int) else ""

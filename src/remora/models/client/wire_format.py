@@ -12,6 +12,8 @@ from remora.models.token_counters import tool_declaration
 
 _SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
 _LABEL_BIAS = 100.0
+BYTES_PER_TOKEN = 4
+"""Estimate for prompts and code."""
 _SMALLEST = 1e-12
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
@@ -176,6 +178,17 @@ def read_usage(body: dict[str, Any]) -> Usage:
         completion_tokens=_count(usage.get("completion_tokens", body.get("tokens_predicted"))),
         evaluated=evaluated,
     )
+
+
+def used_tokens(body: dict[str, Any], size: int) -> int:
+    """Return the number of tokens in a request and its response.
+
+    If the server does not count them, it is estimated from their size in bytes.
+    """
+    usage = read_usage(body)
+    if usage.prompt_tokens is None:
+        return size // BYTES_PER_TOKEN
+    return usage.prompt_tokens + (usage.completion_tokens or 0)
 
 
 def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.job import AgentResult, Job
 from remora.memory.events import Event
+from remora.models.model_settings import addresses_in
 from remora.models.protocol import Model
 from remora.runs.execution.engine import LocalEngine, RemoteWorkers, Work, make_shards
 from remora.runs.planning.plan import Plan
@@ -89,7 +90,9 @@ class Run:
     @property
     def concurrency(self) -> int:
         """Maximum number of concurrent jobs in this process."""
-        return self.request.concurrency or self.project.config.model.max_concurrency
+        model = self.project.config.model
+        servers = max(1, len(addresses_in(model)))
+        return self.request.concurrency or model.max_concurrency * servers
 
     @cached_property
     def measured(self) -> tuple[MeasuredModel, ...]:

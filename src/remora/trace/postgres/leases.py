@@ -7,7 +7,7 @@ import psycopg
 
 from remora.trace.postgres.database import Database
 
-_RENEW = """
+RENEW_STREAMS = """
 UPDATE streams SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
 FROM unnest(%(ids)s::bigint[], %(epochs)s::bigint[]) AS mine (stream, claimed)
 WHERE id = mine.stream AND epoch = mine.claimed AND owner IS NOT NULL
@@ -21,8 +21,9 @@ class LeaseRenewal:
     append.
     """
 
-    def __init__(self, database: Database, lease_s: int) -> None:
+    def __init__(self, database: Database, lease_s: int, statement: str = RENEW_STREAMS) -> None:
         self._database = database
+        self._statement = statement
         self._lease_s = lease_s
         self._leases: dict[int, int] = {}
         self._change = threading.Condition()
@@ -57,4 +58,4 @@ class LeaseRenewal:
             "epochs": list(leases.values()),
         }
         with suppress(psycopg.Error):
-            self._database.once(lambda connection: connection.execute(_RENEW, values))
+            self._database.once(lambda connection: connection.execute(self._statement, values))

@@ -6,7 +6,7 @@ from typing import Any
 from psycopg import Connection, sql
 
 SCHEMA = "remora"
-VERSION = 1
+VERSION = 2
 _MONTHS_AHEAD = 12
 _LOCK = 0x52454D4F5241
 """Advisory lock that is held while tables are created."""
@@ -63,6 +63,30 @@ CREATE TABLE contents (
 CREATE TABLE events_later PARTITION OF events DEFAULT;
 CREATE TABLE contents_later PARTITION OF contents DEFAULT;
 """
+# Limits of model servers are only worth something while requests are sent, so they need no log.
+_MODEL_TABLES = """
+CREATE UNLOGGED TABLE model_servers (
+    server text PRIMARY KEY,
+    tokens float NOT NULL,                    -- that may be used now; below 0: used in advance
+    filled timestamptz NOT NULL DEFAULT now(),
+    failures int NOT NULL DEFAULT 0,          -- in a row
+    failing_until timestamptz NOT NULL DEFAULT '-infinity'
+) WITH (fillfactor = 50);
+CREATE UNLOGGED TABLE model_slots (           -- of requests in flight
+    server text NOT NULL,
+    number int NOT NULL,
+    owner bigint,
+    taken_until timestamptz NOT NULL DEFAULT '-infinity',
+    PRIMARY KEY (server, number)
+) WITH (fillfactor = 50);
+"""
+_UPGRADES = {1: _MODEL_TABLES}
+"""Statements that turn a version into the next one."""
+_WORKERS = """
+SELECT DISTINCT grantee FROM information_schema.role_table_grants
+WHERE table_schema = 'remora' AND table_name = 'events' AND privilege_type = 'INSERT'
+    AND grantee NOT IN (grantor, 'PUBLIC')
+"""
 _PARTITIONED = ("events", "contents")
 _CREATE_PARTITION = """
 CREATE TABLE {new} PARTITION OF {table} FOR VALUES FROM ({month}) TO ({following})
@@ -79,6 +103,7 @@ GRANT INSERT ON events, contents TO {role};
 GRANT INSERT (project, name) ON streams TO {role};
 GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id, operation, node_id, turn,
     status, bytes, updated) ON streams TO {role};
+GRANT INSERT, UPDATE ON model_servers, model_slots TO {role};
 """
 
 
@@ -88,9 +113,9 @@ def is_installed(connection: Connection[Any]) -> bool:
 
 
 def install(connection: Connection[Any]) -> None:
-    """Create the tables if they are missing, and the partitions of the next year.
+    """Create the tables that are missing, and the partitions of the next year.
 
-    Raises psycopg.Error if the role may not create them.
+    Workers of an older version get the rights on its new tables. Raises psycopg.Error if the role may not create them.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -98,7 +123,7 @@ def install(connection: Connection[Any]) -> None:
             connection.execute("CREATE SCHEMA IF NOT EXISTS remora")
             connection.execute("SET LOCAL search_path TO remora")
             connection.execute(_TABLES)
-            connection.execute("INSERT INTO info (version) VALUES (%s)", [VERSION])
+            connection.execute("INSERT INTO info (version) VALUES (1)")
             if _has_lz4(connection):
                 for table, column in (("events", "lines"), ("contents", "content")):
                     connection.execute(
@@ -107,7 +132,26 @@ def install(connection: Connection[Any]) -> None:
                         )
                     )
         connection.execute("SET LOCAL search_path TO remora")
+        _upgrade(connection)
         add_partitions(connection)
+
+
+def version_in(connection: Connection[Any]) -> int | None:
+    """Return the version of the tables. Call it in their schema."""
+    row = connection.execute("SELECT version FROM info").fetchone()
+    return None if row is None else int(row[0])
+
+
+def _upgrade(connection: Connection[Any]) -> None:
+    version = version_in(connection)
+    if version not in _UPGRADES:
+        return
+    while version in _UPGRADES:
+        connection.execute(_UPGRADES[version])
+        version += 1
+    connection.execute("UPDATE info SET version = %s", [version])
+    for (role,) in connection.execute(_WORKERS).fetchall():
+        connection.execute(sql.SQL(_WORKER_RIGHTS).format(role=sql.Identifier(role)))
 
 
 def add_partitions(connection: Connection[Any]) -> None:
