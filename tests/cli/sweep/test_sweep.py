@@ -70,6 +70,12 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
     shown = remora("show", run_id, "--json", "--root", "shop", cwd=company)
     assert [job["status"] for job in shown.document["jobs"]] == ["submitted"]
 
+    report = ("report", "--repos", "repos.yaml")
+    assert "| shop | 1 → 0 | 1 | 0 |" in remora(*report, cwd=company).out
+    assert '<td class="good">1 → 0</td>' in remora(*report, "--format", "html", cwd=company).out
+    kinds = remora(*report, "--json", cwd=company).document["totals"]
+    assert kinds == [{"what": "findings", "before": 2, "after": 0}]
+
     again = remora(*LINT, "--json", cwd=company)
     assert "no job was run" in again.err
     assert {one["earlier"] for one in again.document["repositories"]} == {False}

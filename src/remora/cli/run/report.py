@@ -1,15 +1,24 @@
 """The `report` command, which shows a run as Markdown, HTML, SARIF or JSON."""
 
+from pathlib import Path
+
 import click
 
 from remora.cli.app.name_parameters import RUN
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError
 from remora.ids import LAST
 
 
-@command("report", examples=("remora report", "remora report last --format sarif > remora.sarif"))
+@command(
+    "report",
+    examples=(
+        "remora report",
+        "remora report last --format sarif > remora.sarif",
+        "remora report --repos repos.yaml --format html > sweep.html",
+    ),
+)
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--format",
@@ -17,13 +26,17 @@ from remora.ids import LAST
     type=click.Choice(("md", "html", "sarif", "json")),
     help="Output format. [default: md]",
 )
+@click.option(
+    "--repos", type=PATH, metavar="FILE", help="Report on a sweep of the repositories in FILE."
+)
 @click.option("--raw", is_flag=True, help="Do not redact secrets.")
-def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
+def report(options: Options, run: str, form: str | None, *, repos: Path | None, raw: bool) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
     The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
     each remaining finding. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
-    prefix of an ID, or `last` (default).
+    prefix of an ID, or `last` (default). The report of a sweep shows what each repository lacked
+    before and what is left after all verified changes.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run
@@ -32,6 +45,10 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
 
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
+    if repos is not None:
+        from remora.cli.sweep.show_sweep import report_sweep
+
+        return report_sweep(options, repos, run, form or ("json" if options.json else "md"))
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")

@@ -1,8 +1,11 @@
-"""Implements `runs --repos` and `show --repos`."""
+"""Implements `runs --repos`, `show --repos` and `report --repos`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import click
+
+from remora.bootstrap.sweep.report_sweep import make_sweep_report
 from remora.bootstrap.sweep.sweep_records import list_sweeps, read_sweep
 from remora.bootstrap.sweep.sweep_summary import SweepSummary, summarize
 from remora.cli.app.invocation import invocation_of
@@ -11,6 +14,7 @@ from remora.cli.app.output import emit, table
 from remora.cli.sweep.sweep_view import sweep_lines
 from remora.config.repository_list import read_repository_list
 from remora.errors import UsageError
+from remora.runs.report.sweep_report import SWEEP_FORMATS
 
 
 def list_runs(options: Options, file: Path) -> int:
@@ -28,6 +32,21 @@ def show_sweep(options: Options, file: Path, run: str) -> int:
     summary = summarize(read_sweep(invocation_of(options), read_repository_list(file), run))
     emit(options, summary.document(), sweep_lines(file, summary))
     return 1 if any(one.needs_attention for one in summary.repositories) else 0
+
+
+def report_sweep(options: Options, file: Path, run: str, form: str) -> int:
+    """Print the report of a sweep in a format. Return 1 if a repository failed."""
+    refuse_root(options)
+    if form not in SWEEP_FORMATS:
+        raise UsageError(
+            f"a sweep has no report in the format {form}",
+            hint=f"use one of: {', '.join(SWEEP_FORMATS)}; each repository has its own reports",
+        )
+    invocation = invocation_of(options)
+    sweep = read_sweep(invocation, read_repository_list(file), run)
+    report = make_sweep_report(sweep, invocation.operations)
+    click.echo(SWEEP_FORMATS[form](report), nl=form == "json")
+    return 1 if any(one.error for one in report.repositories) else 0
 
 
 def refuse_root(options: Options) -> None:

@@ -27,17 +27,19 @@ def markdown(report: Report) -> str:
 
 
 def _lines(report: Report, parts: Layout) -> Iterator[str]:
-    yield f"## Remora: {_text(parts.headline)}\n"
-    yield f"Run {_code(report.run_id)} · {_text(parts.run)}\n"
-    yield _text(parts.totals)
-    yield from ["", *(f"- {_text(detail)}" for detail in parts.details)] if parts.details else []
+    yield f"## Remora: {escape_markdown(parts.headline)}\n"
+    yield f"Run {_code(report.run_id)} · {escape_markdown(parts.run)}\n"
+    yield escape_markdown(parts.totals)
+    yield from (
+        ["", *(f"- {escape_markdown(detail)}" for detail in parts.details)] if parts.details else []
+    )
     yield from _remaining(parts)
     if parts.jobs:
         header = "| node | result | done | left | decided by |\n|---|---|---|---|---|"
         yield from _folded(count(len(parts.jobs), "job"), [header, *map(_row, parts.jobs)])
     yield from _diffs(report.run_id, parts)
     yield "\n<sub>Verify this record with `remora trace verify`; its head is"
-    yield f"{_text(parts.head)}. Remora {_text(report.version)}</sub>"
+    yield f"{escape_markdown(parts.head)}. Remora {escape_markdown(report.version)}</sub>"
 
 
 def _folded(title: str, lines: list[str]) -> list[str]:
@@ -45,11 +47,11 @@ def _folded(title: str, lines: list[str]) -> list[str]:
 
 
 def _row(row: JobRow) -> str:
-    result = _text(row.state) + (f" on {_code(row.job.branch)}" if row.job.branch else "")
+    result = escape_markdown(row.state) + (f" on {_code(row.job.branch)}" if row.job.branch else "")
     cells = [
-        f"{_code(row.name)} {_text(row.job.operation)}",
-        result + "".join(f"<br>{_text(reason)}" for reason in row.reasons),
-        *map(_text, (row.fixed, row.left, row.deciders)),
+        f"{_code(row.name)} {escape_markdown(row.job.operation)}",
+        result + "".join(f"<br>{escape_markdown(reason)}" for reason in row.reasons),
+        *map(escape_markdown, (row.fixed, row.left, row.deciders)),
     ]
     cells = [_BARE_BAR.sub(r"\\|", cell) for cell in cells]  # a bar splits table cells even in code
     return "| " + " | ".join(cells) + " |"
@@ -60,12 +62,16 @@ def _remaining(parts: Layout) -> Iterator[str]:
         return
     yield "\n### Remaining"
     rows = [
-        f"- {_code(row.place)} {_text(f'{row.rule} {row.text}'.strip())}" for row in parts.findings
+        f"- {_code(row.place)} {escape_markdown(f'{row.rule} {row.text}'.strip())}"
+        for row in parts.findings
     ]
     folded = len(rows) > _MAX_UNFOLDED
     title = f"{parts.remaining:,} findings in the processed nodes"
     yield from _folded(title, rows) if folded else ["", *rows]
-    yield from ["", *(f"- {_code(row.place)} {_text(row.text)}" for row in parts.unreadable)]
+    yield from [
+        "",
+        *(f"- {_code(row.place)} {escape_markdown(row.text)}" for row in parts.unreadable),
+    ]
 
 
 def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
@@ -95,7 +101,7 @@ def _code(text: str) -> str:
     return f"{ticks} {shown} {ticks}" if longest else f"{ticks}{shown}{ticks}"
 
 
-def _text(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return `text` escaped for Markdown.
 
     Text that contains `@` becomes a code span, so that it cannot mention a user.
