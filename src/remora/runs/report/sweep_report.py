@@ -10,7 +10,7 @@ from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import phrases_of, totals_by_operation
 from remora.runs.report.markdown import escape_markdown
 from remora.runs.report.page_style import STYLE
-from remora.text import count, escape_line
+from remora.text import count, escape_line, plural
 
 
 class Debt(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +73,9 @@ def debts_of(view: RunView, totals: tuple[Totals, ...]) -> tuple[Debt, ...]:
 
 
 def _noun(what: str) -> str:
-    """Return `findings` for `findings fixed`."""
-    return what.rpartition(" ")[0] or what
+    """Return `findings` for `findings fixed` and for `finding fixed`."""
+    noun = what.rpartition(" ")[0] or what
+    return noun if noun.endswith("s") else plural(noun, 2)
 
 
 def sweep_markdown(report: SweepReport) -> str:
