@@ -91,6 +91,11 @@ class Run:
         """Maximum number of concurrent jobs in this process."""
         return self.request.concurrency or self.project.config.model.max_concurrency
 
+    @property
+    def model_name(self) -> str:
+        """Name of the model of agents that do not name another one."""
+        return str(self.settings["model_name"])
+
     @cached_property
     def measured(self) -> tuple[MeasuredModel, ...]:
         """The figures of models on this project, read only once, so all jobs use the same ones."""
