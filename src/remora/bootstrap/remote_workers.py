@@ -1,5 +1,6 @@
 """Connects a run to the workers of an engine."""
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ from remora.runs.project import Project
 if TYPE_CHECKING:  # the extra may be missing
     from remora.trace.postgres.store import PostgresTraceStore
 
-LOCAL, QUEUE = "local", "queue"
+LOCAL, QUEUE, RAY = "local", "queue", "ray"
+_MODULES = {QUEUE: "procrastinate", RAY: "ray"}
 _OVERLAP = timedelta(seconds=30)
 """Time for which an append may be under way between its time stamp and its commit."""
 
@@ -33,19 +35,35 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
             f"--engine {engine} needs streams that all machines reach",
             hint="set runner.memory.trace_store: postgres; see docs/how-to/scale.md",
         )
-    require_extra("procrastinate", "queue")
-    from remora.bootstrap.engines.queue_engine import QueueEngine
+    require_extra(_MODULES[engine], engine)
     from remora.trace.postgres.store import PostgresTraceStore
 
     store = project.open_store()
     assert isinstance(store, PostgresTraceStore)
-    database = project.config.postgres
 
     def make_engine(started: StartedRun) -> Engine:
         make_task = _task_maker(project, store, started)
-        return QueueEngine(database.dsn or "", database.lease_s, make_task)
+        if engine == RAY:
+            return _ray_engine(project, started, make_task)
+        return _queue_engine(project, make_task)
 
     return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
+
+
+def _queue_engine(project: Project, make_task: Callable[[Shard], ShardTask]) -> Engine:
+    from remora.bootstrap.engines.queue_engine import QueueEngine
+
+    database = project.config.postgres
+    return QueueEngine(database.dsn or "", database.lease_s, make_task)
+
+
+def _ray_engine(
+    project: Project, started: StartedRun, make_task: Callable[[Shard], ShardTask]
+) -> Engine:
+    from remora.bootstrap.engines.ray_engine import RayEngine
+
+    concurrency = project.config.model.max_concurrency
+    return RayEngine(os.environ, concurrency, started.model, make_task)
 
 
 def _task_maker(

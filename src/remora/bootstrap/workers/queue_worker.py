@@ -1,7 +1,6 @@
 """Worker that takes shards from a queue until it is stopped."""
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -11,15 +10,13 @@ from procrastinate import App, RetryStrategy
 from procrastinate.exceptions import ConnectorException
 
 from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
-from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.workers.own_loop import run_in_own_loop
-from remora.bootstrap.workers.project_folder import project_folder
-from remora.bootstrap.workers.shard_worker import check_code, run_shard
+from remora.bootstrap.workers.run_task import run_task
+from remora.bootstrap.workers.shard_worker import check_code
 from remora.config.schema import PostgresConfig
-from remora.errors import RemoraError, UsageError
+from remora.errors import UsageError
 from remora.runs.execution.shard_task import ShardTask
 
-_log = logging.getLogger("remora.worker")
 _TRIES = 50
 """Number of workers that may fail with a shard. A job ends with an error long before."""
 
@@ -48,7 +45,7 @@ async def work_on_queue(
                 refusals.append(error)
                 working.cancel()
                 raise
-            await run_in_own_loop(lambda: _run_task(shard, dsn, environ, concurrency))
+            await run_in_own_loop(lambda: run_task(shard, dsn, environ, concurrency))
 
         app.task(name=TASK, queue=QUEUE, retry=RetryStrategy(max_attempts=_TRIES, wait=1))(run)
         looking = asyncio.create_task(_retry_stalled_often(app, lease_s))
@@ -75,19 +72,6 @@ async def work_on_queue(
             await asyncio.wait([looking, working])
     if refusals:
         raise refusals[0]
-
-
-async def _run_task(
-    task: ShardTask, dsn: str, environ: Mapping[str, str], concurrency: int | None
-) -> None:
-    _log.info("run %s, shard %s: %s jobs", task.run_id, task.number, len(task.agents))
-    try:
-        with project_folder(task, dsn, environ) as root:
-            invocation = Invocation(environ=environ, folder=root, root=root)
-            await run_shard(task, invocation, concurrency)
-    except RemoraError as error:
-        _log.error("run %s, shard %s: %s", task.run_id, task.number, error.message)
-        raise
 
 
 async def _retry_stalled_often(app: App, lease_s: int) -> None:

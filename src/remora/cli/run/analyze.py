@@ -52,8 +52,8 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )
 @click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs.")
 @click.option(
-    "--engine", type=click.Choice(["local", "queue"]), default="local", show_default=True,
-    help="Where to run jobs: in this process, or in every `remora worker`.",
+    "--engine", type=click.Choice(["local", "queue", "ray"]), default="local", show_default=True,
+    help="Where to run jobs: here, in every `remora worker`, or on a Ray cluster.",
 )  # fmt: skip
 @click.option(
     "--select", metavar="RULES", multiple=True,

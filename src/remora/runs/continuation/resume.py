@@ -63,7 +63,9 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
                 await run.work_off(jobs, finishing.carry_on)
             else:
                 commit = attempts.start.base.get("commit")
-                started = StartedRun(run.run_id, stream.record.events[0].hash, commit)
+                started = StartedRun(
+                    run.run_id, stream.record.events[0].hash, commit, run.model_name
+                )
                 await RemoteRun(run, stream, run.workers).run_jobs(jobs, started)
         finally:
             cache.close()

@@ -61,6 +61,7 @@ class StartedRun(NamedTuple):
     run_id: str
     start_hash: str
     commit: str | None
+    model: str
 
 
 class RemoteWorkers(msgspec.Struct, frozen=True):

@@ -41,7 +41,7 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
             await run.work_off(run.plan.jobs, work)
         else:
             remote = RemoteRun(run, stream, run.workers)
-            started = StartedRun(run.run_id, start.hash, base_files.base.commit)
+            started = StartedRun(run.run_id, start.hash, base_files.base.commit, run.model_name)
             await remote.run_jobs(run.plan.jobs, started)
             totals = remote.totals
         stream.append(RunEnd(totals={"jobs": len(run.plan.jobs), **totals}))

@@ -94,6 +94,11 @@ class Run:
         servers = max(1, len(addresses_in(model)))
         return self.request.concurrency or model.max_concurrency * servers
 
+    @property
+    def model_name(self) -> str:
+        """Name of the model of agents that do not name another one."""
+        return str(self.settings["model_name"])
+
     @cached_property
     def measured(self) -> tuple[MeasuredModel, ...]:
         """The figures of models on this project, read only once, so all jobs use the same ones."""
