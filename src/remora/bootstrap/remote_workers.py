@@ -1,8 +1,9 @@
 """Connects a run to the workers of an engine."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from remora.bootstrap.open_trace import require_extra
@@ -44,7 +45,7 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
     def make_engine(started: StartedRun) -> Engine:
         make_task = _task_maker(project, store, started)
         if engine == RAY:
-            return _ray_engine(project, started, make_task)
+            return _ray_engine(project, store, started, make_task)
         return _queue_engine(project, make_task)
 
     return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
@@ -58,12 +59,21 @@ def _queue_engine(project: Project, make_task: Callable[[Shard], ShardTask]) -> 
 
 
 def _ray_engine(
-    project: Project, started: StartedRun, make_task: Callable[[Shard], ShardTask]
+    project: Project,
+    store: "PostgresTraceStore",
+    started: StartedRun,
+    make_task: Callable[[Shard], ShardTask],
 ) -> Engine:
+    from remora.bootstrap.engines.ray_connection import RayOrder
     from remora.bootstrap.engines.ray_engine import RayEngine
 
-    concurrency = project.config.model.max_concurrency
-    return RayEngine(os.environ, concurrency, started.model, make_task)
+    def order(shards: Sequence[Shard]) -> RayOrder:
+        tasks = tuple(map(make_task, shards))
+        jobs = project.config.model.max_concurrency
+        return RayOrder(tasks=tasks, concurrency=jobs, model=started.model)
+
+    find_silent = partial(store.silent_agents, started.run_id)
+    return RayEngine(os.environ, order, find_silent, project.config.postgres.lease_s)
 
 
 def _task_maker(

@@ -2,17 +2,19 @@
 
 It is a process of its own, because Ray's library prints to standard output, ends its process when
 the cluster is lost, and adds the current folder to the import path of all workers. It reads an
-order from standard input, and writes a line for each shard that has ended. When standard input is
-closed, also because the driver was killed, it cancels the shards that have not ended.
+order from standard input, then the numbers of shards that lost their workers, and writes a line for
+each shard that has ended. When standard input is closed, also because the driver was killed, it
+cancels the shards that have not ended.
 """
 
 import os
+import secrets
 import select
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
@@ -58,13 +60,33 @@ def main() -> None:
     reports = os.fdopen(os.dup(1), "wb", buffering=0)
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 (a device)
         os.dup2(nowhere.fileno(), 1)
-    order = msgspec.json.decode(sys.stdin.buffer.readline(), type=RayOrder)
+    lines = _InputLines()
+    order = msgspec.json.decode(lines.next(timeout_s=None), type=RayOrder)
     try:
         with _connected() as ray:
-            for end in _RayShards(ray, order).run():
+            for end in _RayShards(ray, order, lines).run():
                 _report(reports, end)
     except RemoraError as error:
         _report(reports, Failed(error.message, error.hint))
+
+
+class _InputLines:
+    """The lines of standard input."""
+
+    def __init__(self) -> None:
+        self._read = b""
+        self.are_closed = False
+
+    def next(self, *, timeout_s: float | None) -> bytes:
+        """Return the next line, or nothing if there is none in time or the input is closed."""
+        while b"\n" not in self._read:
+            if self.are_closed or not select.select([0], [], [], timeout_s)[0]:
+                return b""
+            chunk = os.read(0, 1 << 20)
+            self.are_closed = not chunk
+            self._read += chunk
+        line, _, self._read = self._read.partition(b"\n")
+        return line
 
 
 def _report(reports: BinaryIO, report: Ended | Failed) -> None:
@@ -78,23 +100,20 @@ def _connected() -> Iterator[Any]:
 
     Raises OutsideError or UsageError if there is no connection.
     """
-    import ray
-
     address = os.environ.get("RAY_ADDRESS", "")
     if address.startswith("ray://"):
         raise UsageError(
             "RAY_ADDRESS is the address of a Ray Client server, which is not supported",
             hint="run `ray start --address=HOST:6379 --num-cpus=0` here, and use that address",
         )
-    quiet = {"log_to_driver": False, "logging_level": "CRITICAL"}
     with tempfile.TemporaryDirectory(prefix="remora-ray-", ignore_cleanup_errors=True) as folder:
-        local = {
-            "object_store_memory": _OBJECT_STORE,
-            "include_dashboard": False,
-            "_temp_dir": folder,
-        }
+        local = {} if address else _local_cluster(Path(folder))
+        import ray  # reads the variables of its token
+
         try:
-            ray.init(address=address or "local", **quiet, **({} if address else local))
+            ray.init(
+                address=address or "local", log_to_driver=False, logging_level="CRITICAL", **local
+            )
         except Exception as error:
             place = f"with the Ray cluster at {address}" if address else "with Ray on this machine"
             raise OutsideError(
@@ -104,6 +123,20 @@ def _connected() -> Iterator[Any]:
             yield ray
         finally:
             ray.shutdown()
+
+
+def _local_cluster(folder: Path) -> dict[str, Any]:
+    """Return the options of a cluster in a private folder, which requires a token of its own."""
+    token = folder / "token"
+    token.touch(mode=0o600)
+    token.write_text(secrets.token_hex(32))
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+    os.environ.pop("RAY_AUTH_TOKEN", None)  # it would be preferred
+    return {
+        "object_store_memory": _OBJECT_STORE,
+        "include_dashboard": False,
+        "_temp_dir": str(folder),
+    }
 
 
 def _connection_hint(address: str) -> str:
@@ -116,26 +149,40 @@ def _connection_hint(address: str) -> str:
 
 
 class _RayShards:
-    """The shards of an order, as tasks of a cluster. A task returns a short string only."""
+    """The shards of an order, as tasks of a cluster. A task returns a short string only.
 
-    def __init__(self, ray: Any, order: RayOrder) -> None:
+    `lost` are the numbers of shards whose workers are silent. Ray itself notices a machine that was
+    unplugged after minutes only.
+    """
+
+    def __init__(self, ray: Any, order: RayOrder, lost: _InputLines) -> None:
         self._ray = ray
         self._order = order
-        self._open: dict[Any, int] = {}
+        self._lost = lost
         self._needs = self._find_needs()
+        self._task = ray.remote(run_on_node).options(
+            num_cpus=self._needs["CPU"],
+            memory=self._needs["memory"],
+            resources={k: v for k, v in self._needs.items() if k not in {"CPU", "memory"}},
+            max_retries=_TRIES,
+            scheduling_strategy="SPREAD",
+        )
+        self._open: dict[Any, ShardTask] = {}
 
     def run(self) -> Iterator[Ended]:
         """Run all shards, and yield their ends, until standard input is closed.
 
         Raises OutsideError if no node is large enough for a shard.
         """
-        self._submit()
+        for shard in self._order.tasks:
+            self._submit(shard)
         fitted = time.monotonic()
         try:
-            while self._open and not _input_is_closed():
+            while self._open and not self._lost.are_closed:
+                self._replace_lost()
                 done, _ = self._ray.wait(list(self._open), timeout=_POLL_S)
                 for task in done:
-                    yield Ended(self._open.pop(task), self._error_of(task))
+                    yield Ended(self._open.pop(task).number, self._error_of(task))
                 if done or self._fits_a_node():
                     fitted = time.monotonic()
                 elif time.monotonic() - fitted > _PATIENCE_S:
@@ -143,17 +190,17 @@ class _RayShards:
         finally:
             self._cancel()
 
-    def _submit(self) -> None:
-        remote = self._ray.remote(run_on_node).options(
-            num_cpus=self._needs["CPU"],
-            memory=self._needs["memory"],
-            resources={k: v for k, v in self._needs.items() if k not in {"CPU", "memory"}},
-            max_retries=_TRIES,
-            scheduling_strategy="SPREAD",
-        )
-        for task in self._order.tasks:
-            words = msgspec.to_builtins(task)
-            self._open[remote.remote(words, self._order.concurrency)] = task.number
+    def _submit(self, shard: ShardTask) -> None:
+        task = self._task.remote(msgspec.to_builtins(shard), self._order.concurrency)
+        self._open[task] = shard
+
+    def _replace_lost(self) -> None:
+        """Run lost shards in new tasks."""
+        while line := self._lost.next(timeout_s=0):
+            for task, shard in list(self._open.items()):
+                if shard.number == int(line):
+                    self._ray.cancel(task)
+                    self._submit(self._open.pop(task))
 
     def _find_needs(self) -> dict[str, float]:
         jobs, server = self._order.concurrency, f"model:{self._order.model}"
@@ -190,10 +237,6 @@ class _RayShards:
             self._ray.cancel(task)
         if self._open:
             self._ray.wait(list(self._open), num_returns=len(self._open), timeout=_CANCEL_S)
-
-
-def _input_is_closed() -> bool:
-    return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,20 +1,16 @@
 """Engine that runs shards on a Ray cluster."""
 
 import asyncio
-import os
-import secrets
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 
+from remora.agents.run_in_thread import run_in_thread
 from remora.bootstrap.engines.ray_connection import Ended, Failed, RayOrder
-from remora.config.user_folders import UserFolders, make_private
-from remora.errors import OutsideError
+from remora.errors import DatabaseError, OutsideError
 from remora.runs.execution.engine import Shard, ShardEnd
-from remora.runs.execution.shard_task import ShardTask
 
 _CANCEL_S = 40.0
 
@@ -22,41 +18,40 @@ _CANCEL_S = 40.0
 class RayEngine:
     """Runs shards on the cluster that RAY_ADDRESS names, or on one that is started for the run.
 
-    Ray holds only short tasks. It runs a shard again if its worker or node is lost.
+    Ray holds only short tasks. It runs a shard again if its worker or node is lost. If Ray does not
+    notice this, the silent owners of streams show it: `find_silent` returns their agents' IDs and
+    epochs.
     """
 
     def __init__(
         self,
         environ: Mapping[str, str],
-        concurrency: int,
-        model: str,
-        make_task: Callable[[Shard], ShardTask],
+        order: Callable[[Sequence[Shard]], RayOrder],
+        find_silent: Callable[[], Iterable[tuple[str, int]]],
+        lease_s: int,
     ) -> None:
         self._environ = environ
-        self._concurrency = concurrency
-        self._model = model
-        self._make_task = make_task
+        self._order = order
+        self._find_silent = find_silent
+        self._lease_s = lease_s
         self._process: asyncio.subprocess.Process | None = None
 
     async def run(self, shards: Sequence[Shard]) -> AsyncIterator[ShardEnd]:
-        order = RayOrder(
-            tasks=tuple(map(self._make_task, shards)),
-            concurrency=self._concurrency,
-            model=self._model,
-        )
+        order = await run_in_thread(self._order, shards)
         process = self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "remora.bootstrap.engines.ray_connection"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             cwd="/",  # Ray adds it to the import path of its workers
-            env=_environment(self._environ),
+            env={**self._environ, "RAY_USAGE_STATS_ENABLED": "0"},
             start_new_session=True,  # Ctrl-C is for this process, which then cancels the shards
         )
         assert process.stdin is not None
         assert process.stdout is not None
+        process.stdin.write(msgspec.json.encode(order) + b"\n")
+        watching = asyncio.create_task(self._watch(order, process.stdin))
         try:
-            process.stdin.write(msgspec.json.encode(order) + b"\n")
             async for line in process.stdout:
                 report = msgspec.json.decode(line, type=Ended | Failed)
                 if isinstance(report, Failed):
@@ -68,6 +63,7 @@ class RayEngine:
                     hint="check the cluster with `ray status`, then resume the run",
                 )
         finally:
+            watching.cancel()
             await self.cancel()
 
     async def cancel(self) -> None:
@@ -84,23 +80,14 @@ class RayEngine:
                 process.kill()
             await process.wait()
 
-
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for Ray. A cluster that is started for a run requires a token."""
-    found = {**environ, "RAY_USAGE_STATS_ENABLED": "0"}
-    if not environ.get("RAY_ADDRESS"):
-        found["RAY_AUTH_MODE"] = "token"
-        found["RAY_AUTH_TOKEN_PATH"] = str(_token_file(UserFolders.from_environ(environ).state))
-        found.pop("RAY_AUTH_TOKEN", None)  # it would be preferred
-    return found
-
-
-def _token_file(state: Path) -> Path:
-    """Return a file with the token of clusters on this machine, which only this user can read."""
-    path = state / "ray_token"
-    make_private(state)
-    with suppress(FileExistsError):
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(number, "w") as file:
-            file.write(secrets.token_hex(32))
-    return path
+    async def _watch(self, order: RayOrder, connection: asyncio.StreamWriter) -> None:
+        """Report the shards whose workers are silent, once for each claim of a stream."""
+        shards = {agent: task.number for task in order.tasks for agent in task.agents}
+        known: set[tuple[str, int]] = set()
+        while True:
+            await asyncio.sleep(self._lease_s / 6)
+            with suppress(DatabaseError):  # it is away
+                silent = set(await run_in_thread(self._find_silent)) - known
+                known |= silent
+                for number in {shards[agent] for agent, _ in silent if agent in shards}:
+                    connection.write(b"%d\n" % number)

@@ -74,6 +74,12 @@ SELECT name, status, next_seq, head, updated FROM streams
 WHERE project = %(project)s AND run_id = %(run_id)s AND status IS NOT NULL
     AND starts_with(name, 'traces/') AND (%(since)s::timestamptz IS NULL OR updated >= %(since)s)
 """
+_SILENT = """
+SELECT name, epoch FROM streams
+WHERE project = %(project)s AND (run_id = %(run_id)s OR run_id IS NULL)
+    AND starts_with(name, 'traces/') AND owner IS NOT NULL AND NOT closed
+    AND lease_until + make_interval(secs => %(lease_s)s / 3.0) < clock_timestamp()
+"""
 _FIND = """
 SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
 """
@@ -237,6 +243,16 @@ class PostgresTraceStore:
         values = {"project": self.project, "run_id": run_id, "since": since}
         rows = self._database.run(lambda connection: connection.execute(_ENDED, values).fetchall())
         return [EndedRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
+
+    def silent_agents(self, run_id: str) -> list[tuple[str, int]]:
+        """Return the agents whose owners have given no sign of life since their lease ended, with
+        the epoch of each claim.
+
+        Agents of other runs are included if they have no events yet.
+        """
+        values = {"project": self.project, "run_id": run_id, "lease_s": self._lease_s}
+        rows = self._database.run(lambda connection: connection.execute(_SILENT, values).fetchall())
+        return [(name.removeprefix("traces/"), epoch) for name, epoch in rows]
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)
