@@ -64,8 +64,8 @@ def _ray_engine(
     started: StartedRun,
     make_task: Callable[[Shard], ShardTask],
 ) -> Engine:
-    from remora.bootstrap.engines.ray_connection import RayOrder
     from remora.bootstrap.engines.ray_engine import RayEngine
+    from remora.bootstrap.engines.ray_messages import RayOrder
 
     def order(shards: Sequence[Shard]) -> RayOrder:
         tasks = tuple(map(make_task, shards))

@@ -8,7 +8,7 @@ from contextlib import suppress
 import msgspec
 
 from remora.agents.run_in_thread import run_in_thread
-from remora.bootstrap.engines.ray_connection import Ended, Failed, RayOrder
+from remora.bootstrap.engines.ray_messages import Ended, Failed, RayOrder
 from remora.errors import DatabaseError, OutsideError
 from remora.runs.execution.engine import Shard, ShardEnd
 
@@ -39,7 +39,7 @@ class RayEngine:
     async def run(self, shards: Sequence[Shard]) -> AsyncIterator[ShardEnd]:
         order = await run_in_thread(self._order, shards)
         process = self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "remora.bootstrap.engines.ray_connection"),
+            *(sys.executable, "-P", "-m", "remora.bootstrap.workers.ray_connection"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from remora.bootstrap.engines.ray_messages import Ended, Failed, RayOrder
 from remora.bootstrap.workers.ray_task import run_on_node
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
@@ -32,28 +33,6 @@ _TRIES = 50
 _JOB_MEMORY = 256 << 20
 _OBJECT_STORE = 80 << 20
 """Nearly the least that Ray accepts: no results are kept in it."""
-
-
-class RayOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """The shards to run, the maximum number of concurrent jobs in each, and the model's name."""
-
-    tasks: tuple[ShardTask, ...]
-    concurrency: int
-    model: str
-
-
-class Ended(msgspec.Struct, frozen=True, tag=True):
-    """The end of a shard. `error` is empty if all its jobs ended."""
-
-    number: int
-    error: str
-
-
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The reason why no shards can be run any more."""
-
-    message: str
-    hint: str
 
 
 def main() -> None:
