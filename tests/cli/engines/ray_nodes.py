@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,7 +60,7 @@ class RayNode:
         return pid
 
     def send_signal(self, number: int) -> None:
-        for pid in self.processes():
+        for pid in self.processes():  # as when a machine is stopped
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
@@ -82,10 +83,10 @@ class RayCluster:
     """A head without CPUs, which drivers use, and further nodes."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
-        self._folder = folder
+        self._tests = folder
         token = folder / "token"
         token.write_text(secrets.token_hex(32))
-        self._temp = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # a short path: sockets
+        self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # a short path: sockets
         self._count = 1
         self.log = folder / "ray.log"
         self.settings = {**_SETTINGS, "RAY_AUTH_TOKEN_PATH": str(token)}
@@ -103,7 +104,7 @@ class RayCluster:
         self._count += 1
         found = dict(environ)
         if patch:
-            place = self._folder / f"patch-{self._count}"
+            place = self._tests / f"patch-{self._count}"
             place.mkdir()
             (place / "sitecustomize.py").write_text(_PATCH % patch)
             found["PYTHONPATH"] = str(place)
@@ -114,21 +115,26 @@ class RayCluster:
 
     def _start(self, words: list[str], environ: Mapping[str, str]) -> RayNode:
         place = ["--node-ip-address", f"127.0.0.{self._count}"]
-        temp = [f"--temp-dir={self._temp}"] if self._count == 1 else []
+        temp = [f"--temp-dir={self.folder}"] if self._count == 1 else []
         sizes = ["--object-store-memory=80000000"]
         return RayNode([*words, *place, *temp, *sizes], {**environ, **self.settings}, self.log)
 
     def _find_address(self) -> str:
-        file, end = self._temp / "ray_current_cluster", time.monotonic() + 60
+        file, end = self.folder / "ray_current_cluster", time.monotonic() + 60
         while not file.exists():
             assert self.head.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < end, self.log.read_text()[-3000:]
             time.sleep(0.1)
         return file.read_text().strip()
 
-    def stop(self) -> None:
-        for node in (*self._nodes, self.head):
-            node.kill()
+    def remove_nodes(self) -> None:
+        while self._nodes:
+            self._nodes.pop().kill()
+
+    def remove(self) -> None:
+        self.remove_nodes()
+        self.head.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _processes(session: int) -> Iterator[tuple[int, str]]:

@@ -1,11 +1,15 @@
 """Every engine passes the conformance suite."""
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
-from tests.cli.engines.company import Company
-from tests.cli.engines.conformance import EngineConformance, WorkerConformance
+from tests.cli.engines.company import OUTDATED, Company
+from tests.cli.engines.conformance import EngineConformance, WorkerConformance, check_changes
+from tests.cli.engines.ray_nodes import RayCluster, RayNode
 
 
 class TestLocal(EngineConformance):
@@ -26,3 +30,37 @@ class TestQueue(WorkerConformance):
         self, company: Company, patch: str = "", dsn: str = ""
     ) -> "subprocess.Popen[bytes]":
         return company.start("worker", patch=patch, dsn=dsn)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+class TestRay(WorkerConformance):
+    """A cluster of a head, which the driver uses, and of nodes that run shards."""
+
+    engine = "ray"
+
+    @pytest.fixture
+    def company(self, tmp_path: Path, dsn: str, ray_cluster: RayCluster) -> Iterator[Company]:
+        self._cluster = ray_cluster
+        with ExitStack() as stack:
+            company = Company(tmp_path, dsn, stack)
+            company.environ |= ray_cluster.settings
+            yield company
+            ray_cluster.remove_nodes()
+
+    def start_worker(self, company: Company, patch: str = "", dsn: str = "") -> RayNode:
+        return self._cluster.add_node(
+            {**company.environ, "REMORA_POSTGRES__DSN": dsn or company.dsn}, patch
+        )
+
+    def test_a_worker_of_another_version_takes_no_shard_from_others(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        """Here the run ends, and can be resumed when the node is replaced."""
+        wrong = self.start_worker(company, OUTDATED)
+        refused = company.remora(*self.command, code=3)
+        assert "another version of Remora" in refused["error"]["message"]
+        wrong.kill()
+        self.start_worker(company)
+        company.remora("analyze", "--resume", "last", "--engine", "ray")
+        check_changes(company, at_home)
