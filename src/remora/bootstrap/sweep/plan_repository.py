@@ -37,7 +37,7 @@ from remora.files.git_clone import update_clone
 from remora.memory.events import RunEnd
 from remora.models.no_model import NoModel
 from remora.models.provider import used_provider
-from remora.runs.execution.execute import record_start
+from remora.runs.execution.execute import keep_base, record_start
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.duration import jobs_with_model
 from remora.runs.planning.plan import Plan
@@ -118,6 +118,7 @@ def _record(invocation: Invocation, prepared: PreparedRun, own: Mapping[str, Any
     assert base is not None, "a new run has a base"
     settings = {**_checked_settings(invocation, prepared, base), SWEEP: own}
     create_records(project)
+    keep_base(project, base)
     with open_run(project, prepared.run_id) as stream:
         record_start(stream, project, prepared.plan, settings, base)
         if not jobs:

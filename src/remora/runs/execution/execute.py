@@ -28,6 +28,7 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
     """
     project = run.project
     project.trace.create()
+    keep_base(project, base_files.base)
     with open_run(project, run.run_id, run.clock) as stream:
         start = record_start(stream, project, run.plan, run.settings, base_files.base)
         run.observer.planned(run.run_id, run.plan)
@@ -56,16 +57,15 @@ def record_start(
 ) -> Event:
     """Record the plan and the base of a run, so that its jobs can be run. Return the event.
 
-    `settings` is the configuration to record.
+    `settings` is the configuration to record. Call `keep_base` before.
     """
-    _keep_base(project, base)
     if base.commit is not None:  # before run_start refers to it
         pin_commit(project.root, stream.run_id, base.commit)
     start = _start(project, plan, settings, base)
     return stream.append(sign_run_start(start, project.install_key))
 
 
-def _keep_base(project: Project, base: BaseSnapshot) -> None:
+def keep_base(project: Project, base: BaseSnapshot) -> None:
     """Store file contents that are not in the commit. Call this before writing `run_start`."""
     for path, file in base.differing.items():
         content = base.read(path) if file is not None else None
