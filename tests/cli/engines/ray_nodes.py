@@ -60,6 +60,10 @@ class RayNode:
         return pid
 
     def send_signal(self, number: int) -> None:
+        """Send SIGTERM to `ray start`, which drains the node, and other signals to all processes."""
+        if number == signal.SIGTERM:
+            self._start.terminate()
+            return
         for pid in self.processes():  # as when a machine is stopped
             with suppress(ProcessLookupError):
                 os.kill(pid, number)

@@ -1,5 +1,7 @@
 """Every engine passes the conformance suite."""
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -7,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.engines.company import OUTDATED, Company
-from tests.cli.engines.conformance import EngineConformance, WorkerConformance, check_changes
+from tests.cli.engines.company import OUTDATED, SLOW, Company
+from tests.cli.engines.conformance import BEGUN, EngineConformance, WorkerConformance, check_changes
 from tests.cli.engines.ray_nodes import RayCluster, RayNode
 
 
@@ -63,4 +65,17 @@ class TestRay(WorkerConformance):
         wrong.kill()
         self.start_worker(company)
         company.remora("analyze", "--resume", "last", "--engine", "ray")
+        check_changes(company, at_home)
+
+    def test_a_terminated_process_of_a_node_releases_its_jobs(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        node = self.start_worker(company, SLOW)
+        driver = company.start(*self.command)
+        company.wait_for(BEGUN)
+        (worker,) = node.workers()
+        os.kill(worker, signal.SIGTERM)
+        assert driver.wait(60) == 0
+        assert not company.rows("SELECT 1 FROM streams WHERE deaths > 0")
+        assert company.rows("SELECT 1 FROM streams WHERE epoch > 1"), "the signal hit no job"
         check_changes(company, at_home)
