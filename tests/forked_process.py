@@ -21,7 +21,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 LIMIT_S = 50
 
@@ -70,7 +69,7 @@ class Warm:
         self._process = subprocess.Popen(
             [sys.executable, __file__],
             env={"PATH": os.environ["PATH"]},
-            stdin=theirs,
+            stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
         )
         theirs.close()
@@ -205,13 +204,13 @@ def _take_streams(streams: Sequence[int]) -> None:
     else:
         os.setsid()
     sys.stdin, sys.stdout = _text(0, "rb"), _text(1, "wb")
-    sys.stderr = _text(2, "wb", errors="backslashreplace", line_buffering=True)
+    sys.stderr = _text(2, "wb", errors="backslashreplace")
 
 
-def _text(number: int, mode: str, **options: Any) -> io.TextIOWrapper:
+def _text(number: int, mode: str, errors: str = "surrogateescape") -> io.TextIOWrapper:
     binary = os.fdopen(number, mode, closefd=False)
-    defaults = {"errors": "surrogateescape", "line_buffering": binary.isatty()}
-    return io.TextIOWrapper(binary, **defaults | options)
+    by_line = number == 2 or binary.isatty()
+    return io.TextIOWrapper(binary, errors=errors, line_buffering=by_line)
 
 
 def _run(argv: list[str]) -> int:

@@ -12,6 +12,7 @@ from tests.cli.engines.conformance import EngineConformance, WorkerConformance, 
 from tests.cli.engines.ray_nodes import RayCluster, RayNode
 
 
+@pytest.mark.slow  # `tests/cli/test_postgres_commands.py` has fast tests of it
 class TestLocal(EngineConformance):
     engine = "local"
 
