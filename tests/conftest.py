@@ -1,19 +1,15 @@
 """What holds for every test: how hard Hypothesis tries, and that the machine is not switched off."""
 
-import functools
 import os
 import secrets
 import signal
 from collections import Counter
 from collections.abc import Iterator
-from copy import deepcopy
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from remora.config import yaml_positions
-from remora.config.yaml_positions import ParsedYaml
-from remora.pym.declarations import parse_declarations
+from tests.parsed_once import parse_each_text_once
 from tests.plain_python import plain_python
 from tests.postgres_server import PostgresServer, required_server
 
@@ -66,20 +62,8 @@ def _no_power_cut() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _each_text_is_parsed_once() -> Iterator[None]:
-    """Most runs are of the same few agents, and reading their definitions took half of a short run.
-
-    The same text is parsed alike each time; each caller gets a value of its own.
-    """
-    parsed = functools.lru_cache(maxsize=256)(yaml_positions.read_yaml)
-
-    def read_yaml(source: bytes, name: str) -> ParsedYaml:
-        found = parsed(source, name)
-        return found._replace(value=deepcopy(found.value))
-
-    declared = functools.lru_cache(maxsize=256)(parse_declarations)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(yaml_positions, "read_yaml", read_yaml)
-        patch.setattr("remora.pym.script.parse_declarations", declared)
+        parse_each_text_once(patch.setattr)
         yield
 
 

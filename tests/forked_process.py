@@ -9,11 +9,13 @@ that is started with nothing in its input.
 import atexit
 import functools
 import gc
+import io
 import json
 import os
 import runpy
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -23,61 +25,89 @@ from pathlib import Path
 LIMIT_S = 50
 
 
+class ForkedProcess:
+    """A process that was forked from a warm one, used like one of `subprocess.Popen`."""
+
+    def __init__(self, answers: socket.socket) -> None:
+        self._answers = answers
+        self.pid = self._answer(None)
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._answers], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return its status, -N for a signal."""
+        if self.returncode is None:
+            self.returncode = self._answer(timeout)
+            self._answers.close()
+        return self.returncode
+
+    def kill(self) -> None:
+        """Kill it and what it started in its process group."""
+        if self.poll() is None:
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def _answer(self, timeout: float | None) -> int:
+        self._answers.settimeout(timeout)
+        line = b""
+        while not line.endswith(b"\n"):  # byte by byte: the next answer is for another call
+            byte = self._answers.recv(1)
+            assert byte, "the warm process has ended"
+            line += byte
+        return int(line)
+
+
 class Warm:
     """The process from which others are forked."""
 
     def __init__(self) -> None:
+        self._wishes, theirs = socket.socketpair()
         # sure of nothing that this environment sets: each fork brings its own
         self._process = subprocess.Popen(
             [sys.executable, __file__],
             env={"PATH": os.environ["PATH"]},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
         )
+        theirs.close()
 
     def run(
         self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], out: Path, err: Path
     ) -> int:
         """Run `remora ARGS...` or `SCRIPT.py ARGS...` to its end; its status, -N for a signal."""
+        with Path(os.devnull).open("rb") as none, out.open("wb") as to, err.open("wb") as said:
+            streams = [file.fileno() for file in (none, to, said)]
+            process = self._start(argv, cwd, environ, streams)
         try:
-            return self._run(argv, cwd=cwd, environ=environ, out=out, err=err)
-        except BaseException:  # its answers would be taken for those of the next command
-            self._process.kill()
-            warm.cache_clear()
-            raise
+            return process.wait(LIMIT_S)
+        except TimeoutError:
+            raise TimeoutError(f"{list(argv)} took more than {LIMIT_S} s") from None
+        finally:
+            process.kill()
+            process.wait()
 
-    def _run(
-        self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], out: Path, err: Path
-    ) -> int:
-        wish = [list(argv), str(cwd), dict(environ), str(out), str(err)]
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(wish).encode() + b"\n")
-        self._process.stdin.flush()
-        pid = self._answer()
-        if not self._answers_within(LIMIT_S):
-            os.killpg(pid, signal.SIGKILL)
-            self._answer()
-            raise TimeoutError(f"{list(argv)} took more than {LIMIT_S} s")
-        return self._answer()
+    def start_on_terminal(
+        self, argv: Sequence[str], *, cwd: Path, environ: Mapping[str, str], terminal: int
+    ) -> ForkedProcess:
+        """Start a program on a terminal, in our session: who is alone in one cannot be suspended."""
+        return self._start(argv, cwd, environ, [terminal] * 3)
+
+    def _start(
+        self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], streams: Sequence[int]
+    ) -> ForkedProcess:
+        answers, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._wishes, [b"+"], [theirs.fileno(), *streams])
+        answers.sendall(json.dumps([list(argv), str(cwd), dict(environ)]).encode() + b"\n")
+        return ForkedProcess(answers)
 
     def close(self) -> None:
-        """Let it end; no fork is running."""
-        if self._process.poll() is None:
-            self._process.communicate()
-
-    def _answers_within(self, seconds: float) -> bool:
-        assert self._process.stdout is not None
-        return bool(select.select([self._process.stdout], [], [], seconds)[0])
-
-    def _answer(self) -> int:
-        # byte by byte: what a buffer had taken, `select` would not see
-        line = b""
-        assert self._process.stdout is not None
-        while not line.endswith(b"\n"):
-            byte = os.read(self._process.stdout.fileno(), 1)
-            assert byte, "the warm process has ended"
-            line += byte
-        return int(line)
+        """Let it end."""
+        self._wishes.close()
+        self._process.wait()
 
 
 @functools.cache
@@ -98,6 +128,7 @@ def _load() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     _look_at_machine()
+    _read_agents()
     gc.freeze()
 
 
@@ -110,31 +141,76 @@ def _look_at_machine() -> None:
     all_rules()
 
 
+def _read_agents() -> None:
+    """Read the agents' definitions, which took a quarter of a short command."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from remora.agents.definition.agent import load_agents
+    from remora.bootstrap.operations import BUILT_IN
+    from tests.parsed_once import parse_each_text_once
+
+    sys.path.pop(0)
+    parse_each_text_once()
+    load_agents(Path("/nonexistent"), BUILT_IN)
+
+
 def _next_wish() -> list[str] | None:
     """In a fork: what it is to run, with everything set up for it. In the server: None."""
-    for line in sys.stdin.buffer:
+    wishes = socket.socket(fileno=0)
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(wishes, 1, 4)
+        if not data:
+            return None
+        if os.fork() == 0:
+            wishes.detach()
+            return _fork_once_more(*descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        while _has_ended_child():
+            pass
+
+
+def _has_ended_child() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def _fork_once_more(answers_to: int, *streams: int) -> list[str]:
+    """In the second fork: what it is to run. The first one waits for it and reports its end."""
+    with socket.socket(fileno=answers_to) as answers, answers.makefile("rb") as wish:
+        argv, cwd, environ = json.loads(wish.readline())
         pid = os.fork()
-        if pid == 0:
-            return _become(*json.loads(line))
-        os.write(1, b"%d\n" % pid)
-        _, status = os.waitpid(pid, 0)
-        os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
-    return None
-
-
-def _become(argv: list[str], cwd: str, environ: dict[str, str], out: str, err: str) -> list[str]:
-    os.setsid()
+        if pid:
+            for stream in streams:
+                os.close(stream)
+            answers.sendall(b"%d\n" % pid)
+            _, status = os.waitpid(pid, 0)
+            answers.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+            os._exit(0)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    for descriptor, (path, mode) in enumerate(
-        [(os.devnull, os.O_RDONLY), (out, flags), (err, flags)]
-    ):
-        opened = os.open(path, mode, 0o600)
-        os.dup2(opened, descriptor)
-        os.close(opened)
-    return argv
+    _take_streams(streams)
+    return list(argv)
+
+
+def _take_streams(streams: Sequence[int]) -> None:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    if os.isatty(0):
+        os.setpgid(0, 0)
+    else:
+        os.setsid()
+    sys.stdin, sys.stdout = _text(0, "rb"), _text(1, "wb")
+    sys.stderr = _text(2, "wb", errors="backslashreplace")
+
+
+def _text(number: int, mode: str, errors: str = "surrogateescape") -> io.TextIOWrapper:
+    binary = os.fdopen(number, mode, closefd=False)
+    by_line = number == 2 or binary.isatty()
+    return io.TextIOWrapper(binary, errors=errors, line_buffering=by_line)
 
 
 def _run(argv: list[str]) -> int:

@@ -67,6 +67,8 @@ class Remora:
 
     home: Path
     environ: Mapping[str, str] = field(default_factory=dict)
+    program: str = "remora"
+    """Another one is a script."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -100,7 +102,7 @@ class Remora:
             return self.afresh(*args, cwd=cwd)  # what only a process that starts takes notice of
         with TemporaryDirectory() as place:
             out, err = Path(place, "out"), Path(place, "err")
-            line, environ = ["remora", *map(str, args)], self.environment
+            line, environ = [self.program, *map(str, args)], self.environment
             code = warm().run(line, cwd=cwd, environ=environ, out=out, err=err)
             return Done(code, *(path.read_text("utf-8", "replace") for path in (out, err)))
 
@@ -172,6 +174,12 @@ def models() -> Path:
     return weights.weights_path(cache).parent
 
 
+def user_without_weights(home: Path) -> Remora:
+    """A new user, whose runs use no model."""
+    home.mkdir()
+    return Remora(home)
+
+
 def user(home: Path, models: Path) -> Remora:
     """A new user who has the weights."""
     cache = home / "cache" / "remora"
@@ -188,8 +196,7 @@ def remora(tmp_path: Path, models: Path) -> Remora:
 @pytest.fixture
 def poor(tmp_path: Path) -> Remora:
     """A user without the weights."""
-    (tmp_path / "home").mkdir()
-    return Remora(tmp_path / "home")
+    return user_without_weights(tmp_path / "home")
 
 
 @pytest.fixture
@@ -200,7 +207,7 @@ def project(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Ran:
-    """A project in which `analyze` ran once with the real embedded model."""
+    """A project in which `analyze` ran once."""
 
     remora: Remora
     root: Path
@@ -212,20 +219,30 @@ class Ran:
 
     @property
     def job(self) -> dict[str, Any]:
-        """The job in which the model had a choice."""
+        """The job in which a model has a choice."""
         jobs: list[dict[str, Any]] = self.analyzed.document["jobs"]
         return next(job for job in jobs if job["node_id"].endswith(":read"))
 
 
-@pytest.fixture(scope="session")
-def ran(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
-    """Only for tests that read."""
-    folder = tmp_path_factory.mktemp("ran")
+def _run_in(folder: Path, remora: Remora) -> Ran:
     (folder / "project").mkdir()
     root = lint_project(folder / "project")
-    remora = user(folder / "home", models)
     before = tree(root)
     return Ran(remora, root, before, remora("analyze", "src", "-o", "steps", "--json", cwd=root))
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Without a model, and only for tests that read."""
+    folder = tmp_path_factory.mktemp("ran")
+    return _run_in(folder, user_without_weights(folder / "home"))
+
+
+@pytest.fixture(scope="session")
+def ran_with_model(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
+    """With the real embedded model, whose start takes seconds. Only for tests that read."""
+    folder = tmp_path_factory.mktemp("ran")
+    return _run_in(folder, user(folder / "home", models))
 
 
 @pytest.fixture

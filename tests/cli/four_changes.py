@@ -1,9 +1,9 @@
-"""A project after one run with the real embedded model and four pending change sets."""
+"""A project after one run with four pending change sets."""
 
 import shutil
 from pathlib import Path
 
-from tests.cli.conftest import Remora, git, step_agent, user, write
+from tests.cli.conftest import Remora, git, step_agent, user_without_weights, write
 
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 
@@ -11,7 +11,7 @@ UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    retu
 class Four:
     """The user and the project, to begin from again and again in the same place."""
 
-    def __init__(self, folder: Path, models: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self.root = folder / "project"
         self.root.mkdir()
         settings = "[tool.ruff.lint]\nselect=['F']\n"
@@ -22,7 +22,7 @@ class Four:
         git(self.root, "config", "user.email", "ann@localhost")
         git(self.root, "add", "-A")
         git(self.root, "commit", "-q", "-m", "start")
-        self.remora: Remora = user(folder / "home", models)
+        self.remora: Remora = user_without_weights(folder / "home")
         assert self.remora("analyze", "-o", "steps", "--json", cwd=self.root).code == 0
         self._kept = folder / "kept"
         for place in (self.root, self.remora.home):

@@ -1,4 +1,4 @@
-"""A whole run: analyze, show, diff, accept, verify, with the real embedded model."""
+"""A whole run: analyze, show, diff, accept, verify."""
 
 import json
 import subprocess
@@ -37,14 +37,6 @@ def test_analyze_touches_nothing_and_shows_every_job(ran: Ran) -> None:
     ]
     assert all(set(job) >= JOB_KEYS for job in document["jobs"])
     assert tree(ran.root) == ran.before
-
-
-def test_decisions_are_counted_by_who_decided(ran: Ran) -> None:
-    by_rule, by_model = ran.analyzed.document["jobs"]
-    assert set(by_rule["decided_by"]) == {"rule", "model", "fallback", "escalation"}
-    assert by_rule["decided_by"]["rule"] == by_rule["turns"]
-    assert by_model["decided_by"]["model"] + by_model["decided_by"]["fallback"] >= 1
-    assert 0 < by_model["max_packet_tokens"] <= 600
 
 
 def test_without_a_terminal_progress_is_one_line_per_job(ran: Ran) -> None:
@@ -101,9 +93,9 @@ def test_the_diff_document_names_each_job(ran: Ran) -> None:
     assert "-    except:" in entry["diff"]
 
 
-def test_accept_all_writes_what_was_verified(remora: Remora, project: Path) -> None:
-    assert remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
-    done = remora("accept", "last", "--all", "--json", cwd=project)
+def test_accept_all_writes_what_was_verified(poor: Remora, project: Path) -> None:
+    assert poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+    done = poor("accept", "last", "--all", "--json", cwd=project)
     assert done.code == 0, done.err
     document = done.document
     assert set(document) == {"run_id", "accepted", "conflicts", "head"}
@@ -113,42 +105,42 @@ def test_accept_all_writes_what_was_verified(remora: Remora, project: Path) -> N
     assert "import os" not in (project / "src" / "settings.py").read_text()
     assert git(project, "status", "--short").split() == ["M", "src/settings.py"]
 
-    verified = remora("trace", "verify", "--all", "--json", cwd=project)
+    verified = poor("trace", "verify", "--all", "--json", cwd=project)
     assert verified.code == 0, verified.out
     (run,) = [stream for stream in verified.document["streams"] if "run_id" in stream]
     assert run["head"] == document["head"]
 
 
-def test_people_are_told_where_a_verdict_is_recorded(remora: Remora, project: Path) -> None:
-    remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
-    done = remora("reject", "last", "--all", "--feedback", "not now", cwd=project)
+def test_people_are_told_where_a_verdict_is_recorded(poor: Remora, project: Path) -> None:
+    poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
+    done = poor("reject", "last", "--all", "--feedback", "not now", cwd=project)
     assert done.code == 0
     (stream,) = (project / ".agentfs" / "runs").glob("*.jsonl")
     last = json.loads(stream.read_text().splitlines()[-1])
     recorded = f"entry {last['seq'] + 1}, hash {last['hash'][:12]}"
     assert done.out.splitlines()[-1].endswith(f": {recorded}")
     assert last["data"]["feedback"] == "not now"
-    assert remora("show", "last", "--json", cwd=project).document["jobs"][0]["review"] == "rejected"
+    assert poor("show", "last", "--json", cwd=project).document["jobs"][0]["review"] == "rejected"
 
 
-def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(remora: Remora, project: Path) -> None:
-    remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
+def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(poor: Remora, project: Path) -> None:
+    poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     settings = project / "src" / "settings.py"
     settings.write_text(settings.read_text().replace("import os", "import os.path"))
     mine = tree(project)
-    done = remora("accept", "last", "--all", "--json", cwd=project)
+    done = poor("accept", "last", "--all", "--json", cwd=project)
     assert done.code == 1
     (conflict,) = done.document["conflicts"]
     assert set(conflict) == {"node_id", "path", "detail"}
     assert conflict["path"] == "src/settings.py"
     assert tree(project) == mine
     # people are told where, and what to type next
-    told = remora("show", "last", cwd=project).out
+    told = poor("show", "last", cwd=project).out
     assert conflict["detail"] in told
     assert "remora analyze -o steps --node src/settings.py" in told
-    again = remora("accept", "last", "--all", cwd=project)
+    again = poor("accept", "last", "--all", cwd=project)
     assert "next: remora analyze -o steps --node src/settings.py" in again.out
-    (_, listed) = remora("runs", cwd=project).out.splitlines()
+    (_, listed) = poor("runs", cwd=project).out.splitlines()
     assert listed.split()[-3:] == ["0", "0", "1"]
 
 
@@ -189,13 +181,11 @@ def test_what_is_planned_can_be_narrowed(
     assert [job["node_id"].rpartition("/")[2] for job in document["jobs"]] == nodes
 
 
-def test_older_runs_that_wait_are_not_forgotten(remora: Remora, project: Path) -> None:
+def test_older_runs_that_wait_are_not_forgotten(poor: Remora, project: Path) -> None:
     for _ in range(2):
-        assert (
-            remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
-        )
-    assert "1 change set in 1 older run is also pending" in remora("show", "last", cwd=project).out
-    assert "older runs have pending changes" in remora("runs", cwd=project).out
+        assert poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+    assert "1 change set in 1 older run is also pending" in poor("show", "last", cwd=project).out
+    assert "older runs have pending changes" in poor("runs", cwd=project).out
 
 
 def test_a_feedback_has_an_end(ran: Ran) -> None:
@@ -206,11 +196,11 @@ def test_a_feedback_has_an_end(ran: Ran) -> None:
     assert (run["status"], run["pending"]) == ("ended", 2)
 
 
-def test_five_of_many_pending_nodes_are_named(remora: Remora, tmp_path: Path) -> None:
+def test_five_of_many_pending_nodes_are_named(poor: Remora, tmp_path: Path) -> None:
     source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(7))
     files = {"many.py": source, "pyproject.toml": SETTINGS, **step_agent()}
     many = write(tmp_path / "many", files)
-    assert remora("analyze", "-o", "steps", "--quiet", cwd=many).code == 0
-    hint = remora("accept", "last", "--json", cwd=many).error["hint"]
+    assert poor("analyze", "-o", "steps", "--quiet", cwd=many).code == 0
+    hint = poor("accept", "last", "--json", cwd=many).error["hint"]
     assert hint.count("many.py:") == 5
     assert hint.endswith(" and 2 more")

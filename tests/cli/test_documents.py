@@ -13,8 +13,8 @@ from tests.cli.conftest import Ran, Remora
 JUDGEMENT = Path(__file__).parents[2] / "docs/evals/judgement.json"
 
 
-def test_model_status(ran: Ran) -> None:
-    document = ran("model", "status", "--json").document
+def test_model_status(remora: Remora, tmp_path: Path) -> None:
+    document = remora("model", "status", "--json", cwd=tmp_path).document
     keys = {"provider", "base_url", "name", "reachable", "context", "capabilities", "weights"}
     assert set(document) == {*keys, "measured"}
     assert set(document["weights"]) == {"path", "sha256", "ok"}
@@ -22,9 +22,9 @@ def test_model_status(ran: Ran) -> None:
     assert document["reachable"] is True
 
 
-def test_model_status_says_what_the_embedded_model_is_for(ran: Ran) -> None:
-    configured = {**ran.remora.environ, "REMORA_MODEL__PROVIDER": "embedded"}
-    shown = replace(ran.remora, environ=configured)("model", "status", cwd=ran.root).out
+def test_model_status_says_what_the_embedded_model_is_for(remora: Remora, tmp_path: Path) -> None:
+    configured = replace(remora, environ={"REMORA_MODEL__PROVIDER": "embedded"})
+    shown = configured("model", "status", cwd=tmp_path).out
     measured = json.loads(JUDGEMENT.read_text())["docstring-text"]["seeds"]["1"]
     right, free = (measured["accuracy"][arm] for arm in ("likelihood", measured["best_baseline"]))
     assert f"{right * 100:.0f} % of cases (the best free rule: {free * 100:.0f} %)" in shown
@@ -32,11 +32,15 @@ def test_model_status_says_what_the_embedded_model_is_for(ran: Ran) -> None:
     assert "writes nothing" in shown
     assert "lint      not measured; run `remora eval restore -o lint" in shown
     assert "docstring not measured" not in shown, "it writes nothing"
-    assert "not measured" not in ran("model", "status").out, "it is not started for choices"
+    assert "not measured" not in remora("model", "status", cwd=tmp_path).out, (
+        "it is not started for choices"
+    )
 
 
-def test_model_pull_is_quick_and_quiet_where_the_weights_are(ran: Ran) -> None:
-    done = ran("model", "pull", "--quiet")
+def test_model_pull_is_quick_and_quiet_where_the_weights_are(
+    remora: Remora, tmp_path: Path
+) -> None:
+    done = remora("model", "pull", "--quiet", cwd=tmp_path)
     assert (done.code, done.out, done.err) == (0, "", "")
 
 

@@ -96,13 +96,13 @@ class TestThePagesAgent:
         }
 
     def test_its_own_check_fails_what_is_more_than_a_call(
-        self, remora: Remora, project: Path
+        self, poor: Remora, project: Path
     ) -> None:
         files = example()
         files["log_at.pym"] = files["log_at.pym"].replace("call, 1)", 'call, 1) + "  # done"')
         own(project, files, "tolog")
         write(project, {"src/load.py": PRINTS.replace('    print("loaded", data)\n', "")})
-        done = remora("analyze", "src", "-o", "tolog", "--json", cwd=commit(project))
+        done = poor("analyze", "src", "-o", "tolog", "--json", cwd=commit(project))
         (job,) = done.document["jobs"]
         assert done.code == 1
         assert job["status"] == "failed"
@@ -110,8 +110,8 @@ class TestThePagesAgent:
 
 
 class TestNew:
-    def test_the_agent_is_right_and_works_at_once(self, remora: Remora, project: Path) -> None:
-        started = remora("agents", "new", "tidy", "--json", cwd=project).document
+    def test_the_agent_is_right_and_works_at_once(self, poor: Remora, project: Path) -> None:
+        started = poor("agents", "new", "tidy", "--json", cwd=project).document
         folder = project / ".remora/agents/tidy"
         assert {Path(file).name for file in started["files"]} == {
             *("agent.yaml", "needs.pym", "candidates.pym", "remove_comments.pym"),
@@ -122,39 +122,39 @@ class TestNew:
             "agents"
         ]  # nothing is left beside it
 
-        checked = remora("agents", "validate", "tidy", "--json", cwd=project).document
+        checked = poor("agents", "validate", "tidy", "--json", cwd=project).document
         assert checked["ok"]
         assert checked["agents"][0]["warnings"] == []
         write(project, {"src/price.py": COMMENTED})
-        run = remora("analyze", "src", "-o", "tidy", "--json", cwd=project).document
+        run = poor("analyze", "src", "-o", "tidy", "--json", cwd=project).document
         assert [job["status"] for job in run["jobs"]] == ["submitted"]
-        assert remora("accept", "last", "--all", cwd=project).code == 0
+        assert poor("accept", "last", "--all", cwd=project).code == 0
         assert (project / "src/price.py").read_text() == COMMENTED.replace(
             "    # total = order.total()\n", ""
         )
 
-    def test_findings_beyond_the_turn_limit_remain(self, remora: Remora, project: Path) -> None:
-        remora("agents", "new", "tidy", cwd=project)
+    def test_findings_beyond_the_turn_limit_remain(self, poor: Remora, project: Path) -> None:
+        poor("agents", "new", "tidy", cwd=project)
         twice = COMMENTED.replace("    return", "    tax = 7\n    # tax = 9\n    return")
         write(project, {"src/price.py": twice})
         words = ("analyze", "src", "-o", "tidy", "--max-turns", "2", "--json")
-        run = remora(*words, cwd=project).document
+        run = poor(*words, cwd=project).document
         assert [job["status"] for job in run["jobs"]] == ["submitted"]
-        assert remora("accept", "last", "--all", cwd=project).code == 0
+        assert poor("accept", "last", "--all", cwd=project).code == 0
         once = twice.replace("    # total = order.total()\n", "")
         assert (project / "src/price.py").read_text() == once
 
     def test_its_test_passes_and_fails_where_the_agent_does_something_else(
-        self, remora: Remora, project: Path
+        self, poor: Remora, project: Path
     ) -> None:
-        remora("agents", "new", "tidy", cwd=project)
+        poor("agents", "new", "tidy", cwd=project)
         folder = project / ".remora/agents/tidy"
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
         def tested() -> "subprocess.CompletedProcess[str]":
             return subprocess.run(
                 [sys.executable, folder / "test_agent.py"],
-                env={**remora.environment, "PATH": path},
+                env={**poor.environment, "PATH": path},
                 cwd=project,
                 capture_output=True,
                 text=True,

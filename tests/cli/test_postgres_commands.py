@@ -246,6 +246,22 @@ def test_a_killed_run_is_resumed_at_once(own: Project) -> None:
     assert own("trace", "verify").code == 0
 
 
+def test_a_run_that_the_database_has_lost_is_damaged_and_the_others_are_shown(
+    own: Project,
+) -> None:
+    lost, other = own.analyze()["run_id"], own.analyze()["run_id"]
+    own("show", other)
+    own.change(f"DELETE FROM remora.streams WHERE name = 'runs/{lost}'")
+    runs = own("runs", "--json").document["runs"]
+    assert {run["run_id"]: run["status"] for run in runs} == {lost: "damaged", other: "ended"}
+    assert own("show", other).code == 0
+    verified = own("trace", "verify", "--json")
+    assert verified.code == 1
+    wrong = [each for each in verified.document["streams"] if not each["ok"]]
+    assert [each.get("run_id") for each in wrong] == [lost]
+    assert {problem["kind"] for problem in wrong[0]["problems"]} == {"copy"}
+
+
 def test_a_run_that_is_not_found_is_looked_for_in_the_database(own: Project) -> None:
     address = own("database", "init", "--json").document["address"]
     for words in (("show", "last"), ("show", "20260101"), ("trace", "show", "lint-1")):

@@ -13,8 +13,8 @@ from tests.cli.test_terminal import on_terminal
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Four:
-    return Four(tmp_path_factory.mktemp("commands"), models)
+def four(tmp_path_factory: pytest.TempPathFactory) -> Four:
+    return Four(tmp_path_factory.mktemp("commands"))
 
 
 class Desk:

@@ -1,14 +1,12 @@
 """Commands open each stream once, or a second time for a reason that is stated here."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, git, lint_project, user, write
+from tests.cli.conftest import Remora, git, lint_project, user_without_weights, write
 from tests.cli.review.test_review_session import ASK, Terminal
 
 COUNT = """
@@ -31,7 +29,6 @@ finally:
     with open(os.environ["STREAMS_OPENED"], "w") as file:
         json.dump(opened, file)
 """
-PROGRAM = (sys.executable, "-c", COUNT)
 LOCK = 1
 """A writer checks a stream again under its lock: another process may have written since."""
 
@@ -41,20 +38,14 @@ class Counted:
 
     def __init__(self, remora: Remora, place: Path) -> None:
         self.place = place
-        self.remora = replace(remora, environ={"STREAMS_OPENED": str(place)})
+        program = place.with_name("counting.py")
+        program.write_text(COUNT)
+        environ = {"STREAMS_OPENED": str(place)}
+        self.remora = replace(remora, environ=environ, program=str(program))
 
     def __call__(self, cwd: Path, *words: str) -> dict[str, int]:
-        done = subprocess.run(
-            [*PROGRAM, *words],
-            cwd=cwd,
-            env=self.remora.environment,
-            capture_output=True,
-            text=True,
-            timeout=50,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        assert done.returncode == 0, done.stderr
+        done = self.remora(*words, cwd=cwd)
+        assert done.code == 0, done.err
         return self.read()
 
     def read(self) -> dict[str, int]:
@@ -63,8 +54,8 @@ class Counted:
 
 
 @pytest.fixture(scope="module")
-def remora(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Remora:
-    return user(tmp_path_factory.mktemp("home"), models)
+def remora(tmp_path_factory: pytest.TempPathFactory) -> Remora:
+    return user_without_weights(tmp_path_factory.mktemp("user") / "home")
 
 
 @pytest.fixture
@@ -145,7 +136,7 @@ def test_a_branch_is_committed_to_with_as_few(opens: Counted, two: Path) -> None
 def test_a_review_holds_one_view(opens: Counted, two: Path) -> None:
     run, path = run_of(two)
     words = "review", path.stem
-    terminal = Terminal(opens.remora, two, *words, size=(40, 100), program=PROGRAM)
+    terminal = Terminal(opens.remora, two, *words, size=(40, 100))
     try:
         terminal.sees(ASK)
         terminal.press("a")

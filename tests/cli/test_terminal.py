@@ -3,13 +3,13 @@
 import os
 import pty
 import re
-import subprocess
 from pathlib import Path
 
 import click
 import pytest
 
-from tests.cli.conftest import Ran, Remora, command
+from tests.cli.conftest import Ran, Remora
+from tests.forked_process import warm
 
 
 def on_terminal(
@@ -17,14 +17,9 @@ def on_terminal(
 ) -> str:
     """Everything that a terminal gets to see of a command that ends with this code."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command(args),
-        cwd=root,
-        env={**remora.environment, "TERM": "xterm-256color", "COLUMNS": str(columns)},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
+    environ = {**remora.environment, "TERM": "xterm-256color", "COLUMNS": str(columns)}
+    line = [remora.program, *args]
+    process = warm().start_on_terminal(line, cwd=root, environ=environ, terminal=theirs)
     os.close(theirs)
     os.write(ours, typed.encode())
     seen = b""

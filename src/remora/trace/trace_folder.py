@@ -84,6 +84,9 @@ class TraceFolder:
     def recopy(self, name: str | None = None) -> None:
         """Copy the stream of an agent or run, or all streams, again if they are copies."""
 
+    def copy_problem(self, path: Path) -> str | None:
+        """Return what the database has lost or changed of a stream, or None."""
+
     def pruned_heads(self) -> "dict[str, Head]":
         """Return the last heads of the streams that were removed from the database, by name."""
         return {}

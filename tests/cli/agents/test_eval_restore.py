@@ -196,6 +196,7 @@ def test_wrong_words_are_refused_with_what_is_possible(
     assert hint in done.error["hint"]
 
 
+@pytest.mark.slow
 def test_the_same_operation_on_the_same_parts_with_the_embedded_model(
     remora: Remora, loaders: Path
 ) -> None:

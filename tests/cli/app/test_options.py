@@ -71,7 +71,8 @@ def test_control_sequences_are_escaped(poor: Remora, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "coding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow), "utf-8"]
+    "coding",
+    ["ascii", *(pytest.param(name, marks=pytest.mark.slow) for name in ("latin-1", "utf-8"))],
 )
 def test_any_file_name_can_be_printed(poor: Remora, tmp_path: Path, coding: str) -> None:
     odd = write(tmp_path / "odd", {"\u00e9\u4e2d.py": "import os\n"})

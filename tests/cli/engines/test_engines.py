@@ -14,6 +14,7 @@ from tests.cli.engines.conformance import BEGUN, EngineConformance, WorkerConfor
 from tests.cli.engines.ray_nodes import RayCluster, RayNode
 
 
+@pytest.mark.slow  # `tests/cli/test_postgres_commands.py` has fast tests of it
 class TestLocal(EngineConformance):
     engine = "local"
 

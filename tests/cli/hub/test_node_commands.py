@@ -212,7 +212,7 @@ def ask_at_once(poor: Remora, shop: Path) -> Iterator[Callable[..., list[Done]]]
 
     def ask(*questions: tuple[str, ...]) -> list[Done]:
         with ThreadPoolExecutor() as pool:
-            return list(pool.map(lambda words: poor.afresh("hub", *words, cwd=shop), questions))
+            return list(pool.map(lambda words: poor("hub", *words, cwd=shop), questions))
 
     try:
         yield ask

@@ -6,10 +6,9 @@ import re
 import select
 import signal
 import struct
-import subprocess
 import termios
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
@@ -17,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Remora, command, step_agent, user, write
+from tests.cli.conftest import Remora, step_agent, user_without_weights, write
 from tests.cli.four_changes import UNUSED, Four
+from tests.forked_process import warm
 
 ASK = r"\[q\]uit \[\?\] "
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -28,25 +28,12 @@ _DEADLINE_S = 50
 class Terminal:
     """A person at a terminal: sees text, presses keys."""
 
-    def __init__(
-        self,
-        remora: Remora,
-        root: Path,
-        *args: str,
-        size: tuple[int, int],
-        program: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, remora: Remora, root: Path, *args: str, size: tuple[int, int]) -> None:
         self._ours, theirs = pty.openpty()
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-        self.process = subprocess.Popen(
-            [*program, *args] if program else command(args),
-            cwd=root,
-            env={**remora.environment, "TERM": "xterm-256color"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            process_group=0,  # in our session: who is alone in one cannot be suspended
-        )
+        environ = {**remora.environment, "TERM": "xterm-256color"}
+        line = [remora.program, *args]
+        self.process = warm().start_on_terminal(line, cwd=root, environ=environ, terminal=theirs)
         os.close(theirs)
         self.raw = ""
 
@@ -85,9 +72,9 @@ class Terminal:
         """Whether it is suspended, once it has had the time."""
         end = time.monotonic() + _DEADLINE_S
         while time.monotonic() < end:
-            pid, status = os.waitpid(self.process.pid, os.WUNTRACED | os.WNOHANG)
-            if pid:
-                return os.WIFSTOPPED(status)
+            stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+            if stat.rpartition(")")[2].split()[0] == "T":
+                return True
             time.sleep(0.01)
         return False
 
@@ -111,8 +98,8 @@ class Terminal:
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Four:
-    return Four(tmp_path_factory.mktemp("review"), models)
+def four(tmp_path_factory: pytest.TempPathFactory) -> Four:
+    return Four(tmp_path_factory.mktemp("review"))
 
 
 class Desk:
@@ -317,14 +304,14 @@ def test_review_session_fits_into_a_terminal_that_becomes_narrower(desk: Desk) -
 
 
 @pytest.fixture
-def strange(tmp_path: Path, models: Path) -> Desk:
+def strange(tmp_path: Path) -> Desk:
     """One change set of a file that would rather not be looked at."""
     many = "".join(f"    import m{n}\n" for n in range(200))
     text = f'def f():\n    """\x1b[2J\x1b]0;own\x07 \u202e 漢字."""\n{many}    return 1\n'
     settings = "[tool.ruff.lint]\nselect=['F']\n"
     files = {"a.py": text, "pyproject.toml": settings, **step_agent()}
     root = write(tmp_path / "project", files)
-    remora = user(tmp_path / "home", models)
+    remora = user_without_weights(tmp_path / "home")
     assert remora("analyze", "-o", "steps", "--json", cwd=root).code == 0
     return Desk(remora, root)
 

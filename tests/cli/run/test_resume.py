@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Ran, Remora, step_agent, tree, user, write
+from tests.cli.conftest import SETTINGS, Ran, Remora, step_agent, tree, user_without_weights, write
 
 CHOICE = """
 
@@ -25,21 +25,25 @@ def load_{0}():
 """
 
 
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
-    """A project whose run of four jobs, one with a choice, was stopped as it had hardly begun."""
-    folder = tmp_path_factory.mktemp("stopped")
-    source = '"""Reads."""\n' + CHOICE + "".join(RULED.format(i) for i in range(3))
+def stopped_run(folder: Path, remora: Remora) -> Ran:
+    """A project whose run of twelve jobs, one with a choice, was stopped as it had hardly begun."""
+    source = '"""Reads."""\n' + CHOICE + "".join(RULED.format(i) for i in range(11))
     files = {"many.py": source, "pyproject.toml": SETTINGS, **step_agent()}
     root = write(folder / "project", files)
-    remora = user(folder / "home", models)
     before = tree(root)
-    return Ran(
-        remora,
-        root,
-        before,
-        remora("analyze", "-o", "steps", "--max-time", "0.3", "--json", cwd=root),
-    )
+    words = ("analyze", "-o", "steps", "--max-time", "0.1", "--json")
+    return Ran(remora, root, before, remora(*words, cwd=root))
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("stopped")
+    return stopped_run(folder, user_without_weights(folder / "home"))
+
+
+@pytest.fixture
+def stopped_with_model(tmp_path: Path, remora: Remora) -> Ran:
+    return stopped_run(tmp_path, remora)
 
 
 @pytest.fixture
@@ -62,9 +66,9 @@ def test_a_stopped_run_prints_the_resume_command(stopped: Ran) -> None:
 def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     done = again("analyze", "--resume", "last", "--json")
     assert done.code == 0
-    assert "of 4 jobs left" in done.err
+    assert "of 12 jobs left" in done.err
     document = done.document
-    assert document["totals"]["jobs"] == len(document["jobs"]) == 4
+    assert document["totals"]["jobs"] == len(document["jobs"]) == 12
     assert {job["status"] for job in document["jobs"]} <= {"submitted", "no_change"}
     assert again("show", "last", "--json").document == document
     assert again("trace", "verify").code == 0
@@ -88,10 +92,18 @@ def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran, words: tuple
     assert "cannot be combined with --resume" in done.error["message"]
 
 
-def test_another_model_is_refused(again: Ran) -> None:
-    done = again("analyze", "--resume", "last", "--model", "other", "--json")
+def test_another_model_is_refused(stopped_with_model: Ran) -> None:
+    done = stopped_with_model("analyze", "--resume", "last", "--model", "other", "--json")
     assert done.code == 2
     assert "SmolLM2" in done.error["message"]
+
+
+@pytest.mark.slow
+def test_the_model_decides_what_is_left(stopped_with_model: Ran) -> None:
+    done = stopped_with_model("analyze", "--resume", "last", "--json")
+    assert done.code == 0
+    assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change"}
+    assert stopped_with_model("trace", "verify").code == 0
 
 
 def test_an_unknown_run_is_not_found(stopped: Ran) -> None:
@@ -103,8 +115,8 @@ def test_trust_belongs_to_resume(stopped: Ran) -> None:
     assert stopped("analyze", "--trust-run").code == 2
 
 
-def test_a_run_from_elsewhere_needs_trust(again: Ran, tmp_path: Path, models: Path) -> None:
-    stranger = replace(again, remora=user(tmp_path / "other", models))
+def test_a_run_from_elsewhere_needs_trust(again: Ran, tmp_path: Path) -> None:
+    stranger = replace(again, remora=user_without_weights(tmp_path / "other"))
     done = stranger("analyze", "--resume", "last", "--json")
     assert done.code == 2
     assert "--trust-run" in done.error["hint"]

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, lint_project, user
+from tests.cli.conftest import Remora, lint_project, user_without_weights
 
 DAY = 86_400
 
 
 @pytest.fixture(scope="module")
-def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> tuple[Remora, Path]:
+def analyzed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Remora, Path]:
     """A project after a run, and in `kept` how it was then: a run knows its root."""
     folder = tmp_path_factory.mktemp("old")
     (folder / "project").mkdir()
-    remora, root = user(folder / "home", models), lint_project(folder / "project")
+    remora, root = user_without_weights(folder / "home"), lint_project(folder / "project")
     assert remora("analyze", "src", "-o", "steps", "--json", cwd=root).code == 0
     then = time.time() - 2 * DAY
     for part in ("blobs", "objects"):

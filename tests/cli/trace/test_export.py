@@ -14,6 +14,12 @@ FORMS = ("transcript", "otel", "sft", "functiongemma", "preference")
 
 
 @pytest.fixture
+def ran(ran_with_model: Ran) -> Ran:
+    """A run in which a model was asked: without it, most exports are empty."""
+    return ran_with_model
+
+
+@pytest.fixture
 def agent(ran: Ran) -> str:
     found: str = ran.job["agent_id"]
     return found
@@ -30,6 +36,14 @@ def export(ran: Ran, *words: str | Path) -> dict[str, object]:
     assert (done.code, done.err) == (0, "")
     document: dict[str, object] = done.document
     return document
+
+
+def test_decisions_are_counted_by_who_decided(ran: Ran) -> None:
+    by_rule, by_model = ran.analyzed.document["jobs"]
+    assert set(by_rule["decided_by"]) == {"rule", "model", "fallback", "escalation"}
+    assert by_rule["decided_by"]["rule"] == by_rule["turns"]
+    assert by_model["decided_by"]["model"] + by_model["decided_by"]["fallback"] >= 1
+    assert 0 < by_model["max_packet_tokens"] <= 600
 
 
 def test_prompts_are_those_that_the_real_model_was_sent(

@@ -1,10 +1,13 @@
 """Runs the jobs of a shard in a worker."""
 
 import asyncio
+import logging
 import os
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple
 
 from remora.agents.job import Job
@@ -33,7 +36,9 @@ from remora.runs.records.run_record import read_record
 from remora.trace.postgres.store import AgentRow, PostgresTraceStore
 from remora.trace.stream.line_builder import utc_now
 
+_log = logging.getLogger("remora.worker")
 _LOCKED_PAUSE_S = 1.0
+_REPORTED_AFTER_S = 60.0
 
 
 def check_code(task: ShardTask) -> None:
@@ -145,7 +150,11 @@ class _ShardJobs:
             raise self._damaged[0]
 
     async def _work(self, job: Job) -> None:
-        """Run a job, after waiting for another worker that has claimed it."""
+        """Run a job, after waiting for another worker that has claimed it.
+
+        The wait has no end, because its owner may be in a long step. It is logged once.
+        """
+        report_at = time.monotonic() + _REPORTED_AFTER_S
         while True:
             start, end = await run_in_thread(
                 start_and_end_of, self._run.project.trace, job.agent_id
@@ -156,7 +165,10 @@ class _ShardJobs:
             base_files = await run_in_thread(self._cache.of, rebased)
             try:
                 await run_attempt(self._run, _NoRunLog(), job, base_files, start)
-            except StreamLocked:
+            except StreamLocked as error:
+                if time.monotonic() > report_at:
+                    _log.warning("waiting since %s s: %s", int(_REPORTED_AFTER_S), error.message)
+                    report_at = inf
                 await asyncio.sleep(_LOCKED_PAUSE_S)
             except StreamDamaged as error:  # the other jobs are not affected
                 self._damaged.append(error)

@@ -50,13 +50,13 @@ def list_run_lines(folder: TraceFolder) -> list[RunLine]:
 
     Files that do not begin with `run_start` are ignored.
     """
-    return [line for line, _ in _read_runs(folder.run_streams())]
+    return [line for line, _ in _read_runs(folder, folder.run_streams())]
 
 
 def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:
     """Read the runs that began before a run, given by its start time and ID."""
     paths = (path for path in folder.run_streams() if stream_id(path) != run[1])
-    older = [(line, counted) for line, counted in _read_runs(paths) if _order(line) < run]
+    older = [(line, counted) for line, counted in _read_runs(folder, paths) if _order(line) < run]
     found: dict[tuple[str, str], str] = {}
     for _, counted in older:
         for start in counted.starts():
@@ -68,9 +68,18 @@ def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:
     return OlderRuns([line for line, _ in older if line.pending], feedback)
 
 
-def _read_runs(paths: Iterable[Path]) -> list[tuple[RunLine, CurrentAttempts]]:
-    found = [read for path in paths if (read := read_run_line(path))]
+def _read_runs(folder: TraceFolder, paths: Iterable[Path]) -> list[tuple[RunLine, CurrentAttempts]]:
+    found: list[tuple[RunLine, CurrentAttempts]] = []
+    for path in paths:
+        read = read_run_line(path)
+        if read is not None and folder.copy_problem(path):
+            read = (_damaged(read[0]), CurrentAttempts())
+        found += [read] if read is not None else []
     return sorted(found, key=lambda read: _order(read[0]))
+
+
+def _damaged(line: RunLine) -> RunLine:
+    return RunLine(run_id=line.run_id, started=line.started, status=DAMAGED, jobs=line.jobs)
 
 
 def _order(line: RunLine) -> tuple[str, str]:

@@ -6,7 +6,7 @@ All readers work on files. Before a stream is read, its new lines are copied.
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,6 +65,8 @@ class CopiedTraceFolder(TraceFolder):
         super().__init__(root, path)
         self._database = database
         self._project = project
+        self._problems: dict[Path, str] = {}
+        self._is_verified = False
         self.blobs = PostgresObjectStore(self.blobs.folder, database, "blobs", packs=True)
         self.objects = PostgresObjectStore(self.objects.folder, database, "objects")
 
@@ -106,23 +108,30 @@ class CopiedTraceFolder(TraceFolder):
             forget_lease(path)
             return
         for row in self._rows(_NAMED, _name(path)):
-            self._copy(row, path)
+            with self._noted(path) if self._is_verified else nullcontext():
+                self._copy(row, path)
 
     def recopy(self, name: str | None = None) -> None:
-        """Copy the stream of an agent or run, or all streams, again, after checking that the
-        database still has the last line of the copy.
+        """Copy the stream of an agent or run, or all streams, again. From now on, a stream whose
+        copied lines the database has lost or changed is a `copy_problem`, and not an error.
 
-        Raises whatever `refresh` raises.
+        A copy that differs from the database is kept beside the new one. Raises DatabaseError and
+        DiskError.
         """
+        self._is_verified = True
+        self._problems.clear()
         if name is None:
             paths = [*self.agent_streams(), *self.run_streams()]
         else:
             paths = [self.agent_stream(name), self.run_stream(name)] if is_id(name) else []
         for each in paths:
             for row in self._rows(_NAMED, _name(each)):
-                self._append_new(row, each, None)
-                _remove_copy(each)
-                self._copy(row, each)
+                with self._noted(each):
+                    self._copy(row, each)
+                    self._replace(row, each)
+
+    def copy_problem(self, path: Path) -> str | None:
+        return self._problems.get(path)
 
     def pruned_heads(self) -> dict[str, Head]:
         rows = self._database.run(
@@ -143,10 +152,20 @@ class CopiedTraceFolder(TraceFolder):
             new = [row.id for row in batch if not paths[row.id].exists()]
             read = read_streams(self._database, batch[0].month, new) if len(new) > 1 else {}
             for row in batch:
-                self._copy(row, paths[row.id], read.get(row.id))
+                with self._noted(paths[row.id]):
+                    self._copy(row, paths[row.id], read.get(row.id))
         for path in {*stream_paths(self.path / kind)} - {*paths.values()}:
             if not self._rows(_NAMED, _name(path)):
-                self._remove_expired(path)
+                with self._noted(path):
+                    self._remove_expired(path)
+
+    @contextmanager
+    def _noted(self, path: Path) -> Iterator[None]:
+        """Keep what is wrong with a stream as its `copy_problem`. Other streams are not affected."""
+        try:
+            yield
+        except StreamDamaged as error:
+            self._problems[path] = f"{error.message}; {error.hint}"
 
     def _rows(self, condition: str, name: str) -> list[_Row]:
         query, values = f"{_ROWS} {condition}", {"project": self._project, "name": name}
@@ -176,6 +195,22 @@ class CopiedTraceFolder(TraceFolder):
                 if path.stat().st_size == row.bytes:
                     return
         self._append_new(row, path, read)
+
+    def _replace(self, row: _Row, path: Path) -> None:
+        """Copy a stream from its first line, and compare the copies."""
+        new = path.with_name(f"{path.name}.{os.getpid()}")
+        with disk_errors(path):
+            new.unlink(missing_ok=True)
+            self._append_new(row, new, None)
+            line = _first_difference(path, new)
+            if line is not None:
+                kept = _unused(path.with_name(f"{path.name}.replaced"))
+                path.rename(kept)
+                self._problems[path] = (
+                    f"line {line} in {self._database.address} is not the one that was copied "
+                    f"before, which is kept in {kept}"
+                )
+            new.replace(path)
 
     def _append_new(self, row: _Row, path: Path, read: bytes | None) -> None:
         with _opened_copy(path) as file:
@@ -233,6 +268,20 @@ def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
         size += row.bytes
     if batch:
         yield batch
+
+
+def _first_difference(path: Path, other: Path) -> int | None:
+    """Return the number of the first line that differs, or None if one file begins the other."""
+    with path.open("rb") as lines, other.open("rb") as others:
+        for number, (line, found) in enumerate(zip(lines, others, strict=False), 1):
+            if line != found:
+                return number
+    return None
+
+
+def _unused(path: Path) -> Path:
+    names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
+    return next((name for name in names if not name.exists()), path)
 
 
 def _name(path: Path) -> str:

@@ -89,7 +89,8 @@ class _FolderCheck:
             if anchor.ends_job and anchor.head.count and self._folder.find_agent(agent_id) is None
             if ("agent", agent_id) not in self._expired_heads
         ]
-        problems = sorted([*read.report.problems, *lost], key=lambda problem: problem.line)
+        found = [*self._copy_problems(path), *read.report.problems, *lost]
+        problems = sorted(found, key=lambda problem: problem.line)
         return msgspec.structs.replace(read.report, problems=tuple(problems))
 
     def agent(self, path: Path) -> StreamReport:
@@ -97,7 +98,12 @@ class _FolderCheck:
         report = self._agent(path, run_id)
         if any(problem.kind == "anchor" for problem in report.problems) and self._has_grown(run_id):
             report = self._agent(path, run_id)  # the run was appended to after it was read
-        return report
+        problems = (*self._copy_problems(path), *report.problems)
+        return msgspec.structs.replace(report, problems=problems)
+
+    def _copy_problems(self, path: Path) -> Iterator[Problem]:
+        if detail := self._folder.copy_problem(path):
+            yield Problem(1, "copy", detail)
 
     def _agent(self, path: Path, run_id: str | None) -> StreamReport:
         run = self._run_path(run_id)

@@ -8,7 +8,16 @@ from remora.memory.events import Head
 from remora.trace.verify.anchor_file import SavedAnchor
 
 Kind = Literal[
-    "torn_tail", "bad_json", "schema", "chain", "seq", "anchor", "projection", "prompt", "blob"
+    "torn_tail",
+    "bad_json",
+    "schema",
+    "chain",
+    "seq",
+    "anchor",
+    "projection",
+    "prompt",
+    "blob",
+    "copy",
 ]
 MAX_PROBLEMS = 200
 """Maximum number of problems kept per stream. A final entry counts the rest."""

@@ -1,0 +1,30 @@
+"""Remembers how texts were parsed: most runs are of the same few agents.
+
+Reading their definitions took half of a short run. The same text is parsed alike each time; each
+caller gets a value of its own.
+"""
+
+import functools
+from collections.abc import Callable
+from copy import deepcopy
+from types import ModuleType
+
+from remora.config import yaml_positions
+from remora.config.yaml_positions import ParsedYaml
+from remora.pym import script
+from remora.pym.declarations import parse_declarations
+from remora.pym.script_problems import find_problems
+
+
+def parse_each_text_once(replace: Callable[[ModuleType, str, object], None] = setattr) -> None:
+    """Have this process parse a text only once. `replace` is called like `setattr`."""
+    parsed = functools.lru_cache(maxsize=256)(yaml_positions.read_yaml)
+    checked = functools.lru_cache(maxsize=256)(find_problems)
+
+    def read_yaml(source: bytes, name: str) -> ParsedYaml:
+        found = parsed(source, name)
+        return found._replace(value=deepcopy(found.value))
+
+    replace(yaml_positions, "read_yaml", read_yaml)
+    replace(script, "parse_declarations", functools.lru_cache(maxsize=256)(parse_declarations))
+    replace(script, "find_problems", lambda *texts: [*checked(*texts)])
