@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Remora, git, lint_project, user_without_weights, write
-from tests.cli.review.test_review_session import ASK, Terminal
+from tests.cli.review.terminal import ASK, Terminal
 
 COUNT = """
 import collections, json, os, sys

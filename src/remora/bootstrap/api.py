@@ -50,7 +50,7 @@ from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
 from remora.runs.review import review
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
-from remora.runs.review.filters import parse_filter
+from remora.runs.review.filters import ReviewFilter, parse_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.runs.review.review import TrackProgress, Verdicts
@@ -272,6 +272,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     every: bool = False,
     rules: Iterable[str] = (),
     only_if: Iterable[str] = (),
+    owners: Iterable[str] = (),
     git_branch: str | None = None,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
@@ -281,11 +282,11 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
 
     Each change set is applied completely or not at all. Pass `nodes` (`path:qualname`, a qualname,
     or a glob) to select changes, or set `every` to select all of them. `rules` and `only_if`
-    (`verified`, `docstring-only`) narrow the selection. If `git_branch` is given, each change set
+    (`verified`, `docstring-only`) and `owners` (as in CODEOWNERS) narrow the selection. If `git_branch` is given, each change set
     becomes a commit on that branch instead. `run` can also be a RunView that was read before.
     """
     _, project = open_with(root)
-    wanted, narrow = _named(project, run), parse_filter(as_texts(rules), as_texts(only_if))
+    wanted, narrow = _named(project, run), _filter(rules, only_if, owners)
     if git_branch is not None:
         run_id = wanted if isinstance(wanted, str) else wanted.run_id
         choice = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
@@ -305,6 +306,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     every: bool = False,
     rules: Iterable[str] = (),
     only_if: Iterable[str] = (),
+    owners: Iterable[str] = (),
     feedback: str | None = None,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
@@ -319,7 +321,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
         _named(project, run),
         nodes,
         every=every,
-        narrow=parse_filter(as_texts(rules), as_texts(only_if)),
+        narrow=_filter(rules, only_if, owners),
         feedback=feedback,
         trusted=trust_run,
     )
@@ -366,6 +368,10 @@ def continue_run(
     )
     run = wanted.run
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
+
+
+def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str]) -> ReviewFilter:
+    return parse_filter(as_texts(rules), as_texts(only_if), as_texts(owners))
 
 
 def _named(project: Project, run: str | RunView) -> str | RunView:

@@ -14,7 +14,7 @@ from remora.ids import LAST
 if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
 
-_ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
+_ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
 
 
 @command(
@@ -27,7 +27,14 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
     type=click.Choice(_ORDERS),
     default="file",
     show_default=True,
-    help="Group changes by file, rule or agent.",
+    help="Group changes by file, rule, agent, or owner according to CODEOWNERS.",
+)
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Review only changes whose files belong to NAME in CODEOWNERS; repeatable.",
 )
 @click.option(
     "--repos", type=PATH, metavar="FILE", help="Review a sweep of the repositories in FILE."
@@ -36,12 +43,19 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
 def review(
-    options: Options, run: str, by: "GroupBy", *, repos: Path | None, trust_run: bool
+    options: Options,
+    run: str,
+    by: "GroupBy",
+    owners: tuple[str, ...],
+    *,
+    repos: Path | None,
+    trust_run: bool,
 ) -> int:
     """Review pending changes one by one in a terminal, with one key per verdict.
 
     Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a
-    run ID, a unique prefix of an ID, or `last` (default).
+    run ID, a unique prefix of an ID, or `last` (default). With --repos, `--by file` shows one
+    repository after the other, and other groups contain the changes of all repositories.
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
@@ -51,7 +65,7 @@ def review(
     if repos is not None:
         from remora.cli.review import review_sweep
 
-        return review_sweep.review(options, repos, run, by, trust_run=trust_run)
+        return review_sweep.review(options, repos, run, by, owners, trust_run=trust_run)
     from remora.cli.review.review_session import review_run
 
-    return review_run(options, run, by, trust_run=trust_run)
+    return review_run(options, run, by, owners, trust_run=trust_run)

@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 import click
@@ -30,19 +30,42 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, own_run, read_run
 from remora.runs.records.run_record import read_own_record
-from remora.runs.review.pending import GroupBy, pending_changes
+from remora.runs.review.pending import GroupBy, Grouping, grouping, pending_changes
 from remora.text import count, escape_line
 
 _END_OF_INPUT = ("\x04", "")
 _SUSPEND = "\x1a"
 
 
-def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> int:
+def review_run(
+    options: Options, run: str, by: GroupBy, owners: Collection[str], *, trust_run: bool
+) -> int:
     """Show each pending change set of a run, ask for a verdict, and return the exit code."""
     project = project_of(options)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
-    return Review(options, project, view, by, trust_run).go()
+    review = Review(options, project, view, grouping(project, by, owners), trust_run)
+    try:
+        review.decide_all()
+    finally:
+        again = next_command(options, project.root, "review", run_id, *owner_options(owners))
+        sum_up(review.done, review.conflicts, len(review.pending()), again)
+    return 1 if review.conflicts else 0
+
+
+def owner_options(owners: Collection[str]) -> list[str]:
+    """Return the options of `review` that select these owners."""
+    return [word for owner in owners for word in ("--owner", owner)]
+
+
+def sum_up(done: Counter[str], conflicts: int, left: int, again: str) -> None:
+    """Print what was decided, and the command `again` if change sets are still pending."""
+    told = ", ".join(f"{n} {what}" for what, n in done.items())
+    told += f"; {count(conflicts, 'conflict')}" if conflicts else ""
+    _print_line(told or "no verdicts")
+    if left:
+        _print_line(f"{count(left, 'change set')} still pending:")
+        _print_line(f"  {again}")
 
 
 @dataclass
@@ -50,13 +73,14 @@ class Review:
     """The state of a review.
 
     `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
-    `passed` contains the IDs of the agents that were skipped. `has_quit` is true if the user quit.
+    `passed` contains the IDs of the agents that were skipped. `group` is the group whose heading was
+    printed last. `has_quit` is true if the user quit.
     """
 
     options: Options
     project: Project
     view: RunView
-    by: GroupBy
+    group_of: Grouping
     trusted: bool
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
@@ -64,31 +88,34 @@ class Review:
     conflicts: int = 0
     has_quit: bool = False
 
-    def go(self) -> int:
-        """Review change sets until none is pending or the user quits, then print a summary."""
+    def pending(self, only: str | None = None) -> list[tuple[str, JobView]]:
+        """Return the pending change sets with their groups, or those of one group."""
+        found = pending_changes(self.view, self.group_of)
+        return [pair for pair in found if only is None or pair[0] == only]
+
+    def decide_all(self, only: str | None = None) -> None:
+        """Review change sets, or those of one group, until none is pending or the user quits."""
+        before = self._decided
         try:
-            while (found := self._next()) is not None:
-                group, job, place = found
+            while ahead := self._ahead(only):
+                group, job = ahead[0]
                 if group != self.group:
                     self.group = group
                     _print_line(click.style(escape_line(f"── {group} ──"), fg="cyan"))
-                if not self._decide(job, place):
+                number = self._decided - before + 1
+                if not self._decide(job, f"{number}/{number + len(ahead) - 1}"):
                     self.has_quit = True
-                    break
+                    return
         except (click.Abort, KeyboardInterrupt):
             _print_line("")
-            self._sum_up()
             raise
-        self._sum_up()
-        return 1 if self.conflicts else 0
 
-    def _next(self) -> tuple[str, JobView, str] | None:
-        left = pending_changes(self.view, self.by)
-        ahead = [pair for pair in left if pair[1].agent_id not in self.passed]
-        if not ahead:
-            return None
-        before = self.done.total() + len(self.passed)
-        return (*ahead[0], f"{before + 1}/{before + len(ahead)}")
+    @property
+    def _decided(self) -> int:
+        return self.done.total() + len(self.passed)
+
+    def _ahead(self, only: str | None) -> list[tuple[str, JobView]]:
+        return [pair for pair in self.pending(only) if pair[1].agent_id not in self.passed]
 
     def _decide(self, job: JobView, place: str) -> bool:
         """Show a change set, and ask until it is decided or skipped. Return False to quit."""
@@ -202,17 +229,6 @@ class Review:
     def _show(self, lines: Iterator[str] | list[str]) -> None:
         for line in lines:
             _print_line(line)
-
-    def _sum_up(self) -> None:
-        left = len(pending_changes(self.view, self.by))
-        told = ", ".join(f"{n} {what}" for what, n in self.done.items())
-        told += f"; {count(self.conflicts, 'conflict')}" if self.conflicts else ""
-        _print_line(told or "no verdicts")
-        if left:
-            _print_line(f"{count(left, 'change set')} still pending:")
-            _print_line(
-                f"  {next_command(self.options, self.project.root, 'review', self.view.run_id)}"
-            )
 
 
 _Act = Callable[[Review, JobView], bool]

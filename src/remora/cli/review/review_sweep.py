@@ -1,24 +1,35 @@
-"""Implements `accept --repos` and `review --repos`."""
+"""Implements `review`, `accept`, `reject` and `revert` with `--repos`."""
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.sweep.accept_sweep import AcceptedPart, accept_sweep
 from remora.bootstrap.sweep.sweep_records import RecordedSweep, read_sweep
+from remora.bootstrap.sweep.sweep_verdicts import (
+    SweepPart,
+    accept_sweep,
+    reject_sweep,
+    revert_sweep,
+)
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
-from remora.cli.review.review_session import Review
+from remora.cli.review.review_session import Review, owner_options, sum_up
+from remora.cli.review.verdicts import Chosen, choice_of
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.results import own_run
-from remora.runs.review.pending import GroupBy, pending_changes
+from remora.runs.review.pending import GroupBy, grouping
 from remora.text import count, escape_line
+
+_NOTES = 3
+"""Maximum number of messages per repository, without -v."""
 
 
 def accept(
@@ -27,53 +38,119 @@ def accept(
     run: str,
     nodes: Sequence[str],
     git_branch: str | None,
-    chosen: dict[str, Any],
+    chosen: Chosen,
 ) -> int:
     """Accept change sets in all repositories. Return 1 if some could not be accepted."""
-    if nodes:
-        raise UsageError(
-            "NODE cannot be combined with --repos",
-            hint="use --all, --rule or --if, or accept in one repository with --root",
-        )
-    if not (chosen["every"] or chosen["rules"] or chosen["conditions"]):
-        raise UsageError("nothing is selected", hint="use --all, --rule or --if")
-    parts = []
-    for part in accept_sweep(
-        invocation_of(options),
-        _sweep(options, file, run),
-        rules=chosen["rules"],
-        only_if=chosen["conditions"],
-        git_branch=git_branch,
-        trust_run=chosen["trust_run"],
-    ):
-        parts.append(part)
-        for text in part.verdicts.notes if part.verdicts is not None else ():
-            note(options, f"{part.name}: {text}")
-    emit(options, {"repositories": [_entry(part) for part in parts]}, _lines(parts))
-    return 1 if any(_has_failed(part) for part in parts) else 0
+    _refuse_nodes(nodes)
+    _require_choice(chosen)
+    parts = accept_sweep(
+        invocation_of(options), _sweep(options, file, run), choice_of(chosen), git_branch
+    )
+    return _print(options, parts, "accepted", lambda part: {"branch": part.branch})
 
 
-def review(options: Options, file: Path, run: str, by: GroupBy, *, trust_run: bool) -> int:
-    """Review the pending changes of one repository after the other. Return the exit code."""
-    code = 0
-    for name, recorded, run_id in _sweep(options, file, run).recorded():
-        own = invocation_of(Options(root=recorded.root))
-        try:
-            project = open_project(own)
-            view = own_run(project, run_id, trusted=trust_run)
-        except RemoraError as error:
-            note(options, f"{name}: {error.message}")
-            code = 1
-            continue
-        pending = len(pending_changes(view, by))
-        if not pending:
-            continue
-        click.echo(click.style(f"══ {name}: {count(pending, 'change set')} ══", bold=True))
-        session = Review(Options(root=project.root), project, view, by, trust_run)
-        code = max(code, session.go())
-        if session.has_quit:
-            break
-    return code
+def reject(
+    options: Options,
+    file: Path,
+    run: str,
+    nodes: Sequence[str],
+    feedback: str | None,
+    chosen: Chosen,
+) -> int:
+    """Reject change sets in all repositories. Return 1 if a repository failed."""
+    _refuse_nodes(nodes)
+    _require_choice(chosen)
+    parts = reject_sweep(
+        invocation_of(options), _sweep(options, file, run), choice_of(chosen), feedback
+    )
+    return _print(options, parts, "rejected")
+
+
+def revert(options: Options, file: Path, run: str, nodes: Sequence[str], *, trust_run: bool) -> int:
+    """Undo accepted change sets in all repositories. Return 1 if some could not be undone."""
+    _refuse_nodes(nodes)
+    sweep = _sweep(options, file, run)
+    parts = revert_sweep(invocation_of(options), sweep, trust_run=trust_run)
+    return _print(options, parts, "reverted")
+
+
+def review(
+    options: Options,
+    file: Path,
+    run: str,
+    by: GroupBy,
+    owners: Collection[str],
+    *,
+    trust_run: bool,
+) -> int:
+    """Review the pending changes of a sweep. Return the exit code.
+
+    Groups by file belong to one repository, and other groups go across the repositories.
+    """
+    sweep = _sweep(options, file, run)
+    desk = _Desk(options, sweep, by, owners, trust_run, [], [])
+    try:
+        for name, part, group in desk.parts():
+            if not part.pending(group):
+                continue
+            number = count(len(part.pending(group)), "change set")
+            click.echo(click.style(escape_line(f"══ {name}: {number} ══"), bold=True))
+            part.group = group
+            part.decide_all(group)
+            if part.has_quit:
+                break
+    finally:
+        desk.sum_up(["remora", "review", sweep.run_id, "--repos", str(file)])
+    return 1 if desk.failed or any(part.conflicts for _, part in desk.opened) else 0
+
+
+class _Desk(NamedTuple):
+    """The repositories under review. `failed` contains those that could not be opened."""
+
+    options: Options
+    sweep: RecordedSweep
+    by: GroupBy
+    owners: Collection[str]
+    trusted: bool
+    opened: list[tuple[str, Review]]
+    failed: list[str]
+
+    def parts(self) -> Iterator[tuple[str, Review, str | None]]:
+        """Yield what to review next: a repository, or a group in a repository.
+
+        The group with the most change sets comes first.
+        """
+        if self.by == "file":
+            yield from ((name, part, None) for name, part in self._open())
+            return
+        sizes = Counter(group for _, part in self._open() for group, _ in part.pending())
+        for group in sorted(sizes, key=lambda group: (-sizes[group], group)):
+            click.echo(click.style(escape_line(f"── {group} ──"), fg="cyan"))
+            yield from ((name, part, group) for name, part in self.opened)
+
+    def sum_up(self, command: Sequence[str]) -> None:
+        done: Counter[str] = Counter()
+        for _, part in self.opened:
+            done.update(part.done)
+        conflicts = sum(part.conflicts for _, part in self.opened)
+        left = sum(len(part.pending()) for _, part in self.opened)
+        sum_up(done, conflicts, left, shlex.join([*command, *owner_options(self.owners)]))
+
+    def _open(self) -> Iterator[tuple[str, Review]]:
+        """Yield the repositories that have pending changes."""
+        for name, recorded, run_id in self.sweep.recorded():
+            try:
+                project = open_project(invocation_of(Options(root=recorded.root)))
+                view = own_run(project, run_id, trusted=self.trusted)
+            except RemoraError as error:
+                note(self.options, f"{name}: {error.message}")
+                self.failed.append(name)
+                continue
+            group_of = grouping(project, self.by, self.owners)
+            part = Review(Options(root=project.root), project, view, group_of, self.trusted)
+            if part.pending():
+                self.opened.append((name, part))
+                yield name, part
 
 
 def _sweep(options: Options, file: Path, run: str) -> RecordedSweep:
@@ -81,33 +158,61 @@ def _sweep(options: Options, file: Path, run: str) -> RecordedSweep:
     return read_sweep(invocation_of(options), read_repository_list(file), run)
 
 
-def _has_failed(part: AcceptedPart) -> bool:
-    done = part.verdicts
-    return done is None or bool(done.conflicts or done.damaged)
+def _refuse_nodes(nodes: Sequence[str]) -> None:
+    if nodes:
+        raise UsageError(
+            "NODE cannot be combined with --repos",
+            hint="use options to select changes, or work in one repository with --root",
+        )
 
 
-def _entry(part: AcceptedPart) -> dict[str, Any]:
-    done = part.verdicts
+def _require_choice(chosen: Chosen) -> None:
+    if not any(chosen[name] for name in ("every", "rules", "conditions", "owners")):
+        raise UsageError("nothing is selected", hint="use --all, --rule, --owner or --if")
+
+
+def _print(
+    options: Options,
+    parts: Iterable[SweepPart],
+    verb: str,
+    more: Callable[[SweepPart], Mapping[str, Any]] = lambda _: {},
+) -> int:
+    """Print what was done in each repository, and return 1 if something failed."""
+    found = []
+    for part in parts:
+        found.append(part)
+        notes = getattr(part.done, "notes", [])
+        for text in notes if options.verbose else notes[:_NOTES]:
+            note(options, f"{part.name}: {text}")
+        if len(notes) > _NOTES and not options.verbose:
+            note(options, f"{part.name}: {len(notes) - _NOTES} more messages; -v shows them")
+    entries = [{"name": part.name, **more(part), **_entry(part, verb)} for part in found]
+    emit(options, {"repositories": entries}, _lines(found, verb))
+    return 1 if any(_has_failed(part) for part in found) else 0
+
+
+def _entry(part: SweepPart, verb: str) -> dict[str, Any]:
     return {
-        "name": part.name,
-        "branch": part.branch,
-        "run_id": None if done is None else done.run_id,
-        "accepted": [] if done is None else done.accepted,
-        "conflicts": [] if done is None else done.conflicts,
+        "run_id": getattr(part.done, "run_id", None),
+        verb: getattr(part.done, verb, []),
+        "conflicts": getattr(part.done, "conflicts", []),
         "error": None if part.error is None else part.error.message,
     }
 
 
-def _lines(parts: Sequence[AcceptedPart]) -> Iterator[str]:
+def _has_failed(part: SweepPart) -> bool:
+    return part.done is None or bool(part.done.conflicts or part.done.damaged)
+
+
+def _lines(parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
     for part in parts:
-        if part.verdicts is None:
-            assert part.error is not None
+        if part.error is not None:
             yield color_word("error") + escape_line(f" {part.name}: {part.error.message}")
             continue
-        done = part.verdicts
         where = f" onto {part.branch}" if part.branch else ""
-        yield escape_line(f"{part.name}: accepted {count(len(done.accepted), 'change set')}{where}")
-        for found in done.conflicts:
+        number = count(len(getattr(part.done, verb)), "change set")
+        yield escape_line(f"{part.name}: {verb} {number}{where}")
+        for found in part.done.conflicts if part.done is not None else ():
             yield escape_line(f"  conflict: {found['path']}: {found['detail']}")
     if not parts:
-        yield "no change set is pending"
+        yield f"no change set was {verb}"

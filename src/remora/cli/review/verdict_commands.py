@@ -23,6 +23,16 @@ _conditions = click.option(
     metavar="WORDS",
     help="Select change sets that are verified, docstring-only, or both (comma-separated).",
 )
+_owners = click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Select change sets whose files belong to NAME in CODEOWNERS, e.g. @team/web; repeatable.",
+)
+_repos = click.option(
+    "--repos", type=PATH, metavar="FILE", help="Work on a sweep of the repositories in FILE."
+)
 _trust = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
@@ -40,13 +50,12 @@ _trust = click.option(
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_every
 @_rules
+@_owners
 @_conditions
 @click.option(
     "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
 )
-@click.option(
-    "--repos", type=PATH, metavar="FILE", help="Accept a sweep of the repositories in FILE."
-)
+@_repos
 @_trust
 def accept(
     options: Options,
@@ -61,7 +70,7 @@ def accept(
 
     Each change set is written completely or not at all. If you edited a file after the run, your
     edits are merged. If they overlap with a change set, that change set is not written. NODE is
-    path:qualname, a qualname, or a glob. --rule and --if filter the given nodes, or all pending
+    path:qualname, a qualname, or a glob. --rule, --owner and --if filter the given nodes, or all pending
     change sets if no node is given.
 
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
@@ -85,13 +94,25 @@ def accept(
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_every
 @_rules
+@_owners
 @_conditions
 @click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
+@_repos
 @_trust
 def reject(
-    options: Options, run: str, nodes: tuple[str, ...], *, feedback: str | None, **chosen: Any
+    options: Options,
+    run: str,
+    nodes: tuple[str, ...],
+    *,
+    feedback: str | None,
+    repos: Path | None,
+    **chosen: Any,
 ) -> int:
     """Reject changes. Your files stay unchanged, and the record is kept."""
+    if repos is not None:
+        from remora.cli.review import review_sweep
+
+        return review_sweep.reject(options, repos, run, nodes, feedback, chosen)
     from remora.cli.review import verdicts
 
     return verdicts.reject(options, run, nodes, feedback, chosen)
@@ -100,14 +121,21 @@ def reject(
 @command("revert", examples=("remora revert last", "remora revert last load_orders 'src/shop/*'"))
 @click.argument("run", type=RUN)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
+@_repos
 @_trust
-def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
+def revert(
+    options: Options, run: str, nodes: tuple[str, ...], *, repos: Path | None, trust_run: bool
+) -> int:
     """Undo accepted changes.
 
     Each change set is undone completely or not at all. Without NODE, everything that was accepted
     from the run is undone. Your later edits are kept. If they overlap with a change set, that
     change set is not undone.
     """
+    if repos is not None:
+        from remora.cli.review import review_sweep
+
+        return review_sweep.revert(options, repos, run, nodes, trust_run=trust_run)
     from remora.cli.review import verdicts
 
     return verdicts.revert(options, run, nodes, trust_run=trust_run)

@@ -57,7 +57,7 @@ def accept(
                 git_branch=git_branch,
                 root=project,
                 progress=pace,
-                **_choice(chosen),
+                **choice_of(chosen),
             )
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
@@ -92,7 +92,7 @@ def reject(
     agreed = _agreed(options, project, run, nodes, "reject", chosen)
     if agreed is None:
         return 1
-    done = api.reject(agreed, *nodes, feedback=feedback, root=project, **_choice(chosen))
+    done = api.reject(agreed, *nodes, feedback=feedback, root=project, **choice_of(chosen))
     for text in done.notes:
         note(options, text)
     document = {
@@ -144,7 +144,9 @@ def _agreed(
         return run
     view = own_run(project, run_named(project.trace, run), trusted=chosen["trust_run"])
     shared = nodes_not_named(view, nodes, (ACCEPTED,) if verb == "revert" else UNDECIDED)
-    narrow = parse_filter(chosen.get("rules", ()), chosen.get("conditions", ()))
+    narrow = parse_filter(
+        chosen.get("rules", ()), chosen.get("conditions", ()), chosen.get("owners", ())
+    )
     passing, _ = apply_filter(project, view, [job for job, _ in shared], narrow)
     shared = [(job, others) for job, others in shared if job in passing]
     for job, others in shared:
@@ -160,10 +162,12 @@ def _agreed(
     return view
 
 
-def _choice(chosen: Chosen) -> dict[str, Any]:
+def choice_of(chosen: Chosen) -> dict[str, Any]:
+    """Return the arguments of `api.accept` for the options shared by accept and reject."""
     return {
         "every": chosen["every"],
         "rules": chosen["rules"],
+        "owners": chosen["owners"],
         "only_if": chosen["conditions"],
         "trust_run": chosen["trust_run"],
     }

@@ -1,21 +1,18 @@
 """The `runs`, `show` and `diff` commands."""
 
-import re
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.output import color_word, diff_lines, emit, note, print_json, table
+from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project
 from remora.ids import LAST, display_name
-from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.runs.project import Project
@@ -76,67 +73,42 @@ def show(options: Options, run: str, repos: Path | None) -> int:
 @command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
 @click.argument("run", type=RUN, default=LAST)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
+@_repos
+def diff(options: Options, run: str, nodes: tuple[str, ...], repos: Path | None) -> int:
     """Show what a run would change, as unified diffs.
 
     Without NODE, show all verified change sets that were not rejected or reverted. With NODE
     (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
     not. RUN is a run ID, a unique prefix of an ID, or `last` (default).
     """
+    from remora.cli.views.diff_view import print_diffs, states_text
     from remora.runs.records.current_attempt import DISMISSED
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
 
+    if repos is not None:
+        from remora.cli.sweep.show_sweep import diff_sweep
+
+        return diff_sweep(options, repos, run, nodes)
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     document = diff_document(project, view, nodes)
     if options.json:
         print_json(document)
     else:
-        _print_diffs(options, document["diffs"])
+        print_diffs(options, document["diffs"])
         dismissed = Counter(job.review for job in view.jobs if job.review in DISMISSED)
         if dismissed and not nodes:
-            note(options, f"not shown: {_states(dismissed)}; to see one, name its function or file")
+            note(
+                options,
+                f"not shown: {states_text(dismissed)}; to see one, name its function or file",
+            )
     asked = select_jobs(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
     for job in damaged:
         note(options, f"{display_name(job.node_id)}: {job.error}")
     return 1 if damaged else 0
-
-
-def _print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
-    if not diffs:
-        click.echo("no verified changes to show", err=True)
-    for entry in diffs:
-        _print_diff(entry)
-    settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, "pending"))
-    if settled:
-        pending = len(diffs) - settled.total()
-        note(
-            options,
-            f"not pending: {_states(settled)}" + (f"; pending: {pending}" if pending else ""),
-        )
-    for path, number in files_created_twice(diffs):
-        note(
-            options,
-            f"{number} change sets create {path}: `git apply` would keep only one of them; "
-            "`remora accept` merges them",
-        )
-
-
-def _states(numbers: Counter[str]) -> str:
-    return ", ".join(f"{number} {state}" for state, number in numbers.items())
-
-
-def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return each file that more than one diff creates, with the number of those diffs."""
-    created = Counter(
-        path
-        for entry in diffs
-        for path in re.findall(r"(?m)^--- /dev/null\n\+\+\+ b/(.+)$", entry["diff"])
-    )
-    return [(path, number) for path, number in created.items() if number > 1]
 
 
 def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Iterator[str]:
@@ -169,17 +141,3 @@ def _age(run: "RunLine", now: datetime) -> str:
         if seconds >= 2 * size:
             return f"{seconds // size} {unit}"
     return f"{max(0, seconds)} s"
-
-
-def _print_diff(entry: dict[str, Any]) -> None:
-    """Print a diff to stdout and its heading to stderr, so that piped output is a valid patch."""
-    name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
-    state = entry["review"] or f"{entry['status']}, not verified"
-    click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
-    is_terminal = sys.stdout.isatty()
-    text: str = entry["diff"]
-    if not is_terminal:
-        click.echo(text, nl=not text.endswith("\n"))
-        return
-    for line in diff_lines(text):
-        click.echo(line)

@@ -1,4 +1,4 @@
-"""Implements `runs --repos`, `show --repos` and `report --repos`."""
+"""Implements `runs`, `show`, `diff` and `report` with `--repos`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,11 +10,15 @@ from remora.bootstrap.sweep.sweep_records import list_sweeps, read_sweep
 from remora.bootstrap.sweep.sweep_summary import SweepSummary, summarize
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, table
+from remora.cli.app.output import emit, print_json, table
 from remora.cli.sweep.sweep_view import sweep_lines
+from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
 from remora.errors import UsageError
+from remora.runs.records.json_documents import diff_document
+from remora.runs.records.results import read_run
 from remora.runs.report.sweep_report import SWEEP_FORMATS
+from remora.text import count, escape_line
 
 
 def list_runs(options: Options, file: Path) -> int:
@@ -32,6 +36,30 @@ def show_sweep(options: Options, file: Path, run: str) -> int:
     summary = summarize(read_sweep(invocation_of(options), read_repository_list(file), run))
     emit(options, summary.document(), sweep_lines(file, summary))
     return 1 if any(one.needs_attention for one in summary.repositories) else 0
+
+
+def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> int:
+    """Print what a sweep would change in each repository. Return 1 if one is damaged."""
+    refuse_root(options)
+    if nodes:
+        raise UsageError(
+            "NODE cannot be combined with --repos", hint="use --root to select one repository"
+        )
+    sweep = read_sweep(invocation_of(options), read_repository_list(file), run)
+    documents, damaged = [], False
+    for name, project, run_id in sweep.recorded():
+        view = read_run(project, run_id)
+        damaged = damaged or any(job.damaged for job in view.jobs)
+        document = diff_document(project, view, ())
+        if options.json:
+            documents.append({"name": name, **document})
+        elif document["diffs"]:
+            number = count(len(document["diffs"]), "change set")
+            click.echo(click.style(escape_line(f"══ {name}: {number} ══"), bold=True), err=True)
+            print_diffs(options, document["diffs"])
+    if options.json:
+        print_json({"run_id": sweep.run_id, "repositories": documents})
+    return 1 if damaged else 0
 
 
 def report_sweep(options: Options, file: Path, run: str, form: str) -> int:

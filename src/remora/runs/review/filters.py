@@ -14,6 +14,7 @@ from remora.runs.records.current_attempt import PENDING
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
+from remora.runs.review.change_owners import ChangeOwners
 from remora.tools.host.ruff.rule_codes import rule_codes
 
 _CODE = re.compile(r"[A-Z]+[0-9]*")
@@ -28,19 +29,23 @@ class ReviewFilter:
     If `rules` is not empty, a change set must fix findings of these rules and of no other rules. A
     rule is a code, or the beginning of codes, such as `UP0`.
     `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
+    If `owners` is not empty, each changed file must have one of these owners, such as `@team/web`.
     """
 
     rules: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
+    owners: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.rules or self.conditions)
+        return bool(self.rules or self.conditions or self.owners)
 
 
 ALL = ReviewFilter()
 
 
-def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
+def parse_filter(
+    rules: Iterable[str], conditions: Iterable[str], owners: Iterable[str] = ()
+) -> ReviewFilter:
     """Parse the values of command-line options.
 
     Each value in `conditions` may contain several conditions, separated by commas. Raises
@@ -55,7 +60,9 @@ def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilte
     if unknown:
         known = ", ".join(CONDITIONS)
         raise UsageError(f"unknown condition {unknown[0]!r}", hint=f"use one of: {known}")
-    return ReviewFilter(rules=frozenset(codes), conditions=frozenset(names))
+    return ReviewFilter(
+        rules=frozenset(codes), conditions=frozenset(names), owners=frozenset(owners)
+    )
 
 
 def apply_filter(
@@ -67,10 +74,12 @@ def apply_filter(
     not exist.
     """
     _require_rules(view.jobs, narrow.rules)
+    owners = ChangeOwners(project) if narrow.owners else None
     kept: list[JobView] = []
     left: list[str] = []
     for job in jobs:
-        why = _objection(project, job, narrow)
+        why = owners.objection(job, narrow.owners) if owners is not None else ""
+        why = why or _objection(project, job, narrow)
         if why:
             left.append(f"{display_name(job.node_id)}: skipped because {why}")
         else:

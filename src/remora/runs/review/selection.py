@@ -25,7 +25,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
         return open_jobs
     if not nodes:
         raise UsageError(
-            f"no change sets selected; specify nodes to {verb}, or use --all, --rule or --if",
+            f"no change sets selected; specify nodes to {verb}, or use --all, --rule, --owner or --if",
             hint=_waiting(open_jobs) or "no change set of this run is pending",
         )
     picked: list[JobView] = []

@@ -1,6 +1,6 @@
 """`diff`: change sets as patches."""
 
-from remora.cli.run.runs import files_created_twice
+from remora.cli.views.diff_view import files_created_twice
 
 NEW = (
     "diff --git a/t.py b/t.py\nnew file mode 100644\n--- /dev/null\n+++ b/t.py\n@@ -0,0 +1 @@\n+x\n"

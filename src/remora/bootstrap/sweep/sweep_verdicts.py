@@ -1,0 +1,108 @@
+"""Accepts, rejects and reverts the change sets of a sweep, one repository after the other."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from remora.bootstrap import api
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.sweep.sweep_records import RecordedSweep
+from remora.errors import RemoraError
+from remora.runs.project import Project
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.results import own_run
+from remora.runs.review.revert import Reverted
+from remora.runs.review.review import Verdicts
+
+OPERATION = "{operation}"
+"""Replaced in the name of a branch, so that each operation has its own."""
+
+
+class SweepPart(NamedTuple):
+    """What was done in a repository, on `branch` if it is not None, or why nothing was done."""
+
+    name: str
+    branch: str | None = None
+    done: Verdicts | Reverted | None = None
+    error: RemoraError | None = None
+
+
+_Act = Callable[[str, Project, str], Iterator[SweepPart]]
+"""Acts on a repository, given its name, its project and its run."""
+
+
+def accept_sweep(
+    invocation: Invocation,
+    sweep: RecordedSweep,
+    choice: Mapping[str, Any],
+    git_branch: str | None = None,
+) -> Iterator[SweepPart]:
+    """Accept the change sets that `choice` selects, and yield what was done.
+
+    `choice` contains arguments of `api.accept`. `git_branch` may contain `{operation}`. As in the
+    other functions of this module, a repository that fails does not stop the others.
+    """
+
+    def accept(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
+        trusted = choice.get("trust_run", False)
+        for branch, agents in _parts(project, run_id, git_branch, trust_run=trusted):
+            try:
+                done = api.accept(run_id, *agents, root=project, git_branch=branch, **choice)
+            except RemoraError as error:
+                yield SweepPart(name, branch, error=error)
+            else:
+                yield SweepPart(name, branch, done)
+
+    return _in_each(invocation, sweep, accept)
+
+
+def reject_sweep(
+    invocation: Invocation,
+    sweep: RecordedSweep,
+    choice: Mapping[str, Any],
+    feedback: str | None = None,
+) -> Iterator[SweepPart]:
+    """Reject the change sets that `choice` selects, and yield what was done.
+
+    `choice` contains arguments of `api.reject`.
+    """
+
+    def reject(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
+        done = api.reject(run_id, root=project, feedback=feedback, **choice)
+        yield SweepPart(name, done=done)
+
+    return _in_each(invocation, sweep, reject)
+
+
+def revert_sweep(
+    invocation: Invocation, sweep: RecordedSweep, *, trust_run: bool
+) -> Iterator[SweepPart]:
+    """Undo all accepted change sets, and yield what was done."""
+
+    def revert(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
+        yield SweepPart(name, done=api.revert(run_id, root=project, trust_run=trust_run))
+
+    return _in_each(invocation, sweep, revert)
+
+
+def _in_each(invocation: Invocation, sweep: RecordedSweep, act: _Act) -> Iterator[SweepPart]:
+    for name, recorded, run_id in sweep.recorded():
+        try:
+            root = recorded.root
+            own = Invocation(environ=invocation.environ, folder=root, root=root)
+            yield from act(name, open_project(own), run_id)
+        except RemoraError as error:
+            yield SweepPart(name, error=error)
+
+
+def _parts(
+    project: Project, run_id: str, git_branch: str | None, *, trust_run: bool
+) -> Iterator[tuple[str | None, list[str]]]:
+    """Yield each branch with the agents whose change sets go there, if there are any."""
+    view = own_run(project, run_id, trusted=trust_run)
+    agents: dict[str | None, list[str]] = {}
+    for job in view.jobs:
+        if job.review in UNDECIDED:
+            branch = git_branch and git_branch.replace(OPERATION, job.operation)
+            agents.setdefault(branch, []).append(job.agent_id)
+    yield from agents.items()

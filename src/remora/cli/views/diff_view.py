@@ -1,0 +1,64 @@
+"""Prints the diffs of a run."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+from remora.cli.app.options import Options
+from remora.cli.app.output import color_word, diff_lines, note
+from remora.ids import display_name
+from remora.text import escape_line
+
+
+def print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
+    """Print diffs to stdout, and what they are to stderr."""
+    if not diffs:
+        click.echo("no verified changes to show", err=True)
+    for entry in diffs:
+        _print_diff(entry)
+    settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, "pending"))
+    if settled:
+        pending = len(diffs) - settled.total()
+        note(
+            options,
+            f"not pending: {states_text(settled)}" + (f"; pending: {pending}" if pending else ""),
+        )
+    for path, number in files_created_twice(diffs):
+        note(
+            options,
+            f"{number} change sets create {path}: `git apply` would keep only one of them; "
+            "`remora accept` merges them",
+        )
+
+
+def states_text(numbers: Counter[str]) -> str:
+    """Return the number of change sets in each state, such as `3 rejected, 1 reverted`."""
+    return ", ".join(f"{number} {state}" for state, number in numbers.items())
+
+
+def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return each file that more than one diff creates, with the number of those diffs."""
+    created = Counter(
+        path
+        for entry in diffs
+        for path in re.findall(r"(?m)^--- /dev/null\n\+\+\+ b/(.+)$", entry["diff"])
+    )
+    return [(path, number) for path, number in created.items() if number > 1]
+
+
+def _print_diff(entry: dict[str, Any]) -> None:
+    """Print a diff to stdout and its heading to stderr, so that piped output is a valid patch."""
+    name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
+    state = entry["review"] or f"{entry['status']}, not verified"
+    click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
+    is_terminal = sys.stdout.isatty()
+    text: str = entry["diff"]
+    if not is_terminal:
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    for line in diff_lines(text):
+        click.echo(line)

@@ -1,0 +1,94 @@
+"""Owners of files, read from the CODEOWNERS file of a repository.
+
+Its patterns are described at
+https://docs.github.com/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners
+and the sections of GitLab at https://docs.gitlab.com/user/project/codeowners/reference/.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.errors import OutsideError
+from remora.files.git import git_output
+from remora.files.patterns import glob_regex
+
+_PLACES = (".github", ".", "docs", ".gitlab")
+_MAX_BYTES = 3 << 20
+"""Maximum size of the file in bytes, as on GitHub."""
+_SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>.*)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_BETWEEN_WORDS = re.compile(r"(?<!\\)\s+")
+
+
+class _Rule(NamedTuple):
+    pattern: re.Pattern[str]
+    owners: tuple[str, ...]
+
+
+class CodeOwners(NamedTuple):
+    """The owners of files in a repository.
+
+    `prefix` is the path of the project's root in the repository, with a slash at its end, or empty.
+    The last rule of each section that matches a file names its owners.
+    """
+
+    prefix: str = ""
+    sections: tuple[tuple[_Rule, ...], ...] = ()
+
+    def of(self, path: str) -> tuple[str, ...]:
+        """Return the owners of a file, such as `@team/web`, given by its path in the project."""
+        path = self.prefix + path
+        found: dict[str, None] = {}
+        for rules in self.sections:
+            matching = (rule.owners for rule in reversed(rules) if rule.pattern.fullmatch(path))
+            found |= dict.fromkeys(next(matching, ()))
+        return tuple(found)
+
+
+def read_code_owners(root: Path) -> CodeOwners:
+    """Return the owners of the files of a project. They are empty without a CODEOWNERS file."""
+    try:
+        top = Path(git_output(root, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
+        prefix = git_output(root, "rev-parse", "--show-prefix").decode().rstrip("\n")
+    except (OutsideError, UnicodeDecodeError):  # not a git repository
+        top, prefix = root, ""
+    for place in _PLACES:
+        try:
+            with (top / place / "CODEOWNERS").open("rb") as file:
+                text = file.read(_MAX_BYTES + 1)
+        except OSError:
+            continue
+        return parse_code_owners(text.decode(errors="replace"), prefix)
+    return CodeOwners()
+
+
+def parse_code_owners(text: str, prefix: str = "") -> CodeOwners:
+    """Parse the text of a CODEOWNERS file."""
+    sections: list[list[_Rule]] = [[]]
+    default: tuple[str, ...] = ()
+    for line in (_COMMENT.sub("", each).strip() for each in text.splitlines()):
+        section = _SECTION.fullmatch(line)
+        if section:
+            default = tuple(section["owners"].split())
+            sections.append([])
+        elif line:
+            pattern, *owners = _BETWEEN_WORDS.split(line)
+            sections[-1].append(_Rule(_regex(pattern), tuple(owners) or default))
+    return CodeOwners(prefix, tuple(map(tuple, sections)))
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """Return an expression for the files that a pattern matches, by their path in the repository.
+
+    A pattern without a slash before its end matches in every folder. A folder's name matches all
+    files in it, but `folder/*` only those directly in it.
+    """
+    body = pattern.strip("/")
+    glob = body if "/" in pattern.rstrip("/") else f"**/{body}"
+    itself, below = glob_regex(glob).pattern, glob_regex(f"{glob}/**").pattern
+    if pattern.endswith("/"):
+        return re.compile(below, re.DOTALL)
+    if pattern.endswith("/*"):
+        return re.compile(itself, re.DOTALL)
+    return re.compile(f"(?:{itself}|{below})", re.DOTALL)

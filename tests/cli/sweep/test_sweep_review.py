@@ -1,0 +1,96 @@
+"""Verdicts on a sweep: by repository, by rule, and by owner."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Remora, write
+from tests.cli.review.terminal import ASK, Terminal
+from tests.cli.sweep.test_sweep import LINT, UNUSED, repository
+
+FORMATTED = 'NAME = f"plain"\n'
+REPOS = ("--repos", "repos.yaml")
+
+
+@pytest.fixture
+def swept(remora: Remora, tmp_path: Path) -> Path:
+    """Two repositories with one change set of each rule. Of `b.py`, only `shop` knows the owner."""
+    owners = {".github/CODEOWNERS": "*  @all\nb.py  @team/b  @boss\n"}
+    repository(tmp_path / "shop", **{"b.py": FORMATTED, **owners})
+    repository(tmp_path / "web", **{"b.py": FORMATTED})
+    write(tmp_path, {"repos.yaml": "repositories: [shop, web]\n"})
+    assert remora(*LINT, cwd=tmp_path).code == 0
+    return tmp_path
+
+
+def pending(remora: Remora, folder: Path) -> dict[str, int]:
+    return each(remora("show", *REPOS, "--json", cwd=folder).document, "pending")
+
+
+def each(document: dict[str, Any], key: str) -> dict[str, Any]:
+    return {one["name"]: one[key] for one in document["repositories"]}
+
+
+@contextmanager
+def review(remora: Remora, folder: Path, *args: str) -> Iterator[Terminal]:
+    terminal = Terminal(remora, folder, "review", *REPOS, *args, size=(40, 100))
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+@pytest.mark.slow
+def test_changes_of_an_owner_are_accepted_and_reverted(remora: Remora, swept: Path) -> None:
+    done = remora("accept", "last", *REPOS, "--owner", "@team/b", "--json", cwd=swept)
+    assert done.code == 0
+    assert each(done.document, "accepted") == {"shop": ["node:b.py:__module__"], "web": []}
+    assert (swept / "shop" / "b.py").read_text() == 'NAME = "plain"\n'
+    assert (swept / "shop" / "a.py").read_text() == UNUSED
+    assert pending(remora, swept) == {"shop": 1, "web": 2}
+
+    undone = remora("revert", "last", *REPOS, "--json", cwd=swept)
+    assert each(undone.document, "reverted") == {"shop": ["node:b.py:__module__"], "web": []}
+    assert (swept / "shop" / "b.py").read_text() == FORMATTED
+
+
+@pytest.mark.slow
+def test_a_rule_is_rejected_everywhere(remora: Remora, swept: Path) -> None:
+    diffs = remora("diff", "last", *REPOS, "--json", cwd=swept).document["repositories"]
+    assert [len(one["diffs"]) for one in diffs] == [2, 2]
+    done = remora("reject", "last", *REPOS, "--rule", "F401", "--feedback", "kept", cwd=swept)
+    assert done.out == "shop: rejected 1 change set\nweb: rejected 1 change set\n"
+    assert pending(remora, swept) == {"shop": 1, "web": 1}
+    shown = remora("diff", "last", *REPOS, cwd=swept)
+    assert (shown.out.count("-NAME = f"), shown.out.count("-import os")) == (2, 0)
+
+
+@pytest.mark.slow
+def test_a_review_by_rule_goes_across_the_repositories(remora: Remora, swept: Path) -> None:
+    with review(remora, swept, "--by", "rule") as terminal:
+        shown = terminal.sees(ASK)
+        assert "── F401 ──" in shown
+        assert "══ shop: 1 change set ══" in shown
+        terminal.press("a")
+        assert "══ web: 1 change set ══" in terminal.sees(ASK)
+        terminal.press("a")
+        assert "── F541 ──" in terminal.sees(ASK)
+        terminal.press("q")
+        code, rest = terminal.ends()
+    assert code == 0
+    assert "2 accepted" in rest
+    assert "2 change sets still pending" in rest
+
+
+@pytest.mark.slow
+def test_a_review_of_an_owner_shows_nothing_else(remora: Remora, swept: Path) -> None:
+    with review(remora, swept, "--by", "owner", "--owner", "@boss") as terminal:
+        assert "── @boss @team/b ──" in terminal.sees(ASK)
+        terminal.press("r")
+        terminal.types("no")
+        code, rest = terminal.ends()
+    assert (code, "1 rejected" in rest, "pending" in rest) == (0, True, False)
+    assert pending(remora, swept) == {"shop": 1, "web": 2}
