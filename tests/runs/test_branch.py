@@ -141,6 +141,12 @@ class TestRepositories:
         desk.git("-C", str(place), "add", "-A")
         return desk.git("-C", str(place), "write-tree")
 
+    def test_a_merged_branch_is_continued_at_head(self, shop: Desk) -> None:
+        shop.git("branch", "fixes")
+        shop.git("commit", "-q", "--allow-empty", "-m", "on")
+        assert len(onto(shop).accepted) == 4
+        assert shop.git("rev-list", "--count", "HEAD..fixes").strip() == "4"
+
     def test_a_detached_head_is_where_the_branch_begins(self, shop: Desk) -> None:
         shop.git("switch", "-q", "--detach")
         assert len(onto(shop).accepted) == 4
@@ -268,7 +274,9 @@ class TestRefused:
         assert "is checked out" in self.refused(shop)
 
     def test_a_branch_that_does_not_contain_head(self, shop: Desk) -> None:
-        shop.git("branch", "fixes")
+        shop.git("switch", "-q", "-c", "fixes")
+        shop.git("commit", "-q", "--allow-empty", "-m", "off")
+        shop.git("switch", "-q", "main")
         shop.git("commit", "-q", "--allow-empty", "-m", "on")
         assert "does not contain" in self.refused(shop)
 

@@ -106,12 +106,12 @@ def _open_database(invocation: Invocation, root: Path, config: "Config") -> Open
     require_extra("psycopg", "postgres")
     from remora.runs.project_key import project_key
     from remora.trace.postgres.copied_folder import CopiedTraceFolder
-    from remora.trace.postgres.database import Database
+    from remora.trace.postgres.database import shared_database
     from remora.trace.postgres.store import PostgresTraceStore
 
     settings = config.postgres
     durable = config.runner.memory.durability != "none"
-    database = Database(settings.dsn or "", is_durable=durable)
+    database = shared_database(settings.dsn or "", is_durable=durable)
     key = project_key(root)
     name = f"{database.open()}-{sha256(key.encode()).hexdigest()[:12]}"
     copies = invocation.folders.cache / "roots" / root_name(root) / "postgres" / name

@@ -50,7 +50,7 @@ from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import take_base
 
-_NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
+NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
 
 def prepare(
@@ -111,7 +111,7 @@ def prepare(
         ]
         with ruff.used():
             plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
-        plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
+        plan = without_operations(plan, left_out, NO_ENVIRONMENT)
         plan = replace(plan, seconds=job_seconds(plan, project.operations, provider))
     except BaseException:
         ruff.close()
@@ -144,7 +144,9 @@ def select_source(
     source = read_modules(tree, _included(files, project.config.exclude), selection)
     revision = request.since if request.changed is None else request.changed or "HEAD"
     if revision is not None:
-        changed = changed_nodes(project.root, tree, revision, source)
+        changed = changed_nodes(
+            project.root, tree, revision, source, with_modules=request.changed is None
+        )
         selection = replace(selection, changed=changed | request.also)
     return source, selection
 

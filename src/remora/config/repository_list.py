@@ -47,8 +47,10 @@ def _entry(value: object) -> object:
 def _address(value: object) -> object:
     if isinstance(value, str) and not _URL.match(value):
         raise ValueError("expected an address such as https://git.example.com/team/shop.git")
-    if isinstance(value, str) and re.match(r"https?://[^/]*:[^/]*@", value):
-        raise ValueError("expected an address without a password; use a git credential helper")
+    if isinstance(value, str) and re.match(r"https?://[^/]*@", value):
+        raise ValueError(
+            "expected an address without a user name or token; use a git credential helper"
+        )
     return value
 
 
@@ -83,15 +85,23 @@ def read_repository_list(path: Path) -> tuple[ListedRepository, ...]:
         found = _File.model_validate(parsed.value)
     except ValidationError as error:
         raise ConfigError("\n".join(describe_errors(error, _File, parsed)), hint=_HINT) from error
-    clones = path.resolve().parent / Path(found.clones).expanduser()
+    here = path.resolve().parent
+    clones = here / _expanded(found.clones, str(path))
     listed: dict[str, ListedRepository] = {}
+    roots: dict[Path, str] = {}
     for number, entry in enumerate(found.repositories):
         place = parsed.places.get(("repositories", number), str(path))
-        one = _listed(entry, path.resolve().parent, clones, place)
+        one = _listed(entry, here, clones, place)
         if one.name in listed:
             raise ConfigError(
                 f"{place}: a second repository named {one.name}", hint="give it another `name`"
             )
+        if one.root in roots:
+            raise ConfigError(
+                f"{place}: {one.name} is the same folder as {roots[one.root]}",
+                hint="list a folder only once",
+            )
+        roots[one.root] = one.name
         listed[one.name] = one
     return tuple(listed.values())
 
@@ -107,7 +117,14 @@ def _listed(entry: _Entry, here: Path, clones: Path, place: str) -> ListedReposi
     name = entry.name or re.split(r"[/:\\]", source)[-1].removesuffix(".git")
     if not re.fullmatch(_NAME, name):
         raise ConfigError(f"{place}: {name!r} cannot be the repository's name", hint="add `name`")
-    clone = clones / name if entry.url else (here / Path(source).expanduser()).resolve()
+    clone = clones / name if entry.url else (here / _expanded(source, place)).resolve()
     return ListedRepository(
         name=name, url=entry.url or "", clone=str(clone), ref=entry.ref or "", folder=entry.folder
     )
+
+
+def _expanded(text: str, place: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:  # there is no such user
+        raise ConfigError(f"{place}: {text}: {error}", hint="write the path in full") from error

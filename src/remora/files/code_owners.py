@@ -16,7 +16,7 @@ from remora.files.patterns import glob_regex
 _PLACES = (".github", ".", "docs", ".gitlab")
 _MAX_BYTES = 3 << 20
 """Maximum size of the file in bytes, as on GitHub."""
-_SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>.*)")
+_SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>|\s.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BETWEEN_WORDS = re.compile(r"(?<!\\)\s+")
 

@@ -104,10 +104,13 @@ def test_changes_are_accepted_onto_a_branch_per_operation(remora: Remora, compan
         git(clone, "config", "user.email", "t@localhost")
     branches = ("--if", "verified", "--git-branch", "remora/{operation}")
     done = remora("accept", "last", "--repos", "repos.yaml", *branches, "--json", cwd=company)
-    assert done.code == 0
-    assert {(one["name"], one["branch"]) for one in done.document["repositories"]} == {
-        ("web", "remora/lint"),
-        ("shop", "remora/lint"),
+    assert done.code == 1
+    assert {
+        (one["name"], one["branch"], one["error"]) for one in done.document["repositories"]
+    } == {
+        ("web", "remora/lint", None),
+        ("shop", "remora/lint", None),
+        ("gone", None, f"{company}/nowhere does not exist"),
     }
     for clone in (company / "shop", company / "repositories" / "web"):
         assert "Remora-Trace: " in git(clone, "log", "-1", "--format=%B", "remora/lint")
@@ -180,6 +183,8 @@ def test_an_interrupted_sweep_is_resumed(remora: Remora, tmp_path: Path) -> None
     ("words", "message"),
     [
         (("analyze", "--repos", "repos.yaml", "src"), "PATH cannot be given"),
+        (("analyze", "--repos", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
+        ((*LINT, "--report-only"), "--report-only cannot be combined with --repos"),
         (("analyze", "--full"), "--full requires --repos"),
         (("show", "--repos", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
         (("show", "--repos", "repos.yaml"), "no sweep of these repositories is recorded"),

@@ -16,19 +16,24 @@ from remora.trace.read.reader import ENDED
 SWEEP = "sweep"
 """Key of a sweep's settings in the recorded configuration of its runs."""
 _MODEL = ("provider", "name", "renderer", "decoding", "margin", "samples", "max_requests")
-_CONFIGURATION = (
-    "remora.yaml", "pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".remora",
-)  # fmt: skip
-"""Files and folders that change what is proposed for unchanged code."""
+_TOOLS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini")
+_CONFIGURATION = ("remora.yaml", ".remora", *(f":(top,glob)**/{name}" for name in _TOOLS))
+"""Files and folders that change what is proposed for unchanged code. Tools also read files of
+folders above and below the project's root."""
+_NOT_RECORDED = frozenset({"model.base_url", "workspace.allow_unsandboxed"})
 _TO_REPEAT = frozenset({"error", "interrupted", "failed"})
 
 
 class EarlierSweep(NamedTuple):
-    """A run that has worked on all nodes of `commit`, except those in `unfinished`."""
+    """A run that has worked on all nodes of `commit`, except those in `unfinished`.
+
+    `left_out` contains the operations that could not run without an environment.
+    """
 
     run_id: str
     commit: str
     unfinished: frozenset[str]
+    left_out: tuple[str, ...] = ()
 
     def covers(self, commit: str | None) -> bool:
         """Return True if the run leaves nothing to do for an unchanged work tree at `commit`."""
@@ -39,7 +44,8 @@ def sweep_settings(task: PlanTask, operations: Sequence[str]) -> dict[str, Any]:
     """Return what a run records about the sweep it belongs to.
 
     `code` identifies the code that planned it. It is empty if only some nodes were selected.
-    `request` and `flags` allow another process to plan the repositories that were not planned.
+    `request`, `flags` and `full` allow another process to plan the repositories that were not
+    planned. Consent and addresses are not recorded.
     """
     request = task.request
     whole = not any(request.get(name) for name in ("node", "changed", "max_nodes"))
@@ -48,7 +54,8 @@ def sweep_settings(task: PlanTask, operations: Sequence[str]) -> dict[str, Any]:
         "operations": list(operations),
         "code": code_digest() if whole else "",
         "request": dict(request),
-        "flags": dict(task.flags),
+        "flags": {name: value for name, value in task.flags.items() if name not in _NOT_RECORDED},
+        "full": task.full,
     }
 
 
@@ -93,6 +100,7 @@ def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
         **{name: config.get(name) for name in names},
         **{f"{SWEEP}.{name}": sweep.get(name) for name in ("repository", "operations", "code")},
         **{f"model.{name}": model.get(name) for name in _MODEL},
+        "has_server": bool(model.get("base_url")),
     }
 
 
@@ -107,7 +115,8 @@ def _as_earlier(view: RunView, wanted: Mapping[str, Any]) -> EarlierSweep | None
         job for job in view.jobs if job.status in _TO_REPEAT or job.stop_reason == "model_error"
     ]
     keys = frozenset(key for job in repeated for key in (job.node_id, *(job.nodes or ())))
-    return EarlierSweep(view.run_id, commit, keys)
+    left_out = view.start.config[SWEEP].get("left_out", ())
+    return EarlierSweep(view.run_id, commit, keys, tuple(left_out))
 
 
 def _has_same_configuration(project: Project, earlier: str, commit: str) -> bool:

@@ -14,8 +14,12 @@ from remora.bootstrap.api import create_records, model_for
 from remora.bootstrap.execute_plan import check_models, connect_own_models, settings_to_record
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
+from remora.bootstrap.prepare_run import NO_ENVIRONMENT, prepare
+from remora.bootstrap.project_interpreter import (
+    check_interpreter,
+    check_tests_start,
+    interpreter_for,
+)
 from remora.bootstrap.run_limits import close_models
 from remora.bootstrap.sweep.earlier_sweep import (
     SWEEP,
@@ -79,6 +83,8 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
     own = sweep_settings(task, request.operations)
     commit = _clean_commit(project)
     earlier = None if task.full else find_earlier_sweep(project, request, own, commit)
+    if earlier is not None and earlier.left_out and _has_environment(invocation, project):
+        earlier = None
     if earlier is not None and earlier.covers(commit):
         return _result(task, project, UNCHANGED, commit, earlier)
     if earlier is not None:
@@ -91,6 +97,20 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
         return _result(task, project, state, commit, earlier, prepared)
     finally:
         prepared.close()
+
+
+def _has_environment(invocation: Invocation, project: Project) -> bool:
+    try:
+        interpreter_for(invocation, project.root, project.config)
+    except RemoraError:
+        return False
+    return True
+
+
+def _left_out(plan: Plan) -> dict[str, int]:
+    """Return the number of nodes that are left for lack of an environment, by operation."""
+    left = {name: reasons.get(NO_ENVIRONMENT, ()) for name, reasons in plan.left_nodes.items()}
+    return {name: len(nodes) for name, nodes in left.items() if nodes}
 
 
 def _request(task: PlanTask, project: Project) -> RunRequest:
@@ -116,10 +136,17 @@ def _record(invocation: Invocation, prepared: PreparedRun, own: Mapping[str, Any
     """
     project, base, jobs = prepared.project, prepared.base, prepared.plan.jobs
     assert base is not None, "a new run has a base"
+    own = {**own, "left_out": sorted(_left_out(prepared.plan))}
     settings = {**_checked_settings(invocation, prepared, base), SWEEP: own}
     create_records(project)
     keep_base(project, base)
     with open_run(project, prepared.run_id) as stream:
+        if stream.head.count:
+            raise UsageError(
+                f"the run {prepared.run_id} is already recorded for this project",
+                hint="with trace_store: postgres, clones of one repository share their records; "
+                "list only one of them",
+            )
         record_start(stream, project, prepared.plan, settings, base)
         if not jobs:
             stream.append(RunEnd(totals={"jobs": 0}))
@@ -161,6 +188,7 @@ def _result(
         nodes=plan.nodes,
         jobs=Counter(job.operation for job in plan.jobs),
         findings=plan.findings,
+        left_out=_left_out(plan),
         with_model=jobs_with_model(plan, project.operations, provider),
         seconds=None if plan.seconds is None and plan.jobs else sum((plan.seconds or {}).values()),
         since="" if earlier is None else earlier.run_id,

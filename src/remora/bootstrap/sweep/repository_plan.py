@@ -29,6 +29,8 @@ class PlanTask(msgspec.Struct, frozen=True, kw_only=True):
 class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of a repository, without its jobs.
 
+    `left_out` contains the number of nodes that are left for lack of an environment, by operation.
+
     `jobs` counts them by operation, and `with_model` those that ask a model. `seconds` is their
     expected duration with two jobs at a time, or None if it is unknown. If only nodes that have
     changed were planned, or if nothing has changed, `since` is the earlier run. `error` and `hint`
@@ -42,6 +44,7 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 0
     jobs: Mapping[str, int] = {}
     findings: int = 0
+    left_out: Mapping[str, int] = {}
     with_model: int = 0
     seconds: float | None = 0.0
     since: str = ""

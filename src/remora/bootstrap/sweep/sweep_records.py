@@ -10,8 +10,9 @@ from remora.bootstrap.sweep.earlier_sweep import SWEEP
 from remora.config.repository_list import ListedRepository
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
-from remora.memory.events import RunStart
+from remora.memory.events import Event, RunStart
 from remora.runs.project import Project
+from remora.runs.records.run_record import read_own_record
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
@@ -19,8 +20,9 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 class SweptProject(NamedTuple):
     """The project of a listed repository, and its run.
 
-    `run_id` is the run with the name that was asked for. If nothing had changed then, it is the
-    last run of an earlier sweep, and `is_earlier` is true. It is None if there is no such run.
+    `run_id` is the run with the name that was asked for. If there is none, for example because
+    nothing had changed, it is the last run of an earlier sweep with the same operations, and
+    `is_earlier` is true. It is None if there is no such run.
     `error` says why the project cannot be opened, and is None otherwise.
     """
 
@@ -38,16 +40,26 @@ class RecordedSweep(NamedTuple):
     run_id: str
     projects: tuple[SweptProject, ...]
 
+    def unreadable(self) -> Iterator[tuple[str, RemoraError]]:
+        """Yield the name of each repository that cannot be opened, with the error."""
+        for each in self.projects:
+            if each.error is not None:
+                yield each.name, each.error
+
     def recorded(self) -> Iterator[tuple[str, Project, str]]:
         """Yield the name, the project and the run of each repository that has a run."""
         for each in self.projects:
             if each.project is not None and each.run_id is not None:
                 yield each.name, each.project, each.run_id
 
+    def without_earlier(self) -> "RecordedSweep":
+        """Return the sweep with only the repositories in which the run itself was recorded."""
+        projects = (one for one in self.projects if one.run_id and not one.is_earlier)
+        return self._replace(projects=tuple(projects))
+
     def current(self) -> Iterator[tuple[str, Project, str]]:
         """Yield the repositories in which the run itself was recorded, not an earlier one."""
-        earlier = {each.name for each in self.projects if each.is_earlier}
-        return (each for each in self.recorded() if each[0] not in earlier)
+        return self.without_earlier().recorded()
 
 
 def read_sweep(
@@ -78,25 +90,39 @@ def list_sweeps(
     return [found.sweep(run_id) for run_id in sorted(found.run_ids)]
 
 
-def recorded_sweep(project: Project, run_id: str) -> Mapping[str, Any]:
-    """Return what a run has recorded about its sweep. Raises NotFound if it has no such record."""
-    found = _sweep_of(project.trace, run_id)
-    if found is None:
-        raise NotFound(f"the run {run_id} does not belong to a sweep")
-    return found
+def own_settings(sweep: RecordedSweep, *, trusted: bool) -> Mapping[str, Any]:
+    """Return what a run has recorded about its sweep, from a repository with a sound record.
+
+    Unless `trusted` is true, this installation must have started the run there. Raises the error of
+    the first repository if none has such a record.
+    """
+    errors: list[RemoraError] = []
+    for _, project, run_id in sweep.current():
+        try:
+            record = read_own_record(project, run_id, trusted=trusted)
+        except RemoraError as error:
+            errors.append(error)
+            continue
+        found = _sweep_in(record.events[0]) if record.events else None
+        if found is not None:
+            return found
+    raise errors[0] if errors else NotFound(f"the run {sweep.run_id} is not that of a sweep")
 
 
 class _Projects(NamedTuple):
     """The projects of a list, and the runs of sweeps in each."""
 
     opened: Sequence[SweptProject]
-    runs: Mapping[str, Sequence[str]]
+    runs: Mapping[str, Mapping[str, Sequence[str]]]
+    """The operations of each run, by the name of the repository and the run's ID."""
 
     @classmethod
     def open(cls, invocation: Invocation, repositories: Sequence[ListedRepository]) -> "_Projects":
         opened = [_open(invocation, each) for each in repositories]
         known = {
-            one.name: _sweep_runs(one.project.trace) for one in opened if one.project is not None
+            one.name: _sweep_runs(one.project.trace, one.name)
+            for one in opened
+            if one.project is not None
         }
         return cls(opened, known)
 
@@ -105,11 +131,14 @@ class _Projects(NamedTuple):
         return {run for each in self.runs.values() for run in each}
 
     def sweep(self, run_id: str) -> RecordedSweep:
-        return RecordedSweep(run_id, tuple(self._with_run(one, run_id) for one in self.opened))
+        operations = next((runs[run_id] for runs in self.runs.values() if run_id in runs), ())
+        projects = (self._with_run(one, run_id, operations) for one in self.opened)
+        return RecordedSweep(run_id, tuple(projects))
 
-    def _with_run(self, one: SweptProject, run_id: str) -> SweptProject:
-        runs = self.runs.get(one.name, ())
-        found = max((run for run in runs if run <= run_id), default=None)
+    def _with_run(self, one: SweptProject, run_id: str, operations: Sequence[str]) -> SweptProject:
+        runs = self.runs.get(one.name, {})
+        same = (run for run, its in runs.items() if run <= run_id and its == operations)
+        found = max(same, default=None)
         return one._replace(run_id=found, is_earlier=found is not None and found != run_id)
 
 
@@ -125,17 +154,30 @@ def _open(invocation: Invocation, repository: ListedRepository) -> SweptProject:
     return SweptProject(name, project.root, project, None)
 
 
-def _sweep_runs(trace: TraceFolder) -> list[str]:
-    names = [stream_id(path) for path in trace.run_streams()]
-    return [name for name in names if _sweep_of(trace, name) is not None]
+def _sweep_runs(trace: TraceFolder, name: str) -> dict[str, Sequence[str]]:
+    """Return the operations of each run that belongs to a sweep of the repository `name`.
+
+    With a database, two repositories with the same first commit share their streams.
+    """
+    found = ((stream_id(path), _sweep_of(path)) for path in trace.run_streams())
+    return {
+        run_id: sweep.get("operations", ())
+        for run_id, sweep in found
+        if sweep is not None and sweep.get("repository") == name
+    }
 
 
-def _sweep_of(trace: TraceFolder, run_id: str) -> Mapping[str, Any] | None:
+def _sweep_of(path: Path) -> Mapping[str, Any] | None:
+    """Return what a run has recorded about its sweep, also if its stream is damaged later."""
     try:
-        first = next(read_events(trace.existing_run(run_id)), None)
-        start = None if first is None else typed_payload(first)
+        first = next(read_events(path), None)
+        return None if first is None else _sweep_in(first)
     except RemoraError:
         return None
+
+
+def _sweep_in(first: Event) -> Mapping[str, Any] | None:
+    start = typed_payload(first)
     found = start.config.get(SWEEP) if isinstance(start, RunStart) else None
     return found if isinstance(found, dict) else None
 

@@ -100,7 +100,12 @@ def _summary(one: SweptProject, error: RemoraError | None) -> RepositorySummary:
     )
     if one.project is None or one.run_id is None:
         return first
-    read = read_run_line(one.project.trace.existing_run(one.run_id))
+    try:
+        read = read_run_line(one.project.trace.existing_run(one.run_id))
+    except RemoraError as damage:
+        return msgspec.structs.replace(
+            first, status=DAMAGED, error=damage.message, hint=damage.hint
+        )
     if read is None:
         return first
     line, attempts = read

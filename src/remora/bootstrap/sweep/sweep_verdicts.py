@@ -46,8 +46,9 @@ def accept_sweep(
     def accept(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
         trusted = choice.get("trust_run", False)
         for branch, agents in _parts(project, run_id, git_branch, trust_run=trusted):
+            named = {**choice, "every": False}  # these agents and no others
             try:
-                done = api.accept(run_id, *agents, root=project, git_branch=branch, **choice)
+                done = api.accept(run_id, *agents, root=project, git_branch=branch, **named)
             except RemoraError as error:
                 yield SweepPart(name, branch, error=error)
             else:
@@ -86,6 +87,7 @@ def revert_sweep(
 
 
 def _in_each(invocation: Invocation, sweep: RecordedSweep, act: _Act) -> Iterator[SweepPart]:
+    yield from (SweepPart(name, error=error) for name, error in sweep.unreadable())
     for name, recorded, run_id in sweep.recorded():
         try:
             root = recorded.root

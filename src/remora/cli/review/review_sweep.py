@@ -88,7 +88,7 @@ def review(
     Groups by file belong to one repository, and other groups go across the repositories.
     """
     sweep = _sweep(options, file, run)
-    desk = _Desk(options, sweep, by, owners, trust_run, [], [])
+    desk = _Desk(options, sweep, by, owners, trust_run, [], [], [])
     try:
         for name, part, group in desk.parts():
             if not part.pending(group):
@@ -105,7 +105,11 @@ def review(
 
 
 class _Desk(NamedTuple):
-    """The repositories under review. `failed` contains those that could not be opened."""
+    """The repositories under review.
+
+    `looked_at` contains the names of the repositories that were opened, `opened` those with pending
+    changes, and `failed` those that could not be opened.
+    """
 
     options: Options
     sweep: RecordedSweep
@@ -113,6 +117,7 @@ class _Desk(NamedTuple):
     owners: Collection[str]
     trusted: bool
     opened: list[tuple[str, Review]]
+    looked_at: list[str]
     failed: list[str]
 
     def parts(self) -> Iterator[tuple[str, Review, str | None]]:
@@ -135,9 +140,15 @@ class _Desk(NamedTuple):
         conflicts = sum(part.conflicts for _, part in self.opened)
         left = sum(len(part.pending()) for _, part in self.opened)
         sum_up(done, conflicts, left, shlex.join([*command, *owner_options(self.owners)]))
+        others = len([*self.sweep.recorded()]) - len(self.looked_at) - len(self.failed)
+        if others > 0:
+            note(self.options, f"not opened: {count(others, 'repository', 'repositories')}")
 
     def _open(self) -> Iterator[tuple[str, Review]]:
         """Yield the repositories that have pending changes."""
+        for name, failure in self.sweep.unreadable():
+            note(self.options, f"{name}: {failure.message}")
+            self.failed.append(name)
         for name, recorded, run_id in self.sweep.recorded():
             try:
                 project = open_project(invocation_of(Options(root=recorded.root)))
@@ -147,6 +158,7 @@ class _Desk(NamedTuple):
                 self.failed.append(name)
                 continue
             group_of = grouping(project, self.by, self.owners)
+            self.looked_at.append(name)
             part = Review(Options(root=project.root), project, view, group_of, self.trusted)
             if part.pending():
                 self.opened.append((name, part))

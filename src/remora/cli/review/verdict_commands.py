@@ -74,8 +74,8 @@ def accept(
     change sets if no node is given.
 
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
-    files and your index do not change. If the branch exists, it must contain HEAD and must not be
-    checked out. With --repos, {operation} in NAME is replaced, so that each operation has a branch.
+    files and your index do not change. If the branch exists, it must contain HEAD or be merged into
+    it, and must not be checked out. With --repos, {operation} in NAME is replaced, so that each operation has a branch.
     """
     if repos is not None:
         from remora.cli.review import review_sweep

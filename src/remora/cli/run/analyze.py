@@ -125,6 +125,11 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     from remora.runs.planning.run_request import RunRequest
 
     flags = run_flags(model, allow_unsandboxed, asked["concurrency"], select)
+    if report_only and repos is not None:
+        raise UsageError(
+            "--report-only cannot be combined with --repos",
+            hint="use --dry-run to see the plan, or `remora report --repos FILE` after a sweep",
+        )
     if full and (repos is None or resume is not None):
         raise UsageError("--full requires --repos, and a new run")
     if resume is not None:

@@ -10,11 +10,11 @@ from remora.bootstrap.sweep.sweep_records import list_sweeps, read_sweep
 from remora.bootstrap.sweep.sweep_summary import SweepSummary, summarize
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, print_json, table
+from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.sweep.sweep_view import sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
-from remora.errors import UsageError
+from remora.errors import RemoraError, UsageError
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.results import read_run
 from remora.runs.report.sweep_report import SWEEP_FORMATS
@@ -25,7 +25,7 @@ def list_runs(options: Options, file: Path) -> int:
     """Print the sweeps of the listed repositories."""
     refuse_root(options)
     sweeps = list_sweeps(invocation_of(options), read_repository_list(file))
-    found = [summarize(sweep) for sweep in sweeps]
+    found = [summarize(sweep.without_earlier()) for sweep in sweeps]
     emit(options, {"runs": [_entry(one) for one in found]}, _lines(found))
     return 0
 
@@ -39,18 +39,23 @@ def show_sweep(options: Options, file: Path, run: str) -> int:
 
 
 def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> int:
-    """Print what a sweep would change in each repository. Return 1 if one is damaged."""
+    """Print what a sweep would change in each repository. Return 1 if one cannot be read."""
     refuse_root(options)
     if nodes:
         raise UsageError(
             "NODE cannot be combined with --repos", hint="use --root to select one repository"
         )
     sweep = read_sweep(invocation_of(options), read_repository_list(file), run)
+    errors = dict(sweep.unreadable())
     documents, damaged = [], False
     for name, project, run_id in sweep.recorded():
-        view = read_run(project, run_id)
+        try:
+            view = read_run(project, run_id)
+            document = diff_document(project, view, ())
+        except RemoraError as error:
+            errors[name] = error
+            continue
         damaged = damaged or any(job.damaged for job in view.jobs)
-        document = diff_document(project, view, ())
         if options.json:
             documents.append({"name": name, **document})
         elif document["diffs"]:
@@ -58,8 +63,11 @@ def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> 
             click.echo(click.style(escape_line(f"══ {name}: {number} ══"), bold=True), err=True)
             print_diffs(options, document["diffs"])
     if options.json:
+        documents += [{"name": name, "error": error.message} for name, error in errors.items()]
         print_json({"run_id": sweep.run_id, "repositories": documents})
-    return 1 if damaged else 0
+    for name, failure in errors.items():
+        note(options, f"{name}: {failure.message}")
+    return 1 if damaged or errors else 0
 
 
 def report_sweep(options: Options, file: Path, run: str, form: str) -> int:
@@ -97,8 +105,14 @@ def _lines(found: Sequence[SweepSummary]) -> Iterator[str]:
     rows = []
     for one in found:
         totals = one.document()["totals"]
-        began = sum(each.run_id == one.run_id for each in one.repositories)
         rows.append(
-            (one.run_id, one.status, began, totals["jobs"], totals["pending"], totals["accepted"])
+            (
+                one.run_id,
+                one.status,
+                totals["repositories"],
+                totals["jobs"],
+                totals["pending"],
+                totals["accepted"],
+            )
         )
     yield from table(("RUN", "STATUS", "REPOSITORIES", "JOBS", "PENDING", "ACCEPTED"), rows)

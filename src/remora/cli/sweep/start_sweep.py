@@ -14,12 +14,18 @@ from remora.bootstrap.run_limits import run_to_end
 from remora.bootstrap.sweep.plan_processes import plan_all
 from remora.bootstrap.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
 from remora.bootstrap.sweep.run_repositories import RepositoryEnd, SweepRun
-from remora.bootstrap.sweep.sweep_records import read_sweep, recorded_sweep, sweep_at
+from remora.bootstrap.sweep.sweep_records import own_settings, read_sweep, sweep_at
 from remora.bootstrap.sweep.sweep_summary import summarize
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.sweep.sweep_plan_view import plan_lines, plan_note, sweep_plan_document
+from remora.cli.sweep.show_sweep import refuse_root
+from remora.cli.sweep.sweep_plan_view import (
+    left_out_lines,
+    plan_lines,
+    plan_note,
+    sweep_plan_document,
+)
 from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
 from remora.cli.sweep.sweep_view import sweep_lines
 from remora.config.repository_list import ListedRepository, read_repository_list
@@ -55,6 +61,7 @@ def start_sweep(
 
     `asked` contains arguments of `RunRequest`.
     """
+    refuse_root(options)
     if asked["paths"]:
         raise UsageError(
             "--repos selects the projects, so PATH cannot be given",
@@ -68,6 +75,8 @@ def start_sweep(
         emit(options, sweep_plan_document(run_id, plans), plan_lines(plans))
         return 1 if any(plan.state == FAILED for plan in plans) else 0
     if not any(plan.job_count for plan in plans):
+        for line in left_out_lines(plans):
+            note(options, line)
         return _print(options, arguments, run_id, plans)
     if not options.quiet:
         click.echo("\n".join(plan_lines(plans)), err=True)
@@ -77,16 +86,18 @@ def start_sweep(
 
 def resume_sweep(options: Options, arguments: SweepArguments, run: str) -> int:
     """Plan the repositories that were not planned, and finish the run in all. Return the exit code."""
+    refuse_root(options)
     repositories = read_repository_list(arguments.file)
     sweep = read_sweep(invocation_of(options, arguments.flags), repositories, run)
     done = {name for name, _, _ in sweep.current()}
-    _, project, run_id = next(sweep.current())
-    recorded = recorded_sweep(project, run_id)
+    recorded, run_id = own_settings(sweep, trusted=arguments.trusted), sweep.run_id
     left = [each for each in repositories if each.name not in done]
     arguments = arguments._replace(
         flags={**recorded["flags"], **{k: v for k, v in arguments.flags.items() if v is not None}}
     )
-    tasks = _tasks(arguments, left, recorded["request"], run_id, full=False, records=True)
+    tasks = _tasks(
+        arguments, left, recorded["request"], run_id, full=recorded.get("full", False), records=True
+    )
     plans = _plan(options, arguments, tasks, run_id)
     return _run(options, arguments, run_id, plans)
 

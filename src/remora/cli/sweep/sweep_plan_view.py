@@ -45,7 +45,22 @@ def plan_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
     for plan in plans:
         if plan.state == FAILED:
             yield f"{plan.name}: {plan.error}" + (f" ({plan.hint})" if plan.hint else "")
+    yield from left_out_lines(plans)
     yield sweep_size(plans)
+
+
+def left_out_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
+    """Yield a line for each operation that has no environment in some repositories."""
+    nodes: Counter[str] = Counter()
+    for plan in plans:
+        nodes.update(plan.left_out)
+    for operation, number in nodes.items():
+        where = sum(operation in plan.left_out for plan in plans)
+        yield (
+            f"not planned: {operation}: {count(number, 'symbol')} in "
+            f"{count(where, 'repository', 'repositories')} without an environment; "
+            "create .venv there, or set `python` in remora.yaml"
+        )
 
 
 def plan_note(plan: RepositoryPlan, number: int, of: int) -> str:

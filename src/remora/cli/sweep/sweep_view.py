@@ -44,7 +44,8 @@ def _next(file: Path, summary: SweepSummary, totals: Mapping[str, int]) -> Itera
     def command(*words: str) -> str:
         return "  " + shlex.join(["remora", *words, "--repos", str(file)])
 
-    if any(one.status != ENDED for one in summary.repositories):
+    is_recorded = any(one.run_id == summary.run_id for one in summary.repositories)
+    if is_recorded and any(one.status != ENDED for one in summary.repositories):
         yield f"  remora analyze --repos {shlex.quote(str(file))} --resume {summary.run_id}"
     if totals["pending"]:
         yield command("review", summary.run_id)

@@ -7,14 +7,19 @@ from remora.code.syntax.nodes import Module, own_lines
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
 from remora.files.git_listing import git_root
+from remora.ids import escape_path, node_key
 from remora.runs.planning.plan import Source
 from remora.workspaces.commit_files import committed_files, read_blobs
 
 
-def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
+def changed_nodes(
+    root: Path, tree: Path, revision: str, source: Source, *, with_modules: bool = False
+) -> frozenset[str]:
     """Return the keys of nodes in `tree` that are new or have changed since `revision`.
 
     Lines of nested nodes are ignored, so changing a function does not change its class or module.
+    If `with_modules` is true, the modules of changed files count as changed, because a change in a
+    function can cause a finding there, such as an import that is no longer used.
     Raises UsageError if the revision is unknown or git is not available, and OutsideError if git
     cannot read a file of the revision.
     """
@@ -33,6 +38,8 @@ def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> froz
         known = _own_texts(old, old_content) if isinstance(old, Module) else {}
         now = _own_texts(module, content)
         found.update(key for key, text in now.items() if known.get(key) != text)
+        if with_modules:
+            found.add(node_key(escape_path(module.path)))
     return frozenset(found)
 
 

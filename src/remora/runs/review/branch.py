@@ -127,6 +127,7 @@ def _commit_one(
             name=branch.name,
             tip=branch.tip,
             is_new=branch.is_new,
+            merged=branch.merged,
             tree=tree,
             message=_message(job),
             note={

@@ -31,13 +31,21 @@ class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     tip: str
     is_new: bool
+    merged: str = ""
     tree: str
     message: str
     note: dict[str, str]
 
     def on(self, root: Path) -> Branch:
         """Return the state of the branch before the commit."""
-        return Branch(root=root, name=self.name, tip=self.tip, is_new=self.is_new, prefix=b"")
+        return Branch(
+            root=root,
+            name=self.name,
+            tip=self.tip,
+            is_new=self.is_new,
+            prefix=b"",
+            merged=self.merged,
+        )
 
 
 def trailer(run_id: str, head: Head) -> str:

@@ -27,7 +27,9 @@ class _Entry(NamedTuple):
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
     """A git branch. If the branch is new, `tip` is HEAD.
 
-    `prefix` is the path from the top of the repository to `root`.
+    If all commits of the branch are in HEAD, it is continued at HEAD: `tip` is HEAD and `merged` is
+    the commit at which the branch still is. Otherwise, `merged` is an empty string. `prefix` is the
+    path from the top of the repository to `root`.
     """
 
     root: Path
@@ -35,6 +37,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     tip: str
     is_new: bool
     prefix: bytes
+    merged: str = ""
 
     @property
     def ref(self) -> str:
@@ -46,7 +49,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
         """The value that the ref must have before an update. All zeros means that the ref must not
         exist.
         """
-        return "0" * len(self.tip) if self.is_new else self.tip
+        return "0" * len(self.tip) if self.is_new else self.merged or self.tip
 
     def read_file(self, path: str) -> tuple[bytes | None, int]:
         """Return the content and mode of a file at the tip, or `(None, 0)` if there is no such
@@ -87,9 +90,19 @@ def open_branch(root: Path, name: str) -> Branch:
         raise UsageError(
             f"{name!r} is not a valid branch name", hint="use a name such as fixes/lint"
         )
+    merged = ""
     if (tip := _commit(root, f"refs/heads/{name}")) is not None:
-        _check_grows(root, name)
-    branch = Branch(root=root, name=name, tip=tip or head, is_new=tip is None, prefix=prefix)
+        _check_is_free(root, name)
+        if tip != head and _succeeds(root, "merge-base", "--is-ancestor", tip, "HEAD"):
+            tip, merged = head, tip
+        elif not _succeeds(root, "merge-base", "--is-ancestor", "HEAD", tip):
+            raise UsageError(
+                f"the branch {name} does not contain HEAD",
+                hint=f"use a new branch, or merge HEAD into {name} first",
+            )
+    branch = Branch(
+        root=root, name=name, tip=tip or head, is_new=tip is None, prefix=prefix, merged=merged
+    )
     _check_can_be_written(branch)
     return branch
 
@@ -145,7 +158,7 @@ def reread_branch(branch: Branch) -> Branch:
     """Return the branch with its current tip. Raises OutsideError if it no longer exists."""
     words = "rev-parse", "--verify", f"{branch.ref}^{{commit}}"
     tip = git_output(branch.root, *words).decode().strip()
-    return msgspec.structs.replace(branch, tip=tip, is_new=False)
+    return msgspec.structs.replace(branch, tip=tip, is_new=False, merged="")
 
 
 def messages_since(branch: Branch) -> str | None:
@@ -154,7 +167,7 @@ def messages_since(branch: Branch) -> str | None:
     Returns None if the branch is unchanged.
     """
     now = _commit(branch.root, branch.ref)
-    if now == (None if branch.is_new else branch.tip):
+    if now == (None if branch.is_new else branch.old):
         return None
     if now is None:
         return ""
@@ -187,10 +200,8 @@ def _head(root: Path) -> str:
     return head
 
 
-def _check_grows(root: Path, name: str) -> None:
-    """Raise UsageError unless the branch contains HEAD, is not checked out, and is not a symbolic
-    ref.
-    """
+def _check_is_free(root: Path, name: str) -> None:
+    """Raise UsageError if the branch is checked out, or is a symbolic ref."""
     ref = f"refs/heads/{name}"
     line = git_output(root, "for-each-ref", "--format=%(worktreepath)%00%(symref)", ref)
     place, _, leads_to = line.decode("utf-8", "replace").strip("\n").partition("\0")
@@ -202,11 +213,6 @@ def _check_grows(root: Path, name: str) -> None:
     if leads_to:
         raise UsageError(
             f"the branch {name} is a symbolic ref to {leads_to}", hint=f"use {leads_to}"
-        )
-    if not _succeeds(root, "merge-base", "--is-ancestor", "HEAD", ref):
-        raise UsageError(
-            f"the branch {name} does not contain HEAD",
-            hint=f"use a new branch, or merge HEAD into {name} first",
         )
 
 
