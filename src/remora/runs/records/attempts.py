@@ -58,15 +58,16 @@ def as_attempt(job: Job, attempt: int) -> Job:
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
 
 
-def read_attempts(events: Iterable[Event]) -> Attempts:
+def read_attempts(events: Iterable[Event], before: Attempts | None = None) -> Attempts:
     """Return the attempts recorded in a run's events.
 
-    Raises StreamDamaged if there is no valid plan, or if a job that was started is not in the plan.
+    If `before` is given, the events are those that follow. Raises StreamDamaged if there is no
+    valid plan, or if a job that was started is not in the plan.
     """
-    start: RunStart | None = None
-    jobs: dict[tuple[str, str], Job] = {}
-    begun: dict[str, Attempt] = {}
-    ended = False
+    start = before and before.start
+    jobs = {_key(job): job for job in before.jobs} if before else {}
+    begun = {attempt.job.agent_id: attempt for attempt in before.begun} if before else {}
+    ended = before is not None and before.ended
     for event in events:
         if event.type == RunStart.type and start is None:
             start, jobs = _start_and_jobs(event)
