@@ -111,7 +111,7 @@ def _loop() -> float:
     """Return the time of `LocalEngine` over that of a plain loop, for jobs of a millisecond."""
     jobs = [_job(number) for number in range(LOOPED)]
 
-    async def work(job: Job) -> None:
+    async def work(_: Job) -> None:
         end = time.perf_counter() + LOOPED_S
         while time.perf_counter() < end:
             pass
@@ -215,7 +215,9 @@ def _ray_tasks(company: Company) -> dict[str, float]:
     )  # fmt: skip
     bare, ours = json.loads(done.stdout)
     _printed(f"ray, a shard of {SHARD} jobs that have ended", [ours * 1000], "ms", "")
-    return {"ray: bare task": _printed("ray, a task that does nothing", [bare * 1000], "ms", "<= 3")}
+    return {
+        "ray: bare task": _printed("ray, a task that does nothing", [bare * 1000], "ms", "<= 3")
+    }
 
 
 def _lost_node(
@@ -233,17 +235,24 @@ def _lost_node(
     lost = start("")
     words = ("analyze", f"{_FILES}/shard_0", "-o", "lint", "--yes", "--quiet", "--concurrency", "1")
     company.start(*words, "--engine", engine, patch=patch)
-    company.wait_for("SELECT 1 FROM streams WHERE turn = 0 AND owner IS NOT NULL "
-                     "AND starts_with(name, 'traces/') AND next_seq > 0 AND NOT closed")
+    company.wait_for(
+        "SELECT 1 FROM streams WHERE turn = 0 AND owner IS NOT NULL "
+        "AND starts_with(name, 'traces/') AND next_seq > 0 AND NOT closed"
+    )
     start(DISTANT)
     time.sleep(5)  # until the other one is ready
     begun = time.monotonic()
     lost.send_signal(number)
-    company.wait_for("SELECT 1 FROM streams WHERE starts_with(name, 'traces/') "
-                     "AND owner LIKE '%another machine%'", 120)
+    company.wait_for(
+        "SELECT 1 FROM streams WHERE starts_with(name, 'traces/') "
+        "AND owner LIKE '%another machine%'",
+        120,
+    )
     seconds = time.monotonic() - begun
     return _printed(
-        f"{engine}, {name} node, until another one has its jobs", [seconds], "s",
+        f"{engine}, {name} node, until another one has its jobs",
+        [seconds],
+        "s",
         f"<= {LEASE_S + 15}",
     )
 

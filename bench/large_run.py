@@ -100,7 +100,8 @@ def _driver(company: Company) -> dict[str, float]:
     workers = [company.start("worker", patch=_SHORT) for _ in range(WORKERS)]
     begun = time.monotonic()
     driver = company.start("analyze", "--resume", "last", "--quiet", "--engine", "queue")
-    while not company.rows("SELECT 1 FROM streams WHERE starts_with(name, 'runs/') AND next_seq = 2 + 2 * %d" % JOBS):
+    ended = f"SELECT 1 FROM streams WHERE starts_with(name, 'runs/') AND next_seq = {2 + 2 * JOBS}"
+    while not company.rows(ended):
         assert driver.poll() is None, company.log
         time.sleep(1)
     ran = time.monotonic()
@@ -115,8 +116,8 @@ def _driver(company: Company) -> dict[str, float]:
         worker.wait(60)
     for name, megabytes in found.items():
         print(f"{name:28} {megabytes:8.0f} MB   (aim < 500)")
-    ended = time.monotonic()
-    print(f"jobs {ran - begun:.0f} s, results {ended - ran:.0f} s", flush=True)
+    printed = time.monotonic()
+    print(f"jobs {ran - begun:.0f} s, results {printed - ran:.0f} s", flush=True)
     return found
 
 

@@ -34,8 +34,8 @@ from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempts, read_attempts
-from remora.trace.read.reader import read_events
 from remora.trace.postgres.store import AgentRow, PostgresTraceStore
+from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 
 _log = logging.getLogger("remora.worker")
