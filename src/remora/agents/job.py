@@ -20,7 +20,7 @@ StopReason = Literal[
 ]
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One operation on one node, or on several nodes of a file.
 
     `nodes` is None if the job works on the node `node_id` alone. Otherwise it contains the keys of

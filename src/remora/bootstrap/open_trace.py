@@ -5,7 +5,9 @@ from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import ConfigError
@@ -15,9 +17,12 @@ from remora.trace.trace_folder import TraceFolder
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
+    from remora.trace.postgres.database import Database
     from remora.trace.stream.trace_store import TraceStore
 
 _VARIABLE = "REMORA_RUNNER__MEMORY__TRACE_STORE"
+_databases: "WeakValueDictionary[tuple[str, bool], Database]" = WeakValueDictionary()
+_opening = Lock()
 
 
 class OpenedTrace(NamedTuple):
@@ -96,6 +101,20 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
 
 
+def shared_database(dsn: str, *, is_durable: bool) -> "Database":
+    """Return the connections that all projects in this process share.
+
+    A worker opens a project for each shard, and a sweep opens many projects at a time.
+    """
+    from remora.trace.postgres.database import Database
+
+    with _opening:
+        found = _databases.get((dsn, is_durable))
+        if found is None:
+            found = _databases[dsn, is_durable] = Database(dsn, is_durable=is_durable)
+        return found
+
+
 def _jsonl_store(folder: TraceFolder) -> "TraceStore":
     from remora.trace.stream.jsonl_store import JsonlTraceStore
 
@@ -106,12 +125,12 @@ def _open_database(invocation: Invocation, root: Path, config: "Config") -> Open
     require_extra("psycopg", "postgres")
     from remora.runs.project_key import project_key
     from remora.trace.postgres.copied_folder import CopiedTraceFolder
-    from remora.trace.postgres.database import shared_database
     from remora.trace.postgres.store import PostgresTraceStore
 
     settings = config.postgres
-    durable = config.runner.memory.durability != "none"
-    database = shared_database(settings.dsn or "", is_durable=durable)
+    database = shared_database(
+        settings.dsn or "", is_durable=config.runner.memory.durability != "none"
+    )
     key = project_key(root)
     name = f"{database.open()}-{sha256(key.encode()).hexdigest()[:12]}"
     copies = invocation.folders.cache / "roots" / root_name(root) / "postgres" / name

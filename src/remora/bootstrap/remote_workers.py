@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the extra may be missing
 
 LOCAL, QUEUE, RAY = "local", "queue", "ray"
 _MODULES = {QUEUE: "procrastinate", RAY: "ray"}
+_EVER = datetime.min.replace(tzinfo=UTC)
 _OVERLAP = timedelta(seconds=30)
 """Time for which an append may be under way between its time stamp and its commit."""
 
@@ -102,9 +103,9 @@ class _EndedAgents:
 
     def __init__(self, store: "PostgresTraceStore") -> None:
         self._store = store
-        self._since: datetime | None = None
+        self._since = _EVER
 
     def new_ones(self, run_id: str, everything: bool) -> Iterator[EndedAgent]:
-        for row in self._store.ended_agents(run_id, None if everything else self._since):
-            self._since = max(row.updated - _OVERLAP, self._since or row.updated - _OVERLAP)
+        for row in self._store.ended_agents(run_id, _EVER if everything else self._since):
+            self._since = max(row.ended - _OVERLAP, self._since)
             yield EndedAgent(row.agent_id, row.status, Head(count=row.events, hash=row.head))

@@ -68,10 +68,11 @@ __all__ = [
 VERSION = 1
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line of a stream. `data` is not decoded until `payload` is called.
 
     This lets a fold skip outputs that it does not need, and lets a copy preserve unknown keys.
+    Python's garbage collector skips events, because a run has many and none is part of a cycle.
     """
 
     v: int

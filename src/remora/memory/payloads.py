@@ -11,7 +11,7 @@ GENESIS = "0" * 64
 """The hash that precedes the first line."""
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class Head(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The number of lines in a stream and the hash of its last line."""
 
     count: int = 0
@@ -257,7 +257,7 @@ class RunStart(Payload, frozen=True, kw_only=True):
     install: str = ""
 
 
-class JobStart(Payload, frozen=True, kw_only=True):
+class JobStart(Payload, frozen=True, kw_only=True, gc=False):
     """Start of a job attempt."""
 
     type: ClassVar[str] = "job_start"
@@ -267,7 +267,7 @@ class JobStart(Payload, frozen=True, kw_only=True):
     attempt: int = 1
 
 
-class JobEnd(Payload, frozen=True, kw_only=True):
+class JobEnd(Payload, frozen=True, kw_only=True, gc=False):
     """End of a job attempt.
 
     `head` anchors the agent's stream in the run's stream, and `signature` is the signature of

@@ -47,6 +47,19 @@ def test_its_changes_are_those_of_a_sweep_at_home(company: Company) -> None:
     company.check_streams()
 
 
+@pytest.mark.slow
+def test_two_clones_with_the_same_history_are_not_mixed_up(company: Company) -> None:
+    """They have the same records, so only one of them is swept."""
+    copy = company.project.parent / "copy"
+    subprocess.run(["git", "clone", "-q", company.project, copy], check=True)
+    (company.project / "repos.yaml").write_text("repositories: [{path: ., name: shop}, ../copy]\n")
+    swept = company.remora("analyze", "--repos", "repos.yaml", "-o", "lint", "--yes", code=1)
+    errors = [one["error"] for one in swept["repositories"] if one["error"]]
+    assert len(errors) == 1, swept
+    assert "is already recorded for this project" in errors[0] or "is writing" in errors[0]
+    assert sorted(one["status"] for one in swept["repositories"]) == ["ended", "not started"]
+
+
 def changes(company: Company, name: str, run: str) -> dict[str, str]:
     """Return the diff of each change set of a repository."""
     root = str(company.project.parent / name)

@@ -95,7 +95,7 @@ class TestInstallation:
 
     def test_another_version_is_refused(self, database: Database) -> None:
         query(database, "UPDATE info SET version = 99")
-        with pytest.raises(DatabaseError, match=r"have version 99, but .* uses version 2") as error:
+        with pytest.raises(DatabaseError, match=r"have version 99, but .* uses version 3") as error:
             database.open()
         assert error.value.hint == "use the same version of Remora on all machines"
 

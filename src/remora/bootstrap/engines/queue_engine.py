@@ -15,7 +15,10 @@ from remora.runs.execution.shard_task import ShardTask
 
 _POLL_S = 0.5
 _PATIENCE_S = 60.0
-_ENDED = (Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.ABORTED)
+_ENDED = """
+SELECT id, status::text FROM procrastinate_jobs
+WHERE id = ANY (%(ids)s) AND status IN ('succeeded', 'failed', 'cancelled', 'aborted')
+"""
 
 
 class QueueEngine:
@@ -64,11 +67,9 @@ class QueueEngine:
 
     async def _ended(self, app: App) -> list[ShardEnd]:
         found = []
-        for number, shard in list(self._waiting.items()):
-            status = await app.job_manager.get_job_status_async(number)
-            if status in _ENDED:
-                del self._waiting[number]
-                good = status == Status.SUCCEEDED
-                error = "" if good else f"shard {shard.number} {status.value}; see the worker's log"
-                found.append(ShardEnd(number=shard.number, error=error))
+        for row in await app.connector.execute_query_all_async(_ENDED, ids=list(self._waiting)):
+            shard, status = self._waiting.pop(row["id"]), row["status"]
+            good = status == Status.SUCCEEDED.value
+            error = "" if good else f"shard {shard.number} {status}; see the worker's log"
+            found.append(ShardEnd(number=shard.number, error=error))
         return found

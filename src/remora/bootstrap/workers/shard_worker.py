@@ -7,7 +7,9 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import inf
+from pathlib import Path
 from typing import NamedTuple
 
 from remora.agents.job import Job
@@ -31,9 +33,9 @@ from remora.runs.execution.shard_task import ShardTask, code_digest
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
-from remora.runs.records.attempts import Attempts
-from remora.runs.records.run_record import read_record
+from remora.runs.records.attempts import Attempts, read_attempts
 from remora.trace.postgres.store import AgentRow, PostgresTraceStore
+from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 
 _log = logging.getLogger("remora.worker")
@@ -63,15 +65,8 @@ async def run_shard(task: ShardTask, invocation: Invocation, concurrency: int | 
             f"this worker's streams of {project.root} are not those of the driver",
             hint="use trace_store: postgres and the same database on all machines",
         )
-    record = read_record(project, task.run_id)
-    if record.events[0].hash != task.start_hash:
-        raise UsageError(f"the run {task.run_id} in this worker's database is another one")
-    attempts = record.attempts()
-    project = replace(project, config=recorded_config(project.config, attempts.start))
-    wanted = frozenset(task.agents)
-    jobs = [job for job in attempts.jobs if job.agent_id in wanted]
-    jobs += [a.job for a in attempts.begun if a.job.agent_id in wanted and a.job not in jobs]
-    shard = _Shard(task, jobs, attempts)
+    shard = _read_shard(project, task)
+    project = replace(project, config=recorded_config(project.config, shard.attempts.start))
     await _run_jobs(shard, invocation, project, store, concurrency)
 
 
@@ -79,6 +74,28 @@ class _Shard(NamedTuple):
     task: ShardTask
     jobs: Sequence[Job]
     attempts: Attempts
+
+
+def _read_shard(project: Project, task: ShardTask) -> _Shard:
+    """Return the shard's jobs, and the run's plan."""
+    path = project.trace.existing_run(task.run_id)
+    attempts = _read_plan(path, task.start_hash)
+    wanted = frozenset(task.agents)
+    jobs = [job for job in attempts.jobs if job.agent_id in wanted]
+    if len(jobs) < len(wanted):  # some are further attempts, which are not planned
+        begun = read_attempts(read_events(path)).begun
+        known = {job.agent_id for job in jobs}
+        jobs += [a.job for a in begun if a.job.agent_id in wanted - known]
+    return _Shard(task, jobs, attempts)
+
+
+@lru_cache(maxsize=1)  # a worker runs many shards of a run, and reading a large plan takes long
+def _read_plan(path: Path, start_hash: str) -> Attempts:
+    """Return the plan of the run that begins with the line that has this hash."""
+    first = next(read_events(path), None)
+    if first is None or first.hash != start_hash:
+        raise UsageError(f"{path.stem} in this worker's database is another one")
+    return read_attempts([first])
 
 
 async def _run_jobs(
@@ -138,7 +155,8 @@ class _ShardJobs:
 
     async def run(self) -> None:
         try:
-            rows = {row.agent_id: row for row in self._store.agents_of(self._run.run_id)}
+            names = (job.agent_id for job in self._jobs)
+            rows = {row.agent_id: row for row in self._store.states_of(names)}
             unended = [job for job in self._jobs if not _has_ended(rows.get(job.agent_id))]
             suspects = [job for job in unended if _is_suspect(rows.get(job.agent_id))]
             await self._run.work_off([job for job in unended if job not in suspects], self._work)

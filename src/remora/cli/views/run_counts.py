@@ -31,15 +31,19 @@ class RunCounts:
         self.working: dict[str, Job] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
         self._seconds: Mapping[str, float] = {}
+        self._every = 0.0
+        """The expected seconds of all jobs."""
         self._first: tuple[float, float] | None = None
         """The time at which the first job ended, and the expected seconds done until then."""
-        self._ended: set[str] = set()
+        self._ended = 0.0
+        """The expected seconds of the jobs that have ended."""
         self._left: tuple[float, float] | None = None
         """The expected seconds, and the time at which they were computed."""
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
         self.expect(len(plan.jobs))
         self._seconds = plan.seconds or dict.fromkeys((job.agent_id for job in plan.jobs), 1.0)
+        self._every = sum(self._seconds.values())
 
     def expect(self, jobs: int) -> None:
         """Set the number of jobs."""
@@ -62,7 +66,7 @@ class RunCounts:
     def ended(self, job: Job, result: AgentResult) -> None:
         """Count a finished job. Findings count as fixed only if the changes are verified."""
         self.done += 1
-        self._ended.add(job.agent_id)
+        self._ended += self._seconds.get(job.agent_id, 0.0)
         self.working.pop(job.agent_id, None)
         now = time.monotonic()
         left = self._corrected(now)
@@ -88,16 +92,15 @@ class RunCounts:
         is that since the first job has ended, because that job also pays for starting tools and
         filling caches. Running jobs count as half done.
         """
-        every = sum(self._seconds.values())
-        ended = sum(self._seconds.get(each, 0.0) for each in self._ended)
-        total = ended + sum(self._seconds.get(each, 0.0) for each in self.working) / 2
+        working = sum(self._seconds.get(each, 0.0) for each in self.working)
+        total = self._ended + working / 2
         if self._first is None:
             self._first = now, total
             return None
         since, before = self._first
-        if total <= before or total - before < every * _SHARE:
+        if total <= before or total - before < self._every * _SHARE:
             return None
-        return (now - since) / (total - before) * (every - total)
+        return (now - since) / (total - before) * (self._every - total)
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.

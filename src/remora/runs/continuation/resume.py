@@ -18,7 +18,7 @@ from remora.runs.execution.engine import StartedRun
 from remora.runs.execution.remote_run import RemoteRun
 from remora.runs.execution.run import Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_end_of
-from remora.runs.records.attempts import Attempts
+from remora.runs.records.attempts import Attempts, read_attempts
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.read.reader import INTERRUPTED, read_events
@@ -72,7 +72,7 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
         if finishing.damaged:
             raise finishing.damaged[0]
         if only is None:
-            _end(stream, stream.record.attempts())
+            _end(stream, read_attempts(stream.appended, attempts))
 
 
 class _ResumedJobs:

@@ -19,6 +19,8 @@ from remora.runs.records.run_stream import RunStream
 from remora.text import count
 
 _POLL_S = 0.5
+_BATCH = 1000
+"""Number of events that are appended at a time, and are in memory several times."""
 
 
 class RemoteRun:
@@ -59,9 +61,9 @@ class RemoteRun:
             )
 
     def _record_starts(self, jobs: Sequence[Job]) -> None:
-        self._stream.append_all([job_start(job) for job in jobs])
-        for job in jobs:
-            self._open[job.agent_id] = job
+        for start in range(0, len(jobs), _BATCH):
+            self._stream.append_all([job_start(job) for job in jobs[start : start + _BATCH]])
+        self._open = {job.agent_id: job for job in jobs}
 
     async def _record_ends(self) -> None:
         while True:
@@ -71,6 +73,10 @@ class RemoteRun:
     def _record_new_ends(self, everything: bool = False) -> None:
         ended_now = self._workers.ended(self._run.run_id, everything)
         found = [end for end in ended_now if end.agent_id in self._open]
+        for start in range(0, len(found), _BATCH):
+            self._record_batch(found[start : start + _BATCH])
+
+    def _record_batch(self, found: Sequence[EndedAgent]) -> None:
         ended = [(self._open.pop(end.agent_id), end) for end in found]
         self._stream.append_all([job_end(job, end.status, end.head) for job, end in ended])
         for job, end in ended:

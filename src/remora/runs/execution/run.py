@@ -106,8 +106,16 @@ class Run:
 
     def shared_work(self, operation: str) -> SharedWork:
         """Return what the jobs of an operation share, also with those that have ended."""
-        planned = frozenset(job.path for job in self.plan.jobs if job.operation == operation)
-        return SharedWork(planned, self.project.cache / "answers" / operation)
+        answers = self.project.cache / "answers" / operation
+        return SharedWork(self._planned_paths.get(operation, frozenset()), answers)
+
+    @cached_property
+    def _planned_paths(self) -> dict[str, frozenset[str]]:
+        """The files that the jobs of each operation are planned for."""
+        found: dict[str, set[str]] = {}
+        for job in self.plan.jobs:
+            found.setdefault(job.operation, set()).add(job.path)
+        return {operation: frozenset(paths) for operation, paths in found.items()}
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
         """Return the model for an agent.

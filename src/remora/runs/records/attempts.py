@@ -8,7 +8,7 @@ from remora.agents.job import Job
 from remora.errors import StreamDamaged
 from remora.ids import agent_id
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
-from remora.trace.read.reader import INTERRUPTED, typed_payload
+from remora.trace.read.reader import INTERRUPTED, decode_part, typed_payload
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +21,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
     """The planned jobs of a run, and their attempts in the order in which they first started.
 
-    `ended` is True if the run's stream contains a `run_end`.
+    The plan in `start` has no jobs; they are in `jobs`. `ended` is True if the run's stream
+    contains a `run_end`.
     """
 
     start: RunStart
@@ -57,20 +58,22 @@ def as_attempt(job: Job, attempt: int) -> Job:
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
 
 
-def read_attempts(events: Iterable[Event]) -> Attempts:
+def read_attempts(events: Iterable[Event], before: Attempts | None = None) -> Attempts:
     """Return the attempts recorded in a run's events.
 
-    Raises StreamDamaged if there is no valid plan, or if a job that was started is not in the plan.
+    If `before` is given, the events are those that follow. Raises StreamDamaged if there is no
+    valid plan, or if a job that was started is not in the plan.
     """
-    start: RunStart | None = None
-    jobs: dict[tuple[str, str], Job] = {}
-    begun: dict[str, Attempt] = {}
-    ended = False
+    start = before and before.start
+    jobs = {_key(job): job for job in before.jobs} if before else {}
+    begun = {attempt.job.agent_id: attempt for attempt in before.begun} if before else {}
+    ended = before is not None and before.ended
     for event in events:
+        if event.type == RunStart.type and start is None:
+            start, jobs = _start_and_jobs(event)
+            continue
         data = typed_payload(event)
-        if isinstance(data, RunStart) and start is None:
-            start, jobs = data, _planned(data)
-        elif isinstance(data, JobStart):
+        if isinstance(data, JobStart):
             job = _job(data, jobs.get((data.operation, data.node_id)), event.run_id)
             known = begun.get(data.agent_id, Attempt(job=job))
             begun[data.agent_id] = msgspec.structs.replace(known, status=None)
@@ -86,14 +89,22 @@ def read_attempts(events: Iterable[Event]) -> Attempts:
     )
 
 
-def _planned(start: RunStart) -> dict[tuple[str, str], Job]:
+def _start_and_jobs(event: Event) -> tuple[RunStart | None, dict[tuple[str, str], Job]]:
+    """Return `run_start` without its jobs, and the jobs.
+
+    A large plan takes several times as much memory if it is decoded without its types.
+    """
+    fields = decode_part(event, dict[str, msgspec.Raw])
     try:
-        jobs = msgspec.convert(start.plan.get("jobs", []), list[Job])
-    except msgspec.ValidationError as error:
+        plan = msgspec.json.decode(fields.get("plan", b"{}"), type=dict[str, msgspec.Raw])
+        jobs = msgspec.json.decode(plan.pop("jobs", b"[]"), type=list[Job])
+    except (ValueError, RecursionError) as error:
         raise StreamDamaged(
             f"run_start has no valid plan: {error}", hint="run `remora trace verify`"
         ) from error
-    return {_key(job): job for job in jobs}
+    rest = msgspec.json.encode({**fields, "plan": plan})
+    start = typed_payload(msgspec.structs.replace(event, data=msgspec.Raw(rest)))
+    return start if isinstance(start, RunStart) else None, {_key(job): job for job in jobs}
 
 
 def _job(start: JobStart, planned: Job | None, run_id: str) -> Job:

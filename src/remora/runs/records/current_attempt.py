@@ -55,6 +55,8 @@ class CurrentAttempts:
         return PENDING if end is not None and end.status == "submitted" else ""
 
     def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
+        if len(attempts) == 1:
+            return next(iter(attempts.values()))
         newest_first = [attempts[number] for number in sorted(attempts, reverse=True)]
         ended = next(filter(self._is_over, newest_first), None)
         if ended is None or self._is_retried(ended):

@@ -10,6 +10,7 @@ from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CONFLICT, PENDING, CurrentAttempts
 from remora.trace.read.reader import (
     DAMAGED,
+    decode_part,
     is_being_written,
     read_events,
     run_status,
@@ -32,6 +33,18 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     pending: int = 0
     accepted: int = 0
     conflicts: int = 0
+
+
+class _Job(msgspec.Struct, frozen=True, gc=False):
+    """A planned job, which is counted and not decoded."""
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    jobs: list[_Job] = []
+
+
+class _Start(msgspec.Struct, frozen=True):
+    plan: _Plan = _Plan()
 
 
 class OlderRuns(msgspec.Struct, frozen=True):
@@ -93,11 +106,9 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
     try:
         events = read_events(path)
         first = next(events, None)
-        start = typed_payload(first) if first is not None else None
-        if first is None or not isinstance(start, RunStart):
+        if first is None or first.type != RunStart.type:
             return None
-        planned = start.plan.get("jobs")
-        jobs = len(planned) if isinstance(planned, list) else 0
+        jobs = len(decode_part(first, _Start).plan.jobs)
         line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
         for event in events:
             counting.add(typed_payload(event))

@@ -1,5 +1,6 @@
 """A run's events, which are read once and then passed to the functions that need them."""
 
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from remora.trace.read.reader import is_being_written, open_stream, parse_event,
 from remora.trace.read.verified_reader import hash_mismatch
 
 
-class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The events of a run.
 
     `is_written` is True if a writer held the stream's lock while the stream was read. `verified` is
@@ -35,6 +36,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def attempts(self) -> Attempts:
         """Return the attempts of the run. Raises StreamDamaged if the events are invalid."""
+        return self._attempts
+
+    @cached_property
+    def _attempts(self) -> Attempts:
         return read_attempts(self.events)
 
 

@@ -65,8 +65,15 @@ class RunStream:
         remember_head(self._project.state, self.run_id, head)
 
     @property
+    def appended(self) -> Sequence[Event]:
+        """The events that this process has appended, if the record is verified."""
+        return self._appended
+
+    @property
     def record(self) -> RunRecord:
         """The run's record, including the events that have been appended."""
+        if not self._appended:
+            return self._record
         events = (*self._record.events, *self._appended)
         return msgspec.structs.replace(self._record, events=events)
 
@@ -95,7 +102,9 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
     try:
         if isinstance(run, RunRecord) and not (run.verified and run.head == emitter.head):
             record = read_own_record(project, run_id, trusted=run.trusted)
-        yield RunStream(project, emitter, msgspec.structs.replace(record, is_written=False))
+        if record.is_written:
+            record = msgspec.structs.replace(record, is_written=False)
+        yield RunStream(project, emitter, record)
     finally:
         emitter.close()
 

@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 _TAIL_BLOCK = 1 << 16
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """A line of a stream, without its newline.
 
     `raw` is cut to MAX_LINE bytes, and `size` is the full length. `ended` is False if the line does

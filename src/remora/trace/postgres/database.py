@@ -2,7 +2,6 @@
 
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
@@ -35,21 +34,6 @@ _SETTINGS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-
-
-_shared: "weakref.WeakValueDictionary[tuple[str, bool], Database]" = weakref.WeakValueDictionary()
-
-
-def shared_database(dsn: str, *, is_durable: bool = True) -> "Database":
-    """Return the `Database` for these arguments that this process uses already, or a new one.
-
-    A command may open hundreds of projects, which need only a few connections.
-    """
-    key = (dsn, is_durable)
-    found = _shared.get(key)
-    if found is None:
-        found = _shared[key] = Database(dsn, is_durable=is_durable)
-    return found
 
 
 class DatabaseTimes(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 from psycopg import Connection, sql
 
 SCHEMA = "remora"
-VERSION = 2
+VERSION = 3
 _MONTHS_AHEAD = 12
 _LOCK = 0x52454D4F5241
 """Advisory lock that is held while tables are created."""
@@ -80,7 +80,13 @@ CREATE UNLOGGED TABLE model_slots (           -- of requests in flight
     PRIMARY KEY (server, number)
 ) WITH (fillfactor = 50);
 """
-_UPGRADES = {1: _MODEL_TABLES}
+# `updated` is not indexed, because each append would change the index.
+_ENDED = """
+ALTER TABLE streams ADD COLUMN ended timestamptz;    -- time of agent_end
+UPDATE streams SET ended = updated WHERE closed;
+CREATE INDEX streams_ended ON streams (run_id, ended) WHERE ended IS NOT NULL;
+"""
+_UPGRADES = {1: _MODEL_TABLES, 2: _ENDED}
 """Statements that turn a version into the next one."""
 _WORKERS = """
 SELECT DISTINCT grantee FROM information_schema.role_table_grants
@@ -102,7 +108,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA remora TO {role};
 GRANT INSERT ON events, contents TO {role};
 GRANT INSERT (project, name) ON streams TO {role};
 GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id, operation, node_id, turn,
-    status, bytes, updated) ON streams TO {role};
+    status, bytes, updated, ended) ON streams TO {role};
 GRANT INSERT, UPDATE ON model_servers, model_slots TO {role};
 """
 

@@ -1,7 +1,7 @@
 """Trace store that keeps each stream in rows of a PostgreSQL database."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -53,7 +53,7 @@ WITH moved AS (
         lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
         closed = %(closed)s, run_id = %(run_id)s, operation = %(operation)s,
         node_id = %(node_id)s, turn = %(turn)s, status = %(status)s, bytes = bytes + %(bytes)s,
-        updated = clock_timestamp()
+        updated = clock_timestamp(), ended = CASE WHEN %(closed)s THEN clock_timestamp() END
     WHERE id = %(id)s AND epoch = %(epoch)s AND next_seq = %(seq)s
         AND owner IS NOT NULL AND NOT closed
     RETURNING id, month
@@ -67,12 +67,11 @@ UPDATE streams SET owner = NULL, lease_until = NULL WHERE id = %(id)s AND epoch 
 """
 _AGENTS = """
 SELECT name, status, owner IS NOT NULL, deaths FROM streams
-WHERE project = %(project)s AND run_id = %(run_id)s AND starts_with(name, 'traces/')
+WHERE project = %(project)s AND name = ANY (%(names)s) AND run_id IS NOT NULL
 """
 _ENDED = """
-SELECT name, status, next_seq, head, updated FROM streams
-WHERE project = %(project)s AND run_id = %(run_id)s AND status IS NOT NULL
-    AND starts_with(name, 'traces/') AND (%(since)s::timestamptz IS NULL OR updated >= %(since)s)
+SELECT name, status, next_seq, head, ended FROM streams
+WHERE project = %(project)s AND run_id = %(run_id)s AND ended >= %(since)s
 """
 _SILENT = """
 SELECT name, epoch FROM streams
@@ -104,7 +103,7 @@ class EndedRow(NamedTuple):
     status: str
     events: int
     head: str
-    updated: datetime
+    ended: datetime
 
 
 class _Claimed(NamedTuple):
@@ -232,14 +231,14 @@ class PostgresTraceStore:
         for page in read_pages(self._database, key, max(start, 0), end):
             yield from page[:-1].split(b"\n")
 
-    def agents_of(self, run_id: str) -> list[AgentRow]:
-        """Return the state of each agent of a run that has a stream."""
-        values = {"project": self.project, "run_id": run_id}
+    def states_of(self, agents: Iterable[str]) -> list[AgentRow]:
+        """Return the state of each of the agents whose stream has events."""
+        values = {"project": self.project, "names": [f"traces/{name}" for name in agents]}
         rows = self._database.run(lambda connection: connection.execute(_AGENTS, values).fetchall())
         return [AgentRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
-    def ended_agents(self, run_id: str, since: datetime | None) -> list[EndedRow]:
-        """Return the agents of a run that have ended, or only those that ended after `since`."""
+    def ended_agents(self, run_id: str, since: datetime) -> list[EndedRow]:
+        """Return the agents of a run that have ended at `since` or later."""
         values = {"project": self.project, "run_id": run_id, "since": since}
         rows = self._database.run(lambda connection: connection.execute(_ENDED, values).fetchall())
         return [EndedRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]

@@ -1,0 +1,292 @@
+"""Engines: what it costs to hand out jobs, and how soon those of a lost node are continued.
+
+Jobs have a known duration: in all processes, an agent waits and then ends with an error. Its stream
+is claimed, written, closed and recorded as always, so the rest of the time is that of Remora.
+"""
+
+import asyncio
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from remora.agents.job import Job
+from remora.runs.execution.engine import LocalEngine, make_shards
+from remora.runs.execution.shard_task import Repository, ShardTask, code_digest
+from remora.trace.postgres.owner import this_machine
+from tests.cli.engines.company import DISTANT, Company
+from tests.cli.engines.ray_nodes import RayCluster
+from tests.postgres_server import MISSING, PostgresServer, find_programs
+
+JOB_S = 0.05
+SHARD = 100
+"""Jobs of a shard. Product shards have up to 200."""
+SHARDS = 4
+"""Shards of the long run. A run of one shard is subtracted from it, and so are start and end."""
+ROUNDS = 3
+LOST_JOB_S, LEASE_S = 2.0, 10
+LOOPED, LOOPED_S = 2_000, 0.001
+BARE = 1_000
+OURS = 20
+LOCAL, QUEUE, RAY = "local", "queue", "ray"
+ENGINES = tuple(
+    name
+    for name, module in {LOCAL: "remora", QUEUE: "procrastinate", RAY: "ray"}.items()
+    if find_spec(module)
+)
+_FILES = "src/measured"
+_TIMED = """
+import asyncio
+from remora.agents.loop.runner import AgentRunner
+from remora.errors import RemoraError
+from remora.runs.execution import engine
+
+engine.SHARD_JOBS = %d
+
+async def timed(self):
+    await asyncio.sleep(%s)
+    return await self.give_up(RemoraError("only measured"))
+
+AgentRunner.run = timed
+"""
+_RAY_TASKS = """
+import json, sys, time
+import ray
+from remora.bootstrap.workers.ray_task import run_on_node
+
+ray.init(address="auto", log_to_driver=False, logging_level="CRITICAL")
+words, bare_count, our_count = json.load(sys.stdin)
+
+@ray.remote
+def bare():
+    return ""
+
+ours = ray.remote(run_on_node).options(num_cpus=1, resources={"model:none": 1})
+
+def seconds(task, count):
+    ray.get(task())
+    begun = time.perf_counter()
+    assert {ray.get(task()) for _ in range(count)} == {""}
+    return (time.perf_counter() - begun) / count
+
+print(json.dumps([seconds(bare.remote, bare_count), seconds(lambda: ours.remote(words, 1), our_count)]))
+"""
+
+
+def main() -> dict[str, float]:
+    """Return the figures that have an aim."""
+    found = {"local / loop": _loop()}
+    if find_programs() is None:
+        print(f"left out: {MISSING}")
+        return found
+    server = PostgresServer().start()
+    try:
+        with _company(server, "overhead", LEASE_S) as (company, cluster):
+            found |= _overhead(company, cluster)
+            if cluster is not None:
+                found |= _ray_tasks(company)
+        for engine in ENGINES[1:]:
+            for name, number in (("killed", signal.SIGKILL), ("silent", signal.SIGSTOP)):
+                with _company(server, f"{engine}_{name}", LEASE_S) as (company, cluster):
+                    found[f"{engine}: {name} node"] = _lost_node(
+                        company, cluster, engine, name, number
+                    )
+    finally:
+        server.remove()
+    return found
+
+
+def _loop() -> float:
+    """Return the time of `LocalEngine` over that of a plain loop, for jobs of a millisecond."""
+    jobs = [_job(number) for number in range(LOOPED)]
+
+    async def work(_: Job) -> None:
+        end = time.perf_counter() + LOOPED_S
+        while time.perf_counter() < end:
+            pass
+        await asyncio.sleep(0)
+
+    async def plain() -> None:
+        for job in jobs:
+            await work(job)
+
+    async def engine() -> None:
+        async for _ in LocalEngine(work, 1).run(make_shards(jobs)):
+            pass
+
+    ratios = [_seconds(engine) / _seconds(plain) for _ in range(ROUNDS)]
+    return _printed("local, over a plain loop (jobs of 1 ms)", ratios, "x", "<= 1.02")
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    asyncio.run(work())
+    return time.perf_counter() - begun
+
+
+def _job(number: int) -> Job:
+    return Job(
+        run_id="r", agent_id=f"a-{number}", operation="lint", node_id=f"n{number}", node_type="",
+        node_name="", node_summary="", path="", qualname="",
+    )  # fmt: skip
+
+
+def _overhead(company: Company, cluster: RayCluster | None) -> dict[str, float]:
+    """Measure runs of one shard and of several, one job at a time, whose engines alternate."""
+    patch = _TIMED % (SHARD, JOB_S)
+    if QUEUE in ENGINES:
+        company.start("worker", "--concurrency", "1", patch=patch)
+    if cluster is not None:
+        cluster.add_node(company.environ, patch, '{"model:none": 1}')  # one shard at a time
+    short: dict[str, list[float]] = {name: [] for name in ENGINES}
+    long: dict[str, list[float]] = {name: [] for name in ENGINES}
+    for _ in range(ROUNDS):
+        for engine in ENGINES:
+            short[engine].append(_run(company, engine, f"{_FILES}/shard_0", patch))
+            long[engine].append(_run(company, engine, _FILES, patch))
+    jobs = SHARD * (SHARDS - 1)
+    marginal = {
+        name: [(a - b) / jobs for a, b in zip(long[name], short[name], strict=True)]
+        for name in ENGINES
+    }
+    own = [(each - JOB_S) * 1000 for each in marginal[LOCAL]]
+    _printed("local, Remora's own time for a job", own, "ms", "")
+    found = {}
+    for name in ENGINES[1:]:
+        more = [(a - b) * 1000 for a, b in zip(marginal[name], marginal[LOCAL], strict=True)]
+        found[f"{name}: job"] = _printed(
+            f"{name}, more for a job in a shard of {SHARD}", more, "ms", "<= 10"
+        )
+        first = [a - b for a, b in zip(short[name], short[LOCAL], strict=True)]
+        _printed(f"{name}, more for a run of {SHARD} jobs", first, "s", "")
+    return found
+
+
+def _run(company: Company, engine: str, files: str, patch: str) -> float:
+    """Return the seconds between the first and the last event of a run."""
+    words = ("analyze", files, "-o", "lint", "--yes", "--quiet", "--concurrency", "1")
+    driver = company.start(*words, "--engine", engine, patch=patch)
+    assert driver.wait(600) == 1, company.log  # all jobs end with an error
+    lines = _newest_run(company)
+    first, last = (datetime.fromisoformat(json.loads(one)["timestamp"]) for one in lines)
+    return (last - first).total_seconds()
+
+
+def _newest_run(company: Company) -> tuple[bytes, bytes]:
+    """Return the first and the last line of the newest run."""
+    rows = company.rows(
+        "SELECT lines FROM events WHERE stream = (SELECT id FROM streams "
+        "WHERE starts_with(name, 'runs/') ORDER BY name DESC LIMIT 1) ORDER BY seq"
+    )
+    return bytes(rows[0][0]).splitlines()[0], bytes(rows[-1][0]).splitlines()[-1]
+
+
+def _ray_tasks(company: Company) -> dict[str, float]:
+    """Measure a task that does nothing, and that of a shard whose jobs have ended, one by one."""
+    first, _ = _newest_run(company)
+    start = json.loads(first)
+    ((project,),) = company.rows("SELECT DISTINCT project FROM streams")
+    task = ShardTask(
+        run_id=start["run_id"],
+        project=project,
+        number=0,
+        agents=tuple(job["agent_id"] for job in start["data"]["plan"]["jobs"][:SHARD]),
+        start_hash=start["hash"],
+        code=code_digest(),
+        repository=Repository(machine=this_machine(), path=str(company.project), commit=None),
+    )
+    import msgspec
+
+    done = subprocess.run(
+        [sys.executable, "-c", _RAY_TASKS],
+        input=json.dumps([msgspec.to_builtins(task), BARE, OURS]),
+        env=company.environ, cwd="/", check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    bare, ours = json.loads(done.stdout)
+    _printed(f"ray, a shard of {SHARD} jobs that have ended", [ours * 1000], "ms", "")
+    return {
+        "ray: bare task": _printed("ray, a task that does nothing", [bare * 1000], "ms", "<= 3")
+    }
+
+
+def _lost_node(
+    company: Company, cluster: RayCluster | None, engine: str, name: str, number: signal.Signals
+) -> float:
+    """Return the seconds until another machine has claimed a job of a lost node's shard."""
+    patch = _TIMED % (SHARD, LOST_JOB_S)
+
+    def start(more: str) -> Any:
+        if engine == RAY:
+            assert cluster is not None
+            return cluster.add_node(company.environ, more + patch)
+        return company.start("worker", "--concurrency", "1", patch=more + patch)
+
+    lost = start("")
+    words = ("analyze", f"{_FILES}/shard_0", "-o", "lint", "--yes", "--quiet", "--concurrency", "1")
+    company.start(*words, "--engine", engine, patch=patch)
+    company.wait_for(
+        "SELECT 1 FROM streams WHERE turn = 0 AND owner IS NOT NULL "
+        "AND starts_with(name, 'traces/') AND next_seq > 0 AND NOT closed"
+    )
+    start(DISTANT)
+    time.sleep(5)  # until the other one is ready
+    begun = time.monotonic()
+    lost.send_signal(number)
+    company.wait_for(
+        "SELECT 1 FROM streams WHERE starts_with(name, 'traces/') "
+        "AND owner LIKE '%another machine%'",
+        120,
+    )
+    seconds = time.monotonic() - begun
+    return _printed(
+        f"{engine}, {name} node, until another one has its jobs",
+        [seconds],
+        "s",
+        f"<= {LEASE_S + 15}",
+    )
+
+
+@contextmanager
+def _company(
+    server: PostgresServer, name: str, lease_s: int
+) -> Iterator[tuple[Company, RayCluster | None]]:
+    """Yield a project with a file for each job, and a Ray cluster without CPUs."""
+    with TemporaryDirectory(prefix="engines-") as folder, ExitStack() as stack:
+        company = Company(Path(folder), server.new_database(name), stack)
+        company.environ["REMORA_POSTGRES__LEASE_S"] = str(lease_s)
+        for shard in range(SHARDS):
+            place = company.project / _FILES / f"shard_{shard}"
+            place.mkdir(parents=True)
+            for number in range(SHARD):
+                (place / f"module_{number}.py").write_text("import os\n")
+        company.git("add", "-A")
+        company.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "measured")
+        cluster = None
+        if RAY in ENGINES:
+            cluster = RayCluster(Path(folder), company.environ)
+            stack.callback(cluster.remove)
+            company.environ |= cluster.settings
+        yield company, cluster
+
+
+def _printed(name: str, values: list[float], unit: str, aim: str) -> float:
+    """Print the median with the least and the greatest value, and return it."""
+    median = statistics.median(values)
+    told = f"{name:52} {median:8.2f} {unit:3} ({min(values):.2f} to {max(values):.2f})"
+    print(f"{told}   (aim {aim})" if aim else told, flush=True)
+    return median
+
+
+if __name__ == "__main__":
+    main()
