@@ -48,7 +48,10 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
             return _ray_engine(project, store, started, make_task)
         return _queue_engine(project, make_task)
 
-    return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
+    ended = _EndedAgents(store).new_ones
+    if engine == QUEUE:
+        return RemoteWorkers(engine, make_engine, ended, store.count_queue_workers)
+    return RemoteWorkers(engine, make_engine, ended)
 
 
 def _queue_engine(project: Project, make_task: Callable[[Shard], ShardTask]) -> Engine:

@@ -96,7 +96,7 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
 def _request(task: PlanTask, project: Project) -> RunRequest:
     given = dict(task.request)
     names = tuple(given.pop("operations")) or project.operations.defaults
-    return RunRequest(**given, operations=names)
+    return RunRequest(**given, operations=names, engine=task.engine)
 
 
 def _clean_commit(project: Project) -> str | None:
@@ -162,7 +162,7 @@ def _result(
         jobs=Counter(job.operation for job in plan.jobs),
         findings=plan.findings,
         with_model=jobs_with_model(plan, project.operations, provider),
-        seconds=None if plan.seconds is None and plan.jobs else sum((plan.seconds or {}).values()),
+        estimate=plan.estimate,
         since="" if earlier is None else earlier.run_id,
     )
 

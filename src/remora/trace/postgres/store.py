@@ -80,6 +80,11 @@ WHERE project = %(project)s AND (run_id = %(run_id)s OR run_id IS NULL)
     AND starts_with(name, 'traces/') AND owner IS NOT NULL AND NOT closed
     AND lease_until + make_interval(secs => %(lease_s)s / 3.0) < clock_timestamp()
 """
+_HAS_QUEUE = "SELECT to_regclass('procrastinate_workers') IS NOT NULL"
+_QUEUE_WORKERS = """
+SELECT count(*) FROM procrastinate_workers
+WHERE last_heartbeat > clock_timestamp() - make_interval(secs => %s)
+"""
 _FIND = """
 SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
 """
@@ -253,6 +258,17 @@ class PostgresTraceStore:
         values = {"project": self.project, "run_id": run_id, "lease_s": self._lease_s}
         rows = self._database.run(lambda connection: connection.execute(_SILENT, values).fetchall())
         return [(name.removeprefix("traces/"), epoch) for name, epoch in rows]
+
+    def count_queue_workers(self) -> int:
+        """Return the number of `remora worker` processes that have given a sign of life lately."""
+
+        def count(connection: "Connection[Any]") -> int:
+            if connection.execute(_HAS_QUEUE).fetchone() != (True,):
+                return 0
+            row = connection.execute(_QUEUE_WORKERS, [self._lease_s]).fetchone()
+            return 0 if row is None else int(row[0])
+
+        return self._database.run(count)
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)
