@@ -26,6 +26,7 @@ from remora.trace.postgres.announcer import Announcer
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.leases import LeaseRenewal
 from remora.trace.postgres.owner import Owner
+from remora.trace.postgres.queue_workers import count_queue_workers
 from remora.trace.postgres.stream_lines import StreamKey, read_pages
 from remora.trace.stream.trace_store import Claim
 
@@ -79,11 +80,6 @@ SELECT name, epoch FROM streams
 WHERE project = %(project)s AND (run_id = %(run_id)s OR run_id IS NULL)
     AND starts_with(name, 'traces/') AND owner IS NOT NULL AND NOT closed
     AND lease_until + make_interval(secs => %(lease_s)s / 3.0) < clock_timestamp()
-"""
-_HAS_QUEUE = "SELECT to_regclass('procrastinate_workers') IS NOT NULL"
-_QUEUE_WORKERS = """
-SELECT count(*) FROM procrastinate_workers
-WHERE last_heartbeat > clock_timestamp() - make_interval(secs => %s)
 """
 _FIND = """
 SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
@@ -261,14 +257,7 @@ class PostgresTraceStore:
 
     def count_queue_workers(self) -> int:
         """Return the number of `remora worker` processes that have given a sign of life lately."""
-
-        def count(connection: "Connection[Any]") -> int:
-            if connection.execute(_HAS_QUEUE).fetchone() != (True,):
-                return 0
-            row = connection.execute(_QUEUE_WORKERS, [self._lease_s]).fetchone()
-            return 0 if row is None else int(row[0])
-
-        return self._database.run(count)
+        return self._database.run(lambda connection: count_queue_workers(connection, self._lease_s))
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)
