@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import Resumable, prepare_resume, run_remaining
@@ -212,7 +213,7 @@ class Desk:
         wanted = prepare_resume(caller, project, read_own_record(project, name), only=only)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
         models = dict.fromkeys(wanted.models, model)
-        asyncio.run(run_remaining(wanted, models, self.watching, utc_now))
+        asyncio.run(run_remaining(wanted, models, self.watching, utc_now, RateMeter()))
         assert self.tree() == before, "nothing is touched before it is accepted"
         return wanted
 

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import connect_models, prepare_resume, run_remaining
@@ -65,7 +66,7 @@ async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> No
     if embedded:
         models = connect_models(caller, wanted.run.project, wanted.attempts.start, wanted.models)
     try:
-        await run_remaining(wanted, models, watching, utc_now)
+        await run_remaining(wanted, models, watching, utc_now, RateMeter())
     finally:
         for model in models.values():
             await model.aclose()

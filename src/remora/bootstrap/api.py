@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from remora.agents.run_in_thread import run_in_thread
 from remora.bootstrap.api_arguments import (
     as_paths,
     as_texts,
@@ -24,6 +25,7 @@ from remora.bootstrap.execute_plan import connect_own_models, execute_plan
 from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
 from remora.bootstrap.hub.observe_tests import store_observed
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import connect_model, model_flags
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
@@ -363,10 +365,14 @@ def continue_run(
     max_time: float | None = None,
 ) -> RunResult:
     """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
-    stopped = run_to_end(
-        lambda: run_remaining(wanted, models, observer, utc_now), models.values(), max_time
-    )
     run = wanted.run
+    meter = RateMeter()
+
+    async def work() -> None:
+        await run_remaining(wanted, models, observer, utc_now, meter)
+        await run_in_thread(meter.keep)
+
+    stopped = run_to_end(work, models.values(), max_time)
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
 
 

@@ -5,7 +5,9 @@ from contextlib import closing
 from datetime import datetime
 from typing import Any
 
+from remora.agents.run_in_thread import run_in_thread
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.config.schema import Config
 from remora.models.protocol import Model
@@ -58,17 +60,19 @@ async def execute_plan(
     assert ruff is not None, "a new run has a base"
     models = {**(own or {}), model.name: model}
     check_models(prepared, models, model)  # before anything is recorded
+    meter = RateMeter()
     async with prepared.source.opened() as facts:
         run = prepared.start(
             models=models,
             settings=settings_to_record(prepared, model),
             facts=facts,
-            observer=observer,
+            observer=meter.watch(prepared, observer),
             clock=clock,
         )
         driver = make_driver(project.config.workspace.driver, base, project.cache)
         with closing(driver):
             await execute(run, BaseFiles(base=base, workspaces=driver, ruff=ruff))
+        await run_in_thread(meter.keep)
 
 
 def check_models(prepared: PreparedRun, models: Mapping[str, Model], model: Model) -> None:

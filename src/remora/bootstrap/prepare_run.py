@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from remora.agents.definition.agent import Agent, agent_named, load_agents
+from remora.bootstrap.estimate_plan import estimate_from_rates
 from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
 from remora.bootstrap.hub.observed_values import observed_values
@@ -112,7 +113,13 @@ def prepare(
         with ruff.used():
             plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, NO_ENVIRONMENT)
-        plan = replace(plan, seconds=job_seconds(plan, project.operations, provider))
+        plan = replace(
+            plan,
+            seconds=job_seconds(plan, project.operations, provider),
+            estimate=estimate_from_rates(
+                project, request, plan, agents, provider=provider, workers=workers
+            ),
+        )
     except BaseException:
         ruff.close()
         try_remove_tree(base.folder)

@@ -37,7 +37,7 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
             f"--engine {engine} needs streams that all machines reach",
             hint="set runner.memory.trace_store: postgres; see docs/how-to/scale.md",
         )
-    require_extra(_MODULES[engine], engine)
+    require_engine(engine)
     from remora.trace.postgres.store import PostgresTraceStore
 
     store = project.open_store()
@@ -49,7 +49,16 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
             return _ray_engine(project, store, started, make_task)
         return _queue_engine(project, make_task)
 
-    return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
+    ended = _EndedAgents(store).new_ones
+    if engine == QUEUE:
+        return RemoteWorkers(engine, make_engine, ended, store.count_queue_workers)
+    return RemoteWorkers(engine, make_engine, ended)
+
+
+def require_engine(engine: str) -> None:
+    """Raise ConfigError if an engine's extra is not installed."""
+    require_extra("psycopg", "postgres")
+    require_extra(_MODULES[engine], engine)
 
 
 def _queue_engine(project: Project, make_task: Callable[[Shard], ShardTask]) -> Engine:

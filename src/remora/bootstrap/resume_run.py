@@ -9,6 +9,7 @@ from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
 from remora.bootstrap.hub.observed_values import observed_values
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
@@ -155,17 +156,19 @@ async def run_remaining(
     models: Mapping[str, Model],
     observer: RunObserver,
     clock: Callable[[], datetime],
+    meter: RateMeter,
 ) -> None:
-    """Run the remaining jobs, or only the selected agents.
+    """Run the remaining jobs, or only the selected agents, and measure them with `meter`.
 
     Raises whatever `finish_run` raises, and OutsideError if a required Hub is not running.
     """
+    begun = [attempt.job.agent_id for attempt in wanted.attempts.begun]
     async with wanted.run.source.opened() as facts:
         run = wanted.run.start(
             models=models,
             settings=wanted.attempts.start.config,
             facts=facts,
-            observer=observer,
+            observer=meter.watch(wanted.run, observer, begun),
             clock=clock,
         )
         await finish_run(run, wanted.record, only=wanted.only)

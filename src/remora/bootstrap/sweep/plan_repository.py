@@ -116,7 +116,7 @@ def _left_out(plan: Plan) -> dict[str, int]:
 def _request(task: PlanTask, project: Project) -> RunRequest:
     given = dict(task.request)
     names = tuple(given.pop("operations")) or project.operations.defaults
-    return RunRequest(**given, operations=names)
+    return RunRequest(**given, operations=names, engine=task.engine)
 
 
 def _clean_commit(project: Project) -> str | None:
@@ -190,7 +190,7 @@ def _result(
         findings=plan.findings,
         left_out=_left_out(plan),
         with_model=jobs_with_model(plan, project.operations, provider),
-        seconds=None if plan.seconds is None and plan.jobs else sum((plan.seconds or {}).values()),
+        estimate=plan.estimate,
         since="" if earlier is None else earlier.run_id,
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.config.repository_list import ListedRepository
+from remora.runs.planning.estimate import Estimate
 
 PLANNED, NOTHING, UNCHANGED, FAILED = "planned", "nothing to do", "unchanged", "failed"
 
@@ -14,7 +15,7 @@ class PlanTask(msgspec.Struct, frozen=True, kw_only=True):
     """A repository to plan.
 
     `request` contains arguments of `RunRequest`, and `flags` the settings that options override.
-    The plan is recorded as the run `run_id` if `records` is true. If `full` is true, nodes that
+    `engine` is the engine that will run the jobs. The plan is recorded as the run `run_id` if `records` is true. If `full` is true, nodes that
     have not changed since an earlier sweep are also planned.
     """
 
@@ -22,6 +23,7 @@ class PlanTask(msgspec.Struct, frozen=True, kw_only=True):
     repository: ListedRepository
     request: Mapping[str, Any]
     flags: Mapping[str, Any]
+    engine: str
     records: bool
     full: bool
 
@@ -31,8 +33,7 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `left_out` contains the number of nodes that are left for lack of an environment, by operation.
 
-    `jobs` counts them by operation, and `with_model` those that ask a model. `seconds` is their
-    expected duration with two jobs at a time, or None if it is unknown. If only nodes that have
+    `jobs` counts them by operation, and `with_model` those that ask a model. If only nodes that have
     changed were planned, or if nothing has changed, `since` is the earlier run. `error` and `hint`
     say why planning failed.
     """
@@ -46,7 +47,7 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     findings: int = 0
     left_out: Mapping[str, int] = {}
     with_model: int = 0
-    seconds: float | None = 0.0
+    estimate: Estimate = Estimate()
     since: str = ""
     error: str = ""
     hint: str = ""

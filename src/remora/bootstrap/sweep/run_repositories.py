@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from remora.agents.run_in_thread import run_in_thread
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.remote_workers import LOCAL
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
@@ -47,26 +48,30 @@ class SweepRun(NamedTuple):
         repository after the other. Raises StreamLocked if another process runs them.
         """
         free = asyncio.Semaphore(1 if self.engine == LOCAL else AT_ONCE)
+        meter = RateMeter()
 
         async def finish(name: str) -> RepositoryEnd:
             async with free:
-                return await self._finish_one(name, observe(name))
+                return await self._finish_one(name, observe(name), meter)
 
         running = [asyncio.create_task(finish(name)) for name in self.roots]
         try:
             for each in asyncio.as_completed(running):
                 yield await each
+            await run_in_thread(meter.keep)
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    async def _finish_one(self, name: str, observer: RunObserver) -> RepositoryEnd:
+    async def _finish_one(
+        self, name: str, observer: RunObserver, meter: RateMeter
+    ) -> RepositoryEnd:
         try:
             wanted, models = await run_in_thread(self._prepare, self.roots[name])
             try:
                 if not wanted.nothing_to_do:
-                    await run_remaining(wanted, models, observer, utc_now)
+                    await run_remaining(wanted, models, observer, utc_now, meter)
             finally:
                 for model in models.values():
                     await model.aclose()

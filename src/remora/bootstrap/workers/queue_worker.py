@@ -11,6 +11,7 @@ from procrastinate.exceptions import ConnectorException
 
 from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
 from remora.bootstrap.workers.own_loop import run_in_own_loop
+from remora.bootstrap.workers.report_requests import answer_requests
 from remora.bootstrap.workers.run_task import run_task
 from remora.bootstrap.workers.shard_worker import check_code
 from remora.config.schema import PostgresConfig
@@ -49,6 +50,7 @@ async def work_on_queue(
 
         app.task(name=TASK, queue=QUEUE, retry=RetryStrategy(max_attempts=_TRIES, wait=1))(run)
         looking = asyncio.create_task(_retry_stalled_often(app, lease_s))
+        answering = asyncio.create_task(answer_requests(dsn, environ))
         working = asyncio.create_task(
             app.run_worker_async(
                 queues=[QUEUE],
@@ -69,7 +71,8 @@ async def work_on_queue(
                 raise
         finally:
             looking.cancel()
-            await asyncio.wait([looking, working])
+            answering.cancel()
+            await asyncio.wait([looking, answering, working])
     if refusals:
         raise refusals[0]
 

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from remora.bootstrap.engines.ray_messages import Ended, Failed, RayOrder
+from remora.bootstrap.engines.ray_messages import Ended, Failed, RayOrder, RayReports, Reported
+from remora.bootstrap.workers.ray_reports import node_reports
 from remora.bootstrap.workers.ray_task import run_on_node
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
@@ -40,11 +41,12 @@ def main() -> None:
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 (a device)
         os.dup2(nowhere.fileno(), 1)
     lines = _InputLines()
-    order = msgspec.json.decode(lines.next(timeout_s=None), type=RayOrder)
+    order = msgspec.json.decode(lines.next(timeout_s=None), type=RayOrder | RayReports)
     try:
         with _connected() as ray:
-            for end in _RayShards(ray, order, lines).run():
-                _report(reports, end)
+            asked = isinstance(order, RayReports)
+            for each in node_reports(ray) if asked else _RayShards(ray, order, lines).run():
+                _report(reports, each)
     except RemoraError as error:
         _report(reports, Failed(error.message, error.hint))
 
@@ -68,7 +70,7 @@ class _InputLines:
         return line
 
 
-def _report(reports: BinaryIO, report: Ended | Failed) -> None:
+def _report(reports: BinaryIO, report: Ended | Failed | Reported) -> None:
     with suppress(BrokenPipeError):  # the driver was killed
         reports.write(msgspec.json.encode(report) + b"\n")
 

@@ -17,12 +17,12 @@ from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
 from remora.cli.run.foreground_run import print_isolation, print_run_results
 from remora.cli.views.plan_view import (
+    duration_text,
     jobs_by_file,
     left_lines,
     plan_lines,
     plan_size,
     standard_lines,
-    time_estimate,
 )
 from remora.cli.views.progress import run_progress
 from remora.errors import NotFound, RemoraError, UsageError
@@ -100,7 +100,7 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
         return
     for line in jobs_by_file(prepared.plan):
         note(options, line)
-    size, estimate = plan_size(prepared.plan), time_estimate(prepared.plan)
+    size, estimate = plan_size(prepared.plan), duration_text(prepared.plan.estimate)
     raise UsageError(
         f"{size}, {estimate}: exceeds the limit of {MAX_JOBS} jobs",
         hint="use --max-nodes N for the first N nodes, or --yes for all; --dry-run lists them",
@@ -111,7 +111,7 @@ def _announce(
     options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
 ) -> None:
     """Print the size of the plan, and the name and the model of the run."""
-    note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
+    note(options, f"{plan_size(prepared.plan)}: {duration_text(prepared.plan.estimate)}")
     left = left_lines(prepared.plan, verbose=options.verbose)
     for line in (*left, *standard_lines(prepared.plan)):
         note(options, line)

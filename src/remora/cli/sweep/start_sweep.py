@@ -118,6 +118,7 @@ def _tasks(
             repository=each,
             request=request,
             flags=arguments.flags,
+            engine=arguments.engine,
             records=records,
             full=full,
         )

@@ -8,7 +8,8 @@ import msgspec
 
 from remora.bootstrap.sweep.repository_plan import FAILED, UNCHANGED, RepositoryPlan
 from remora.cli.app.output import table
-from remora.cli.views.plan_view import about
+from remora.cli.views.plan_view import about, needs_text
+from remora.runs.planning.estimate import Estimate, add_estimates
 from remora.text import count
 
 
@@ -22,7 +23,7 @@ def sweep_plan_document(run_id: str, plans: Sequence[RepositoryPlan]) -> dict[st
             "states": dict(Counter(plan.state for plan in plans)),
             "jobs": dict(_jobs(plans)),
             "with_model": sum(plan.with_model for plan in plans),
-            "seconds": _seconds(plans),
+            "estimate": msgspec.to_builtins(_estimate(plans)),
         },
     }
 
@@ -83,13 +84,8 @@ def sweep_size(plans: Sequence[RepositoryPlan]) -> str:
     asking = sum(plan.with_model for plan in plans)
     where = count(having, "repository", "repositories")
     model = f"{asking:,} ask a model" if asking else "none asks a model"
-    seconds = _seconds(plans)
-    time = "duration depends on the model server" if seconds is None else _on_two_cores(seconds)
-    return f"{count(jobs.total(), 'job')} ({named}) in {where}, {model}: {time}"
-
-
-def _on_two_cores(seconds: float) -> str:
-    return f"{about(seconds)} on two cores"
+    needs = needs_text(_estimate(plans))
+    return f"{count(jobs.total(), 'job')} ({named}) in {where}, {model}: {needs}"
 
 
 def _jobs(plans: Sequence[RepositoryPlan]) -> Counter[str]:
@@ -99,12 +95,11 @@ def _jobs(plans: Sequence[RepositoryPlan]) -> Counter[str]:
     return found
 
 
-def _seconds(plans: Sequence[RepositoryPlan]) -> float | None:
-    known = [plan.seconds for plan in plans if plan.seconds is not None]
-    return round(sum(known), 1) if len(known) == len(plans) else None
+def _estimate(plans: Sequence[RepositoryPlan]) -> Estimate:
+    return add_estimates(plan.estimate for plan in plans if plan.job_count)
 
 
 def _duration(plan: RepositoryPlan) -> str:
     if not plan.job_count:
         return f"since {plan.since}" if plan.state == UNCHANGED else ""
-    return about(plan.seconds) if plan.seconds is not None else ""
+    return about(plan.estimate.seconds) if plan.estimate.seconds is not None else ""

@@ -15,6 +15,7 @@ from remora.cli.views.run_view import skipped_lines, unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
 from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.planning.estimate import Estimate
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line
 
@@ -40,6 +41,7 @@ def plan_lines(
     if plan.jobs:
         yield ""
         yield from wrap_text(plan_size(plan), width)
+        yield from wrap_text(f"expected: {needs_text(plan.estimate)}", width)
         yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths, verbose=verbose)}"
@@ -127,16 +129,45 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
         yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
 
 
-def time_estimate(plan: Plan) -> str:
-    """Return an estimate of how long the plan takes on two idle cores."""
-    if plan.seconds is None:
+def needs_text(estimate: Estimate) -> str:
+    """Return the decisions, tokens and duration of an estimate, and what it is based on.
+
+    For example `340 decisions, 412,000 tokens of prompts, 9,100 of answers; about 12 minutes with 4
+    workers, as measured on 120 jobs`.
+    """
+    parts = []
+    if estimate.decisions:
+        parts.append(
+            f"{count(estimate.decisions, 'decision')} of a model, "
+            f"{estimate.prompt_tokens or 0:,} tokens of prompts, {estimate.answer_tokens or 0:,} of answers"
+        )
+    parts.append(duration_text(estimate))
+    if estimate.unmeasured:
+        names = ", ".join(estimate.unmeasured)
+        parts.append(f"no run of {names} with this model was measured yet")
+    return "; ".join(parts)
+
+
+def duration_text(estimate: Estimate) -> str:
+    """Return the expected duration, such as `about 12 minutes, as measured on 120 jobs`."""
+    if estimate.seconds is None:
         return "duration depends on the model server"
-    return about(sum(plan.seconds.values()))
+    measured = estimate.measured_jobs
+    basis = f", as measured on {count(measured, 'job')}" if measured else " on two cores"
+    return about(estimate.seconds) + _on_workers(estimate) + basis
+
+
+def _on_workers(estimate: Estimate) -> str:
+    if estimate.workers is None:
+        return ""
+    return f" with {count(estimate.workers, 'worker')}" if estimate.workers else " with one worker"
 
 
 def about(seconds: float) -> str:
-    """Return a rounded duration, such as `about 40 seconds` or `about 3 minutes`."""
-    minutes, tens = round(seconds / 60), round(seconds / 10)
+    """Return a rounded duration, such as `about 40 seconds` or `about 3 hours`."""
+    hours, minutes, tens = seconds / 3600, round(seconds / 60), round(seconds / 10)
+    if hours >= 2:
+        return f"about {count(round(hours), 'hour')}"
     if minutes > 1:
         return f"about {count(minutes, 'minute')}"
     return f"about {tens * 10} seconds" if tens else "less than 10 seconds"

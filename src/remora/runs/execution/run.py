@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
@@ -23,6 +23,9 @@ from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.tools.tree import SharedWork
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
+
+if TYPE_CHECKING:  # importing pydantic takes longer than listing the runs
+    from remora.config.schema import ModelConfig
 
 RANKER, LARGER = "role:ranker", "role:larger"
 """Keys of models in `Run.models` that are not used by name: the one that scores texts if an agent's
@@ -90,9 +93,7 @@ class Run:
     @property
     def concurrency(self) -> int:
         """Maximum number of concurrent jobs in this process."""
-        model = self.project.config.model
-        servers = max(1, len(addresses_in(model)))
-        return self.request.concurrency or model.max_concurrency * servers
+        return concurrency_of(self.request, self.project.config.model)
 
     @property
     def model_name(self) -> str:
@@ -123,6 +124,11 @@ class Run:
         `recorded` is the model name in the stream of a resumed agent.
         """
         return self.models[recorded or agent.definition.model or self.settings["model_name"]]
+
+
+def concurrency_of(request: RunRequest, model: "ModelConfig") -> int:
+    """Return the maximum number of concurrent jobs in a process."""
+    return request.concurrency or model.max_concurrency * max(1, len(addresses_in(model)))
 
 
 @dataclass(frozen=True, kw_only=True)

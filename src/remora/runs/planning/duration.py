@@ -20,12 +20,22 @@ def job_seconds(plan: "Plan", operations: Operations, provider: str) -> Mapping[
     Two jobs run at a time, so the sum is the duration of the run. Returns None if jobs depend on
     the speed of a model server. `provider` is `embedded`, `openai` or `none`.
     """
-    known = {each.name: each for each in operations.all}
-    of_a_server = {name for name, each in known.items() if each.asks_writers}
-    if provider == "openai" and any(
-        job.operation in of_a_server or job.operation not in known for job in plan.jobs
-    ):
+    if any(asks_server(job.operation, operations, provider) for job in plan.jobs):
         return None
+    return seconds_without_server(plan, operations, provider)
+
+
+def asks_server(name: str, operations: Operations, provider: str) -> bool:
+    """Return True if the speed of the jobs of an operation depends on a model server."""
+    known = {each.name: each for each in operations.all}
+    return provider == "openai" and (name not in known or known[name].asks_writers)
+
+
+def seconds_without_server(
+    plan: "Plan", operations: Operations, provider: str
+) -> Mapping[str, float]:
+    """Return what `job_seconds` returns, as if no model server was asked."""
+    known = {each.name: each for each in operations.all}
     own = _BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES
     found: dict[str, float] = {}
     units: Counter[str] = Counter()
@@ -46,14 +56,10 @@ def job_seconds(plan: "Plan", operations: Operations, provider: str) -> Mapping[
 
 def jobs_with_model(plan: "Plan", operations: Operations, provider: str) -> int:
     """Return how many jobs ask a model. `provider` is `embedded`, `openai` or `none`."""
-    if provider == "none":
-        return 0
-    known = {each.name: each for each in operations.all}
+    return sum(asks_model(job.operation, operations, provider) for job in plan.jobs)
 
-    def asks(name: str) -> bool:
-        if name not in known:
-            return True
-        operation = known[name]
-        return not operation.decides_by_rules or (provider == "openai" and operation.asks_writers)
 
-    return sum(asks(job.operation) for job in plan.jobs)
+def asks_model(name: str, operations: Operations, provider: str) -> bool:
+    """Return True if the jobs of an operation may ask a model."""
+    by_rules = {each.name for each in operations.all if each.decides_by_rules}
+    return provider != "none" and (name not in by_rules or asks_server(name, operations, provider))

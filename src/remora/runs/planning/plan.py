@@ -21,6 +21,7 @@ from remora.code.syntax.source import Unreadable
 from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.operations.base import Amount, FindingCounts, JudgedAmount, Need
+from remora.runs.planning.estimate import Estimate
 from remora.runs.planning.need_scripts import NeedScripts
 from remora.text import REPORT, bug_report_line
 from remora.tools.tree import TEXT_LIMIT
@@ -58,8 +59,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     fix, by reason, and `rules` describes the rules if the project does not select any. `judges`
     describes the programs that must accept the proposals, by operation. `amounts` has
     the amount of work of each job, by agent ID, in the unit of its need. `seconds` has the expected
-    seconds of each job, or is None if they are unknown; their sum is the expected duration of the
-    run.
+    seconds of each job relative to each other, or is None if they are unknown. `estimate` says what
+    all jobs are expected to need.
     """
 
     jobs: tuple[Job, ...] = ()
@@ -73,6 +74,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     judges: Mapping[str, str] = {}
     amounts: Mapping[str, int] = {}
     seconds: Mapping[str, float] | None = None
+    estimate: Estimate = Estimate()
     unreadable: tuple[dict[str, Any], ...] = ()
 
     @property

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.current_attempt import DISMISSED
@@ -45,6 +47,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
         "rules": plan.rules or None,
         "judges": dict(plan.judges),
         "jobs": [job_document(job) for job in jobs],
+        "estimate": msgspec.to_builtins(plan.estimate),
         "totals": {
             "jobs": len(jobs),
             **dict.fromkeys(STATUSES, 0),
