@@ -50,7 +50,7 @@ def planner(remora: Remora, folder: Path) -> "subprocess.Popen[bytes]":
     process.stdin.write(msgspec.json.encode(task(root)) + b"\n")
     process.stdin.flush()
     end = time.monotonic() + WAIT_S
-    while not bases(remora):
+    while not [file for base in bases(remora) for file in base.iterdir()]:
         assert time.monotonic() < end
         time.sleep(0.001)
     return process
