@@ -50,6 +50,7 @@ def test_addresses_are_cloned_and_paths_are_used_as_they_are(tmp_path: Path) -> 
     [
         ("repositories: []\n", "repositories"),
         ("{}\n", "missing key repositories"),
+        ("repositories:\n- http://x/a\n", "expected an address with https://"),
         ("repos: [a]\n", "unknown key repos (did you mean repositories?)"),
         ("repositories:\n- a\n- b/a\n", "repos.yaml:3:3: a second repository named a"),
         ("repositories:\n- {url: 'https://x/a', path: a}\n", "either a url or a path"),

@@ -13,7 +13,7 @@ from remora.chat import Message
 from remora.config.schema import ModelConfig
 from remora.errors import ModelError
 from remora.models.client import circuit_breaker
-from remora.models.configured_model import ConfiguredModel
+from remora.models.configured_model import ConfiguredModel, _expected_tokens
 from remora.models.protocol import Decoding, Request
 from remora.models.provider import check_model, open_model
 from tests.load_server import LoadServer, load_servers
@@ -94,6 +94,11 @@ class TestChoice:
 
         with load_servers(0.3) as (server,):
             assert use(work, server, max_concurrency=1) == f"from {server.port}"
+
+    def test_a_prompt_is_estimated_by_its_bytes(self) -> None:
+        decoding = Decoding(strategy="completion")
+        messages = (Message(role="user", content="\N{HIRAGANA LETTER A}" * 8),)
+        assert _expected_tokens(Request(messages=messages, decoding=decoding)) == 6
 
     @pytest.mark.slow
     def test_tokens_per_second_are_held(self) -> None:

@@ -77,6 +77,8 @@ def prepare(
     workers = workers_for(project, request.engine)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, request.operations or project.operations.defaults)
+    # a killed process that planned this run may have left its copy
+    base_suffix = "" if run_id is None else f"~{secrets.token_hex(3)}"
     run_id = run_id or new_run_id()
     config = project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
@@ -84,7 +86,7 @@ def prepare(
     record_project_path(project)
     # the base is the whole project: `exclude` only limits what agents work on
     files = project_files(project.root, include=config.workspace.include)
-    base = take_base(project.root, files, project.cache / "bases" / run_id)
+    base = take_base(project.root, files, project.cache / "bases" / (run_id + base_suffix))
     ruff = SharedRuff(base.folder, selected_rules_of(config))
     try:
         # files that could not be copied are included, so that they are reported

@@ -30,19 +30,26 @@ def planned_within(seconds: float | None) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise _OutOfTime
 
-    seconds = max(seconds, PLANNING_S)
+    seconds = planning_limit(seconds)
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     except _OutOfTime:
-        raise UsageError(
-            f"planning took longer than {seconds:g} s (--max-time)",
-            hint="use fewer files, a smaller folder or a longer --max-time",
-        ) from None
+        hint = "use fewer files, a smaller folder or a longer --max-time"
+        raise planning_timeout(seconds, hint) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def planning_limit(max_time: float) -> float:
+    """Return the seconds that planning may take under a time limit."""
+    return max(max_time, PLANNING_S)
+
+
+def planning_timeout(seconds: float, hint: str) -> UsageError:
+    return UsageError(f"planning took longer than {seconds:g} s (--max-time)", hint=hint)
 
 
 def close_models(models: Iterable[Model]) -> None:

@@ -14,7 +14,7 @@ from remora.errors import ConfigError
 
 _URL = re.compile(r"(https?|ssh|file)://|[\w.-]+@[\w.-]+:")
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-_HINT = "`remora help analyze` shows an example of a list of repositories"
+_HINT = "see the example in docs/how-to/sweep.md"
 
 
 class ListedRepository(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +45,8 @@ def _entry(value: object) -> object:
 
 
 def _address(value: object) -> object:
+    if isinstance(value, str) and value.startswith("http://"):
+        raise ValueError("expected an address with https://, because http:// is not encrypted")
     if isinstance(value, str) and not _URL.match(value):
         raise ValueError("expected an address such as https://git.example.com/team/shop.git")
     if isinstance(value, str) and re.match(r"https?://[^/]*@", value):

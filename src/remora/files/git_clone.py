@@ -9,6 +9,9 @@ from remora.errors import OutsideError, UsageError
 from remora.files.git import git_command, git_output
 from remora.files.git_fetch import run_with_network
 
+_REFS = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+"""Branches and tags, also those that were moved."""
+
 
 def update_clone(url: str, ref: str, folder: Path, environ: Mapping[str, str]) -> str:
     """Clone `url` into `folder`, or fetch into an earlier clone, and check out `ref`.
@@ -19,8 +22,10 @@ def update_clone(url: str, ref: str, folder: Path, environ: Mapping[str, str]) -
     """
     if folder.exists():
         _check_origin(url, folder)
-        run_with_network(git_command("fetch", "--quiet", "--prune", "origin"), folder, environ, url)
-        _follow_default_branch(folder, url, environ)
+        command = git_command("fetch", "--quiet", "--prune", "origin", *_REFS)
+        run_with_network(command, folder, environ, url)
+        if not ref:
+            _follow_default_branch(folder, url, environ)
     else:
         _clone(url, folder, environ)
     commit = _commit_of(ref, folder, url)

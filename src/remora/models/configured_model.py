@@ -238,7 +238,8 @@ def _common_facts(found: Sequence[ServerFacts]) -> ServerFacts:
 def _expected_tokens(request: Request) -> int:
     """Estimate the tokens of a prompt. Those of the answer are added when they are known."""
     texts = [message.content for message in request.messages or ()]
-    return sum(len(text) for text in [*texts, request.prompt or ""]) // BYTES_PER_TOKEN
+    whole = "".join([*texts, request.prompt or ""])
+    return len(whole.encode(errors="replace")) // BYTES_PER_TOKEN
 
 
 def _close(servers: Sequence[RemoteServer]) -> None:

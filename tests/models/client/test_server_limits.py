@@ -47,6 +47,19 @@ def test_a_slot_that_is_given_back_goes_to_one_that_waits() -> None:
     assert asyncio.run(run()) == A
 
 
+def test_a_slot_goes_to_one_that_can_use_it() -> None:
+    async def run() -> list[str | None]:
+        limits = OwnLimits(1, None)
+        await take(limits, A)
+        await take(limits, B)
+        waiting = [asyncio.ensure_future(take(limits, *servers)) for servers in ([A], [A, B])]
+        await asyncio.sleep(WAIT_S / 2)
+        await limits.give_back(Slot(B), Use())
+        return [await each for each in waiting]
+
+    assert asyncio.run(run()) == [None, B]
+
+
 def test_tokens_are_counted_as_expected_and_then_as_used() -> None:
     clock = Clock()
 

@@ -4,17 +4,19 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 
 import msgspec
 
 from remora.bootstrap.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
 
-_COMMAND = (sys.executable, "-m", "remora.bootstrap.sweep.plan_repository")
+_COMMAND = (sys.executable, "-P", "-m", "remora.bootstrap.sweep.plan_repository")
+_END_S = 10.0
+"""Time for a process to remove its files when it is ended."""
 
 
-async def plan_all(tasks: Sequence[PlanTask]) -> AsyncIterator[RepositoryPlan]:
+async def plan_all(tasks: Sequence[PlanTask]) -> AsyncGenerator[RepositoryPlan, None]:
     """Plan repositories on all cores, and yield each plan as soon as it is known.
 
     A process that dies, for example because a repository needs too much memory, fails only its own
@@ -44,13 +46,16 @@ async def _plan_in_process(task: PlanTask) -> RepositoryPlan:
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,  # Ctrl-C reaches only this process, which ends the others
     )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(msgspec.json.encode(task) + b"\n")  # not closed: the process would end
     try:
-        output, problem = await process.communicate(msgspec.json.encode(task))
+        output, problem = await asyncio.gather(process.stdout.read(), process.stderr.read())
+        await process.wait()
     finally:
         if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-            await process.wait()
+            await _end(process)
     if process.returncode == 0:
         return msgspec.json.decode(output, type=RepositoryPlan)
     lines = problem.decode(errors="replace").strip().splitlines() or ["no message"]
@@ -63,3 +68,15 @@ async def _plan_in_process(task: PlanTask) -> RepositoryPlan:
         error=f"planning ended with {ended}: {lines[-1]}",
         hint=f"plan it alone with `remora analyze --dry-run --root {task.repository.root}`",
     )
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process and those that it has started, after it has removed its files."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait(), _END_S)
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()

@@ -1,7 +1,9 @@
 """Plans one repository of a sweep. A sweep starts this module as a process per repository."""
 
 import os
+import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -196,10 +198,21 @@ def _result(
 
 
 def main() -> None:
-    """Read a PlanTask from stdin, and write its RepositoryPlan to stdout, both as JSON."""
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=PlanTask)
+    """Read a PlanTask from stdin, and write its RepositoryPlan to stdout, both as JSON.
+
+    SIGTERM, or the end of the driver, ends the process after it has removed its files.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    task = msgspec.json.decode(sys.stdin.buffer.readline(), type=PlanTask)
+    threading.Thread(target=_end_with_driver, daemon=True).start()
     result = msgspec.json.encode(plan_repository(task, os.environ))
     sys.stdout.buffer.write(result)
+
+
+def _end_with_driver() -> None:
+    """End this process when its standard input closes, because its driver has ended."""
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from remora.bootstrap.prepare_run import new_run_id
-from remora.bootstrap.run_limits import run_to_end
+from remora.bootstrap.run_limits import planning_limit, planning_timeout, run_to_end
 from remora.bootstrap.sweep.plan_processes import plan_all
 from remora.bootstrap.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
 from remora.bootstrap.sweep.run_repositories import RepositoryEnd, SweepRun
@@ -129,20 +130,32 @@ def _tasks(
 def _plan(
     options: Options, arguments: SweepArguments, tasks: Sequence[PlanTask], run_id: str
 ) -> list[RepositoryPlan]:
-    """Plan the repositories, and return the plans in the order of the list."""
+    """Plan the repositories, and return the plans in the order of the list.
+
+    Raises UsageError if this takes longer than --max-time.
+    """
     found: dict[str, RepositoryPlan] = {}
+    limit = None if arguments.max_time is None else planning_limit(arguments.max_time)
 
     async def plan() -> None:
-        async for each in plan_all(tasks):
-            found[each.name] = each
-            note(options, plan_note(each, len(found), len(tasks)))
+        async with asyncio.timeout(limit), aclosing(plan_all(tasks)) as plans:
+            async for each in plans:
+                found[each.name] = each
+                note(options, plan_note(each, len(found), len(tasks)))
+
+    def resume_hint() -> str:
+        recorded = found and any(task.records for task in tasks)
+        return f"resume with `{_resume_command(arguments.file, run_id)}`" if recorded else ""
 
     try:
         asyncio.run(plan())
     except KeyboardInterrupt:
-        if any(task.records for task in tasks) and found:
-            note(options, f"resume with `{_resume_command(arguments.file, run_id)}`")
+        if hint := resume_hint():
+            note(options, hint)
         raise
+    except TimeoutError:
+        hint = resume_hint() or "use fewer repositories or a longer --max-time"
+        raise planning_timeout(limit or 0.0, hint) from None
     return [found[task.repository.name] for task in tasks]
 
 

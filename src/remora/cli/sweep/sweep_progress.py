@@ -13,7 +13,7 @@ from remora.cli.views.run_counts import RunCounts
 from remora.memory.events import Event
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.plan import Plan
-from remora.text import count, escape_line
+from remora.text import escape_line
 
 
 class SweepProgress:
@@ -74,8 +74,3 @@ def sweep_progress(options: Options, repositories: int) -> Iterator[SweepProgres
 
     with live_display() as display:
         yield SweepProgress(display, repositories, prints=True)
-
-
-def repositories_text(number: int) -> str:
-    """Return a number of repositories in words."""
-    return count(number, "repository", "repositories")

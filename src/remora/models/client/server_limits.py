@@ -113,7 +113,7 @@ class OwnLimits:
         self._busy[slot.server] -= 1
         self._bucket(slot.server).use(use.tokens)
         async with self._change:
-            self._change.notify()
+            self._change.notify_all()  # one may wait for other servers
 
     async def aclose(self) -> None:
         """Do nothing, because there are no connections."""

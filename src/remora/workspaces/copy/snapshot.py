@@ -11,6 +11,7 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
 from remora.files.project_files import ProjectFiles, is_private
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.commit_files import CommittedFile, committed_files, read_blobs
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
@@ -51,10 +52,18 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     Small ignored files that packages may need are also copied. Files that are unreadable or
     disappear during the copy are skipped. Cache folders of tools, such as `__pycache__`, are
     skipped too, because workspaces do not scan them. Raises DiskError if the copy cannot be
-    written.
+    written. If the copy fails or is interrupted, nothing is left of it.
     """
-    committed = committed_files(root, files.commit) if files.commit else {}
     _make_folder(folder)
+    try:
+        return _copied(root, files, folder)
+    except BaseException:
+        try_remove_tree(folder)
+        raise
+
+
+def _copied(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
+    committed = committed_files(root, files.commit) if files.commit else {}
     source = RootedFiles(root)
     copied: dict[str, BaseFile] = {}
     differing: dict[str, BaseFile | None] = {}

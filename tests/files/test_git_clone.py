@@ -1,0 +1,38 @@
+"""Clones that follow a remote repository."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from remora.files.git_clone import update_clone
+from tests.cli.conftest import git, write
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Path:
+    """A repository with one commit, tagged `stable`."""
+    folder = write(tmp_path / "origin", {"a.py": "x = 1\n"})
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "start")
+    git(folder, "tag", "stable")
+    return folder
+
+
+def updated(origin: Path, ref: str) -> str:
+    return update_clone(f"file://{origin}", ref, origin.parent / "clone", os.environ)
+
+
+def test_a_tag_that_was_moved_is_followed(origin: Path) -> None:
+    first = updated(origin, "stable")
+    git(origin, "commit", "-q", "--allow-empty", "-m", "more")
+    assert updated(origin, "stable") == first
+    git(origin, "tag", "-f", "stable")
+    assert updated(origin, "stable") == git(origin, "rev-parse", "HEAD").strip() != first
+
+
+def test_the_default_branch_is_not_needed_for_a_tag(origin: Path) -> None:
+    first = updated(origin, "stable")
+    git(origin, "symbolic-ref", "HEAD", "refs/heads/none")
+    assert updated(origin, "stable") == first
