@@ -32,6 +32,7 @@ def task(root: Path) -> PlanTask:
         flags={},
         records=True,
         full=False,
+        engine="local",
     )
 
 

@@ -64,7 +64,7 @@ def read_attempts(events: Iterable[Event], before: Attempts | None = None) -> At
     If `before` is given, the events are those that follow. Raises StreamDamaged if there is no
     valid plan, or if a job that was started is not in the plan.
     """
-    start = before and before.start
+    start = None if before is None else before.start
     jobs = {_key(job): job for job in before.jobs} if before else {}
     begun = {attempt.job.agent_id: attempt for attempt in before.begun} if before else {}
     ended = before is not None and before.ended
