@@ -92,11 +92,11 @@ class Company:
     def git(self, *words: str) -> None:
         subprocess.run(["git", *words], cwd=self.project, check=True)
 
-    def remora(self, *words: str, code: int | None = 0) -> Any:
+    def remora(self, *words: str, code: int | None = 0, limit_s: float = 120) -> Any:
         """Run a command, which must end with `code` unless that is None."""
         done = subprocess.run(
             [*REMORA, *words, "--json"], check=False,
-            cwd=self.project, env=self.environ, capture_output=True, text=True, timeout=120,
+            cwd=self.project, env=self.environ, capture_output=True, text=True, timeout=limit_s,
         )  # fmt: skip
         assert code in (None, done.returncode), done.stderr + done.stdout + self.log
         return json.loads(done.stdout)

@@ -44,7 +44,7 @@ from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
-TRIVIAL = "that contain nothing to test"
+TRIVIAL = "with nothing to test"
 _WITHOUT_CALLS = {"": WITHOUT_ARGUMENTS, SHARED: DEPENDS}
 """Reasons for functions without calls, by why they are trivial, if it is not `TRIVIAL`."""
 WITH_EFFECTS = "with effects outside the process"

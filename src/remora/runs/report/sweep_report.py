@@ -114,7 +114,7 @@ def _page_lines(report: SweepReport) -> Iterator[str]:
     yield '<ul class="numbers">'
     for debt in report.totals:
         done = debt.before - debt.after
-        yield f"<li><b>{done:,} of {debt.before:,}</b>{_html(debt.what)}</li>"
+        yield f"<li><b>{done:,} of {debt.before:,}</b>{_html(debt.what)} resolved</li>"
     yield "</ul>\n<h2>Repositories</h2>"
     yield '<p class="dim">Before → after all verified changes.</p>\n<table>'
     heads = ("repository", *report.kinds, "to review", "accepted")

@@ -1,0 +1,106 @@
+"""A sweep of five real packages with all operations is the same on all engines."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import step_agent, write
+from tests.cli.engines.company import Company
+from tests.cli.engines.ray_nodes import RayCluster
+
+PACKAGES = ("attr", "filelock", "h11", "iniconfig", "sortedcontainers")
+OPERATIONS = ("lint", "docstring", "test", "types", "steps")
+"""All built-in operations, and one that asks the model."""
+CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
+SWEEP = (
+    "analyze", "--repos", "repos.yaml", "--full", "--yes", "--seed", "1",
+    *(word for operation in OPERATIONS for word in ("-o", operation)),
+)  # fmt: skip
+
+
+@pytest.fixture
+def company(tmp_path: Path, dsn: str) -> Iterator[Company]:
+    """Five packages from the environment, each in a repository, and the real embedded model."""
+    models = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "remora" / "models"
+    with ExitStack() as stack:
+        company = Company(tmp_path, dsn, stack)
+        del company.environ["REMORA_MODEL"]
+        company.environ["REMORA_MODEL__PROVIDER"] = "embedded"
+        (tmp_path / "cache" / "remora").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "cache" / "remora" / "models").symlink_to(models)
+        for name in PACKAGES:
+            make_repository(company, tmp_path / name)
+        listed = json.dumps([f"../{name}" for name in PACKAGES])
+        (company.project / "repos.yaml").write_text(f"repositories: {listed}\n")
+        yield company
+
+
+def make_repository(company: Company, folder: Path) -> None:
+    found = find_spec(folder.name)
+    assert found is not None
+    assert found.origin is not None
+    ignored = shutil.ignore_patterns("__pycache__", "tests")
+    shutil.copytree(Path(found.origin).parent, folder / folder.name, ignore=ignored)
+    (folder / "pyproject.toml").write_text(f'[project]\nname = "{folder.name}"\nversion = "1"\n')
+    write(folder, step_agent())
+    (folder / "remora.yaml").write_text(f"python: {sys.executable}\n")  # to run its tests
+    company.git("init", "-q", str(folder))
+    here = ("-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b")
+    company.git(*here, "add", "-A")
+    company.git(*here, "commit", "-qm", folder.name)
+
+
+def results(company: Company, name: str, run_id: str) -> dict[str, tuple[str, str]]:
+    """Return the status and the diff of each job of a repository."""
+    root = ("--root", str(company.project.parent / name))
+    jobs = company.remora("show", run_id, *root)["jobs"]
+    diffs = company.remora("diff", run_id, *root)["diffs"]
+    shown = {f"{one['operation']} {one['node_id']}": one["diff"] for one in diffs}
+    keys = {f"{job['operation']} {job['node_id']}": job["status"] for job in jobs}
+    return {key: (status, shown.get(key, "")) for key, status in keys.items()}
+
+
+def sweep(company: Company, *words: str) -> dict[str, Any]:
+    ran = company.remora(*SWEEP, *words, limit_s=900)
+    assert {one["status"] for one in ran["repositories"]} == {"ended"}
+    return {name: results(company, name, ran["run_id"]) for name in PACKAGES}
+
+
+def check_independently(company: Company, folder: Path) -> None:
+    """Export all streams of a repository, and check them with a program that shares no code."""
+    root = ("--root", str(company.project.parent / folder.name))
+    exported = folder.with_suffix(".jsonl")
+    company.remora("trace", "export", "--all", "--format", "jsonl", "-o", str(exported), *root)
+    folder.mkdir()
+    company.environ["REMORA_RUNNER__MEMORY__TRACE_STORE"] = "jsonl"
+    company.remora("trace", "import", str(exported), "--root", str(folder))
+    company.environ["REMORA_RUNNER__MEMORY__TRACE_STORE"] = "postgres"
+    subprocess.run([sys.executable, str(CHECK), str(folder)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_five_packages(company: Company, ray_cluster: RayCluster) -> None:
+    at_home = sweep(company)
+    h11 = company.remora("show", "last", "--root", str(company.project.parent / "h11"))
+    assert sum(job["decided_by"]["model"] for job in h11["jobs"]) > 0
+    company.start("worker")
+    assert sweep(company, "--engine", "queue") == at_home
+    company.environ |= ray_cluster.settings
+    with ExitStack() as stack:
+        stack.callback(ray_cluster.remove_nodes)
+        ray_cluster.add_node(company.environ)
+        assert sweep(company, "--engine", "ray") == at_home
+    assert {key.split()[0] for jobs in at_home.values() for key in jobs} == {*OPERATIONS}
+    company.check_streams()
+    for name in PACKAGES:
+        check_independently(company, company.project.parent / "files" / name)
