@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.errors import OutsideError
 from remora.files.git_clone import update_clone
 from tests.cli.conftest import git, write
 
@@ -36,3 +37,12 @@ def test_the_default_branch_is_not_needed_for_a_tag(origin: Path) -> None:
     first = updated(origin, "stable")
     git(origin, "symbolic-ref", "HEAD", "refs/heads/none")
     assert updated(origin, "stable") == first
+
+
+def test_a_repository_without_commits_is_named_each_time(tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q")
+    for _ in range(2):
+        with pytest.raises(OutsideError, match="has no commits"):
+            updated(origin, "")

@@ -24,7 +24,7 @@ def update_clone(url: str, ref: str, folder: Path, environ: Mapping[str, str]) -
         _check_origin(url, folder)
         command = git_command("fetch", "--quiet", "--prune", "origin", *_REFS)
         run_with_network(command, folder, environ, url)
-        if not ref:
+        if not ref and git_output(folder, "for-each-ref", "--count=1", "refs/remotes/origin"):
             _follow_default_branch(folder, url, environ)
     else:
         _clone(url, folder, environ)

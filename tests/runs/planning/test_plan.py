@@ -263,6 +263,10 @@ class TestGuard:
 
 class TestUnreadable:
     def test_what_does_not_parse_is_reported_and_left_out(self, shop: Desk) -> None:
+        lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+        shop.write({"lfs.py": lfs})
+        assert shop.plan().unreadable[0]["detail"].startswith("a pointer of Git LFS")
+        (shop.root / "lfs.py").unlink()
         shop.write({"bad.py": "def f(:\n", "bytes.py": b"x = '\xff'\n", "nul.py": b"\0"})
         plan = shop.plan()
         assert len(plan.jobs) == 4

@@ -191,6 +191,7 @@ def _result(
         jobs=Counter(job.operation for job in plan.jobs),
         findings=plan.findings,
         left_out=_left_out(plan),
+        unreadable=len(plan.unreadable),
         with_model=jobs_with_model(plan, project.operations, provider),
         estimate=plan.estimate,
         since="" if earlier is None else earlier.run_id,

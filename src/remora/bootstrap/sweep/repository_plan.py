@@ -31,7 +31,8 @@ class PlanTask(msgspec.Struct, frozen=True, kw_only=True):
 class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of a repository, without its jobs.
 
-    `left_out` contains the number of nodes that are left for lack of an environment, by operation.
+    `left_out` contains the number of nodes that are left for lack of an environment, by operation,
+    and `unreadable` the number of files that agents cannot work on.
 
     `jobs` counts them by operation, and `with_model` those that ask a model. If only nodes that have
     changed were planned, or if nothing has changed, `since` is the earlier run. `error` and `hint`
@@ -46,6 +47,7 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Mapping[str, int] = {}
     findings: int = 0
     left_out: Mapping[str, int] = {}
+    unreadable: int = 0
     with_model: int = 0
     estimate: Estimate = Estimate()
     since: str = ""

@@ -51,7 +51,7 @@ def plan_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
 
 
 def left_out_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
-    """Yield a line for each operation that has no environment in some repositories."""
+    """Yield what no job is planned for: operations without an environment, and unreadable files."""
     nodes: Counter[str] = Counter()
     for plan in plans:
         nodes.update(plan.left_out)
@@ -62,6 +62,11 @@ def left_out_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
             f"{count(where, 'repository', 'repositories')} without an environment; "
             "create .venv there, or set `python` in remora.yaml"
         )
+    with_unreadable = [plan for plan in plans if plan.unreadable]
+    if with_unreadable:
+        files = count(sum(plan.unreadable for plan in with_unreadable), "file")
+        example = f"`remora analyze --dry-run --root {with_unreadable[0].root}`"
+        yield f"not checked: {files} that cannot be parsed; {example} lists them"
 
 
 def plan_note(plan: RepositoryPlan, number: int, of: int) -> str:

@@ -98,6 +98,9 @@ class AgentWithOptions(NamedTuple):
     options: Mapping[str, Any]
 
 
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """The selected files of a base, divided into parsed modules and unreadable files."""
 
@@ -360,13 +363,16 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
         size = (tree / path).stat().st_size
         if size > TEXT_LIMIT:
             return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
-        found = parse_module(path, (tree / path).read_bytes())
+        source = (tree / path).read_bytes()
+        found = parse_module(path, source)
     except FileNotFoundError:  # the file is in the project but could not be copied
         return Unreadable(path=path, detail="it cannot be read")
     except OSError as error:
         return Unreadable(path=path, detail=error.strerror or str(error))
     if isinstance(found, Module) and found.encoding not in _UTF8:
         return Unreadable(path=path, detail=f"its encoding is {found.encoding}, not UTF-8")
+    if isinstance(found, Unreadable) and source.startswith(_LFS_POINTER):
+        found = Unreadable(path=path, detail="a pointer of Git LFS; fetch it with `git lfs pull`")
     return found
 
 
