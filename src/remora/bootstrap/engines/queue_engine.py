@@ -9,7 +9,13 @@ from procrastinate import App
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
-from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
+from remora.bootstrap.engines.task_queue import (
+    QUEUE,
+    TASK,
+    describe_failures,
+    opened_queue,
+    retry_stalled,
+)
 from remora.runs.execution.engine import Shard, ShardEnd
 from remora.runs.execution.shard_task import ShardTask
 
@@ -68,7 +74,9 @@ class QueueEngine:
             status = await app.job_manager.get_job_status_async(number)
             if status in _ENDED:
                 del self._waiting[number]
-                good = status == Status.SUCCEEDED
-                error = "" if good else f"shard {shard.number} {status.value}; see the worker's log"
+                why = status.value
+                if status == Status.FAILED:
+                    why = await describe_failures(app, number)
+                error = "" if status == Status.SUCCEEDED else f"shard {shard.number} {why}"
                 found.append(ShardEnd(number=shard.number, error=error))
         return found
