@@ -43,6 +43,16 @@ from remora.runs.execution import shard_task
 
 shard_task.code_digest = lambda: "other"
 """
+# loses the connection when it reports the end of a shard
+UNREPORTED = """
+from procrastinate.exceptions import ConnectorException
+from procrastinate.manager import JobManager
+
+async def lost(self, *words, **named):
+    raise ConnectorException
+
+JobManager.finish_job = lost
+"""
 # each turn takes long enough to be killed in
 SLOW = """
 import time

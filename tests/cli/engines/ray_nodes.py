@@ -23,6 +23,8 @@ if any(word.endswith("default_worker.py") for word in sys.orig_argv):
 _SETTINGS = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_worker_prestart": "0",
+    "RAY_prestart_worker_first_driver": "0",
     # a node that is silent for some seconds is dead
     "RAY_health_check_initial_delay_ms": "1000",
     "RAY_health_check_period_ms": "500",
@@ -35,7 +37,8 @@ class RayNode:
     """The processes of a node. It has the methods of a subprocess, for all of them."""
 
     def __init__(self, words: list[str], environ: Mapping[str, str], log: Path) -> None:
-        with log.open("ab") as file:
+        self._log = log
+        with log.open("wb") as file:
             self._start = subprocess.Popen(
                 [RAY, "start", "--block", "--disable-usage-stats", *words],
                 env=dict(environ), stdout=file, stderr=file,
@@ -45,6 +48,14 @@ class RayNode:
     @property
     def pid(self) -> int:
         return self._start.pid
+
+    def wait_until_started(self) -> None:
+        """Two nodes that start at the same time can disturb each other."""
+        end = time.monotonic() + 60
+        while "Ray runtime started" not in self._log.read_text():
+            assert self.poll() is None, self._log.read_text()[-3000:]
+            assert time.monotonic() < end, self._log.read_text()[-3000:]
+            time.sleep(0.1)
 
     def processes(self) -> dict[int, str]:
         """Return the command line of each process of this node. They share a session."""
@@ -92,7 +103,6 @@ class RayCluster:
         token.write_text(secrets.token_hex(32))
         self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # a short path: sockets
         self._count = 1
-        self.log = folder / "ray.log"
         self.settings = {**_SETTINGS, "RAY_AUTH_TOKEN_PATH": str(token)}
         self.head = self._start(
             ["--head", "--port=0", "--num-cpus=0", "--include-dashboard=false"], environ
@@ -121,15 +131,12 @@ class RayCluster:
         place = ["--node-ip-address", f"127.0.0.{self._count}"]
         temp = [f"--temp-dir={self.folder}"] if self._count == 1 else []
         sizes = ["--object-store-memory=80000000"]
-        return RayNode([*words, *place, *temp, *sizes], {**environ, **self.settings}, self.log)
+        log = self._tests / f"node-{self._count}.log"
+        return RayNode([*words, *place, *temp, *sizes], {**environ, **self.settings}, log)
 
     def _find_address(self) -> str:
-        file, end = self.folder / "ray_current_cluster", time.monotonic() + 60
-        while not file.exists():
-            assert self.head.poll() is None, self.log.read_text()[-3000:]
-            assert time.monotonic() < end, self.log.read_text()[-3000:]
-            time.sleep(0.1)
-        return file.read_text().strip()
+        self.head.wait_until_started()
+        return (self.folder / "ray_current_cluster").read_text().strip()
 
     def remove_nodes(self) -> None:
         while self._nodes:

@@ -1,17 +1,26 @@
 """Every engine passes the conformance suite."""
 
 import os
+import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.cli.engines.company import OUTDATED, SLOW, Company
-from tests.cli.engines.conformance import BEGUN, EngineConformance, WorkerConformance, check_changes
+from tests.cli.engines.company import DISTANT, OUTDATED, SLOW, UNREPORTED, Company
+from tests.cli.engines.conformance import (
+    BEGUN,
+    LINT,
+    EngineConformance,
+    WorkerConformance,
+    check_changes,
+)
 from tests.cli.engines.ray_nodes import RayCluster, RayNode
+from tests.postgres_server import required_server
 
 
 @pytest.mark.slow  # `tests/cli/test_postgres_commands.py` has fast tests of it
@@ -33,6 +42,71 @@ class TestQueue(WorkerConformance):
         self, company: Company, patch: str = "", dsn: str = ""
     ) -> "subprocess.Popen[bytes]":
         return company.start("worker", patch=patch, dsn=dsn)
+
+    @pytest.mark.slow
+    def test_a_driver_ends_although_the_report_of_a_worker_is_lost(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        self.start_worker(company, UNREPORTED)
+        company.remora(*self.command)
+        check_changes(company, at_home)
+
+    @pytest.mark.slow
+    def test_a_worker_goes_on_after_its_replacement_has_started(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        stopped = self.start_worker(company)
+        company.wait_for("SELECT 1 FROM procrastinate_workers")
+        stopped.send_signal(signal.SIGSTOP)
+        time.sleep(4)  # longer than its lease
+        replacement = self.start_worker(company)
+        company.wait_for("SELECT 1 FROM procrastinate_workers OFFSET 1")
+        replacement.send_signal(signal.SIGTERM)
+        replacement.wait(20)
+        stopped.send_signal(signal.SIGCONT)
+        company.remora(*self.command)
+        check_changes(company, at_home)
+
+    @pytest.mark.slow
+    def test_the_driver_says_why_workers_failed(self, company: Company) -> None:
+        origin = company.project.parent / "origin.git"
+        company.git("clone", "-q", "--bare", ".", str(origin))
+        company.git("remote", "add", "origin", f"file://{origin}")
+        company.git("fetch", "-q", "origin")
+        shutil.rmtree(origin)
+        worker = self.start_worker(company, DISTANT)
+        message = company.remora(*self.command, code=3)["error"]["message"]
+        assert message.startswith("6 jobs did not end: shard 0 failed 4 times, at last on ")
+        assert f"the repository file://{origin} cannot be fetched" in message
+        assert worker.poll() is None
+
+    @pytest.mark.slow
+    def test_a_worker_survives_a_server_that_is_away(self, tmp_path: Path) -> None:
+        server = required_server()
+        with ExitStack() as stack:
+            stack.callback(server.remove)
+            company = Company(tmp_path, server.new_database("company"), stack)
+            worker = self.start_worker(company)
+            company.wait_for("SELECT 1 FROM procrastinate_workers")
+            server.kill()
+            time.sleep(15)
+            server.start()
+            company.remora(*self.command)
+            assert worker.poll() is None
+            company.check_streams()
+
+
+@pytest.mark.slow
+def test_an_address_where_no_cluster_listens_is_refused_at_once(tmp_path: Path, dsn: str) -> None:
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    with ExitStack() as stack:
+        company = Company(tmp_path, dsn, stack)
+        company.environ["RAY_ADDRESS"] = "127.0.0.1:1"
+        began = time.monotonic()
+        refused = company.remora(*LINT, "--engine", "ray", code=3)
+        assert time.monotonic() - began < 30
+        message = refused["error"]["message"]
+        assert "nothing answers at the address of the Ray cluster, 127.0.0.1:1" in message
 
 
 @pytest.mark.slow

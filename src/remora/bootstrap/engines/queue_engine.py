@@ -9,7 +9,13 @@ from procrastinate import App
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
-from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
+from remora.bootstrap.engines.task_queue import (
+    QUEUE,
+    TASK,
+    describe_failures,
+    opened_queue,
+    retry_stalled,
+)
 from remora.runs.execution.engine import Shard, ShardEnd
 from remora.runs.execution.shard_task import ShardTask
 
@@ -69,7 +75,9 @@ class QueueEngine:
         found = []
         for row in await app.connector.execute_query_all_async(_ENDED, ids=list(self._waiting)):
             shard, status = self._waiting.pop(row["id"]), row["status"]
-            good = status == Status.SUCCEEDED.value
-            error = "" if good else f"shard {shard.number} {status}; see the worker's log"
+            why = status
+            if status == Status.FAILED.value:
+                why = await describe_failures(app, row["id"])
+            error = "" if status == Status.SUCCEEDED.value else f"shard {shard.number} {why}"
             found.append(ShardEnd(number=shard.number, error=error))
         return found

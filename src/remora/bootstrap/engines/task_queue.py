@@ -1,11 +1,13 @@
 """The queue of shards in the project's database, with Procrastinate."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import psycopg
 from procrastinate import App, PsycopgConnector
+from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
 from psycopg import sql
 
@@ -15,10 +17,41 @@ from remora.trace.postgres.schema import SCHEMA
 _WORKER_RIGHTS = (
     "GRANT SELECT, INSERT, UPDATE, DELETE ON procrastinate_jobs, procrastinate_events, "
     "procrastinate_workers, procrastinate_periodic_defers TO {role}",
+    "GRANT SELECT, INSERT ON shard_failures TO {role}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA remora TO {role}",
 )
+_FAILURES = """
+CREATE TABLE shard_failures (
+    job_id bigint NOT NULL REFERENCES procrastinate_jobs ON DELETE CASCADE,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    reason text NOT NULL
+)
+"""
+_ADD_FAILURE = """
+WITH added AS (INSERT INTO shard_failures (job_id, reason) VALUES (%(job_id)s, %(reason)s))
+SELECT count(*) + 1 AS failures FROM shard_failures WHERE job_id = %(job_id)s
+"""
+_FAILED = "SELECT reason FROM shard_failures WHERE job_id = %(job_id)s ORDER BY at DESC"
 _HINT = "check the database with `remora doctor`, and its rights with `remora database init`"
 TASK, QUEUE = "remora.run_shard", "remora"
+_PATIENCE_S = 60.0
+_PAUSE_S = 1.0
+
+
+class _PatientConnector(PsycopgConnector):
+    """Connections that wait for a server that is away, as those for streams do."""
+
+    def __init__(self, dsn: str) -> None:
+        super().__init__(
+            conninfo=dsn, min_size=1, max_size=4, configure=_configure, timeout=_PATIENCE_S
+        )
+
+    async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
+        """Listen until the task is cancelled. Announcements that are missed are found by polling."""
+        while True:
+            with suppress(ConnectorException):
+                await super().listen_notify(on_notification, channels)
+            await asyncio.sleep(_PAUSE_S)
 
 
 @asynccontextmanager
@@ -28,10 +61,7 @@ async def opened_queue(dsn: str) -> AsyncIterator[App]:
     Raises DatabaseError if the database cannot be used.
     """
     # the tables of the queue lie beside those of the streams
-    connector = PsycopgConnector(
-        conninfo=dsn, min_size=1, max_size=4, configure=_configure, timeout=10
-    )
-    app = App(connector=connector)
+    app = App(connector=_PatientConnector(dsn))
     try:
         async with app.open_async():
             await create_tables(app)
@@ -52,10 +82,25 @@ async def retry_stalled(app: App, lease_s: int) -> None:
 async def create_tables(app: App) -> None:
     """Create the tables of the queue if they are missing."""
     found = await app.connector.execute_query_one_async(
-        "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AS found"
+        "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AS jobs, "
+        "to_regclass('shard_failures') IS NOT NULL AS failures"
     )
-    if not found["found"]:
+    if not found["jobs"]:
         await app.schema_manager.apply_schema_async()
+    if not found["failures"]:
+        await app.connector.execute_query_async(_FAILURES)
+
+
+async def add_failure(app: App, job_id: int, reason: str) -> int:
+    """Record why a worker failed with a shard, and return how many have."""
+    row = await app.connector.execute_query_one_async(_ADD_FAILURE, job_id=job_id, reason=reason)
+    return int(row["failures"])
+
+
+async def describe_failures(app: App, job_id: int) -> str:
+    """Return how many workers failed with a shard, and the last reason."""
+    rows = await app.connector.execute_query_all_async(_FAILED, job_id=job_id)
+    return f"failed {len(rows)} times, at last on {rows[0]['reason']}" if rows else "failed"
 
 
 async def install_queue(dsn: str, worker: str | None) -> None:

@@ -1,25 +1,54 @@
 """Worker that takes shards from a queue until it is stopped."""
 
 import asyncio
-from collections.abc import Mapping
+import socket
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
 import msgspec
-from procrastinate import App, RetryStrategy
+from procrastinate import App, BaseRetryStrategy, JobContext, RetryDecision
 from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job
 
-from remora.bootstrap.engines.task_queue import QUEUE, TASK, opened_queue, retry_stalled
+from remora.bootstrap.engines.task_queue import (
+    QUEUE,
+    TASK,
+    add_failure,
+    opened_queue,
+    retry_stalled,
+)
 from remora.bootstrap.workers.own_loop import run_in_own_loop
 from remora.bootstrap.workers.report_requests import answer_requests
 from remora.bootstrap.workers.run_task import run_task
 from remora.bootstrap.workers.shard_worker import check_code
 from remora.config.schema import PostgresConfig
-from remora.errors import UsageError
+from remora.errors import RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
 
 _TRIES = 50
-"""Number of workers that may fail with a shard. A job ends with an error long before."""
+"""Number of workers that may die or be stopped with a shard. A job ends with an error before."""
+_FAILURES = 4
+"""Number of workers that may fail with a shard. Between them are pauses of 2, 4 and 8 seconds."""
+_FORGOTTEN_S = 86400.0
+"""Time after which a silent worker is removed. It could take no shard if it went on later."""
+
+
+class _ShardFailed(Exception):
+    """A worker could not run a shard. `failures` workers could not so far."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+
+
+class _Retries(BaseRetryStrategy):
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        """Return when another worker may take a shard, or None if it has failed."""
+        if not isinstance(exception, _ShardFailed):
+            return None if job.attempts >= _TRIES else RetryDecision(retry_in={"seconds": 1})
+        if exception.failures >= _FAILURES:
+            return None
+        return RetryDecision(retry_in={"seconds": 2**exception.failures})
 
 
 async def work_on_queue(
@@ -38,7 +67,7 @@ async def work_on_queue(
     refusals: list[UsageError] = []
     async with opened_queue(dsn) as app:
 
-        async def run(task: dict[str, Any]) -> None:
+        async def run(context: JobContext, task: dict[str, Any]) -> None:
             shard = msgspec.convert(task, ShardTask)
             try:
                 check_code(shard)
@@ -46,9 +75,10 @@ async def work_on_queue(
                 refusals.append(error)
                 working.cancel()
                 raise
-            await run_in_own_loop(lambda: run_task(shard, dsn, environ, concurrency))
+            work = run_in_own_loop(lambda: run_task(shard, dsn, environ, concurrency))
+            await _record_failure(context, work)
 
-        app.task(name=TASK, queue=QUEUE, retry=RetryStrategy(max_attempts=_TRIES, wait=1))(run)
+        app.task(name=TASK, queue=QUEUE, retry=_Retries(), pass_context=True)(run)
         looking = asyncio.create_task(_retry_stalled_often(app, lease_s))
         answering = asyncio.create_task(answer_requests(dsn, environ))
         working = asyncio.create_task(
@@ -58,7 +88,7 @@ async def work_on_queue(
                 wait=not drains,
                 shutdown_graceful_timeout=0,
                 update_heartbeat_interval=lease_s / 3,
-                stalled_worker_timeout=lease_s,
+                stalled_worker_timeout=_FORGOTTEN_S,
                 fetch_job_polling_interval=1.0,
                 abort_job_polling_interval=1.0,
             )
@@ -75,6 +105,16 @@ async def work_on_queue(
             await asyncio.wait([looking, answering, working])
     if refusals:
         raise refusals[0]
+
+
+async def _record_failure(context: JobContext, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for `work`, and record why it failed. Raises _ShardFailed."""
+    try:
+        await work
+    except RemoraError as error:
+        assert context.job.id is not None
+        reason = f"{socket.gethostname()}: {error.message}"
+        raise _ShardFailed(await add_failure(context.app, context.job.id, reason)) from error
 
 
 async def _retry_stalled_often(app: App, lease_s: int) -> None:

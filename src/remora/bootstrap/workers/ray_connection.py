@@ -10,6 +10,7 @@ cancels the shards that have not ended.
 import os
 import secrets
 import select
+import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from remora.errors import OutsideError, RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
 
 _POLL_S = 0.2
+_ANSWER_S = 10.0
 _CANCEL_S = 20.0
 _PATIENCE_S = 60.0
 """Time for which no node may be large enough for a shard: an autoscaler may be adding one."""
@@ -87,6 +89,7 @@ def _connected() -> Iterator[Any]:
             "RAY_ADDRESS is the address of a Ray Client server, which is not supported",
             hint="run `ray start --address=HOST:6379 --num-cpus=0` here, and use that address",
         )
+    _check_listens(address)
     with tempfile.TemporaryDirectory(prefix="remora-ray-", ignore_cleanup_errors=True) as folder:
         local = {} if address else _local_cluster(Path(folder))
         import ray  # reads the variables of its token
@@ -104,6 +107,20 @@ def _connected() -> Iterator[Any]:
             yield ray
         finally:
             ray.shutdown()
+
+
+def _check_listens(address: str) -> None:
+    """Raise OutsideError if nothing listens at HOST:PORT. Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal():  # `auto`
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise OutsideError(
+            f"nothing answers at the address of the Ray cluster, {address}: {error}",
+            hint="check RAY_ADDRESS, and that the cluster runs, with `ray status`",
+        ) from error
 
 
 def _local_cluster(folder: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import msgspec
 from remora.agents.job import AgentResult, Job
 from remora.agents.run_in_thread import run_in_thread
 from remora.errors import OutsideError
-from remora.runs.execution.engine import EndedAgent, RemoteWorkers, StartedRun, make_shards
+from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, StartedRun, make_shards
 from remora.runs.execution.run import Run
 from remora.runs.records.agent_stream import end_of, job_end, job_start
 from remora.runs.records.run_stream import RunStream
@@ -21,6 +21,8 @@ from remora.text import count
 _POLL_S = 0.5
 _BATCH = 1000
 """Number of events that are appended at a time, and are in memory several times."""
+_LAST_REPORTS_S = 10.0
+"""Time for which an engine may report the ends of shards after the end of all jobs."""
 
 
 class RemoteRun:
@@ -42,11 +44,14 @@ class RemoteRun:
             async for end in engine.run(make_shards(jobs)):
                 problems.extend([end.error] if end.error else [])
 
-        tasks = [asyncio.create_task(watch()), asyncio.create_task(self._record_ends())]
-        try:  # recording ends only with an error, for example if another driver took over
+        watching = asyncio.create_task(watch())
+        tasks = [watching, asyncio.create_task(self._record_ends())]
+        try:  # recording may end with an error, for example if another driver took over
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
+            if watching not in done:
+                await _wait_for_reports(watching, engine)
         except BaseException:
             await _cancel(tasks)
             await engine.cancel()
@@ -66,7 +71,8 @@ class RemoteRun:
         self._open = {job.agent_id: job for job in jobs}
 
     async def _record_ends(self) -> None:
-        while True:
+        """Record the ends of jobs until all have ended."""
+        while self._open:
             await asyncio.sleep(_POLL_S)
             await run_in_thread(self._record_new_ends)
 
@@ -88,6 +94,14 @@ class RemoteRun:
         recorded = end_of(self._run.project.trace, job.agent_id)
         fields = {} if recorded is None else msgspec.structs.asdict(recorded)
         return msgspec.convert({**fields, "status": end.status, "head": end.head}, AgentResult)
+
+
+async def _wait_for_reports(watching: "asyncio.Task[None]", engine: Engine) -> None:
+    """Wait for an engine whose jobs have all ended, but not for reports that were lost."""
+    try:
+        await asyncio.wait_for(watching, _LAST_REPORTS_S)
+    except TimeoutError:
+        await engine.cancel()
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -1,0 +1,151 @@
+"""Workers of an engine that can be killed or stopped while they run a job."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from tests.cli.engines.company import SLOW, Company
+from tests.cli.engines.ray_nodes import RayCluster, RayNode
+
+# gives a worker that was replaced time to write, before its successor's first append
+LATE = """
+import time
+from remora.trace.postgres.store import PostgresTraceStore
+
+claim = PostgresTraceStore.claim
+
+def late(self, stream):
+    claimed = claim(self, stream)
+    if claimed.deaths:
+        time.sleep(2)
+    return claimed
+
+PostgresTraceStore.claim = late
+"""
+_OWNERS = "SELECT owner FROM streams WHERE owner IS NOT NULL AND starts_with(name, 'traces/')"
+
+
+class Workers(Protocol):
+    """Two workers, or two nodes with one worker each."""
+
+    def kill(self, kind: str) -> None:
+        """Kill what runs a job: the `worker`, its `raylet`, or the whole `node`."""
+
+    def stop(self) -> None:
+        """Stop what runs a job with SIGSTOP."""
+
+    def go_on(self) -> None:
+        """Continue what was stopped."""
+
+    def complete(self) -> None:
+        """Add workers for those that are dead, or that their engine takes for dead."""
+
+    def clean_up(self) -> None:
+        """Kill what is left of the workers that were replaced."""
+
+
+class QueueWorkers:
+    def __init__(self, company: Company, patch: str = "") -> None:
+        self._company = company
+        self._patch = SLOW + patch
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self.complete()
+
+    def kill(self, kind: str) -> None:
+        worker = self._at_work()
+        _signal_all([worker.pid, *(_descendants(worker.pid) if kind == "node" else ())])
+        worker.wait()
+        self._workers.remove(worker)
+
+    def stop(self) -> None:
+        self._at_work().send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        for worker in self._workers:
+            worker.send_signal(signal.SIGCONT)
+
+    def complete(self) -> None:
+        while len(self._workers) < 2:
+            self._workers.append(self._company.start("worker", patch=self._patch))
+
+    def clean_up(self) -> None:
+        """All others must have survived."""
+        assert all(worker.poll() is None for worker in self._workers), self._company.log
+
+    def _at_work(self) -> "subprocess.Popen[bytes]":
+        owners = _owners_of_jobs(self._company)
+        return next((w for w in self._workers if w.pid in owners), self._workers[0])
+
+
+class RayWorkers:
+    def __init__(self, company: Company, cluster: RayCluster, patch: str = "") -> None:
+        company.environ |= cluster.settings
+        self._company = company
+        self._cluster = cluster
+        self._patch = SLOW + patch
+        self._nodes: list[RayNode] = []
+        self._lost: list[RayNode] = []
+        self.complete()
+
+    def kill(self, kind: str) -> None:
+        node = self._at_work()
+        if kind == "worker":
+            _signal_all(node.workers())
+            return
+        self._lose(node)
+        if kind == "raylet":
+            _signal_all([node.raylet()])
+        else:
+            node.kill()
+
+    def stop(self) -> None:
+        node = self._at_work()
+        self._lose(node)
+        node.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        for node in self._lost:
+            node.send_signal(signal.SIGCONT)
+
+    def complete(self) -> None:
+        while len(self._nodes) < 2:
+            for node in self._nodes:
+                node.wait_until_started()
+            self._nodes.append(self._cluster.add_node(self._company.environ, self._patch))
+
+    def clean_up(self) -> None:
+        while self._lost:
+            self._lost.pop().kill()
+
+    def _lose(self, node: RayNode) -> None:
+        self._nodes.remove(node)
+        self._lost.append(node)
+
+    def _at_work(self) -> RayNode:
+        owners = _owners_of_jobs(self._company)
+        return next((n for n in self._nodes if owners & n.processes().keys()), self._nodes[0])
+
+
+def _owners_of_jobs(company: Company) -> set[int]:
+    """Return the processes that run jobs."""
+    return {json.loads(row[0])["pid"] for row in company.rows(_OWNERS)}
+
+
+def _signal_all(processes: Iterable[int]) -> None:
+    for pid in processes:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [int(c) for task in tasks for c in (task / "children").read_text().split()]
+    except OSError:
+        return []
+    return children + [further for child in children for further in _descendants(child)]
