@@ -111,10 +111,15 @@ def test_wrong_arguments_are_refused(project: Path) -> None:
 
 
 def test_an_open_project_keeps_its_settings(project: Path) -> None:
-    done = remora.analyze("a.py", operations="lint", concurrency=3)
-    assert done.project.config.model.max_concurrency == 3
+    done = remora.analyze("a.py", operations="lint", select="F401")
+    assert done.project.config.operations["lint"].select == ["F401"]
     again = remora.retry("last", "a.py:__module__", root=done.project)
-    assert again.project.config.model.max_concurrency == 3
+    assert again.project.config.operations["lint"].select == ["F401"]
+
+
+def test_concurrent_jobs_do_not_change_the_limit_of_a_model_server(project: Path) -> None:
+    done = remora.analyze("a.py", operations="lint", concurrency=3)
+    assert done.project.config.model.max_concurrency == 2
 
 
 def test_a_current_directory_that_is_gone(project: Path, tmp_path: Path) -> None:
