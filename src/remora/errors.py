@@ -42,6 +42,11 @@ class RemoraError(Exception):
         self.hint = hint or self.default_hint
 
     @property
+    def with_hint(self) -> str:
+        """The message, and the hint in parentheses if there is one."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    @property
     def code(self) -> str:
         """Class name in snake case, as used for `code` in JSON output."""
         name = type(self).__name__

@@ -7,6 +7,7 @@ import pytest
 
 import remora
 from remora.errors import NotFound, UsageError
+from remora.runs.project import Project
 from tests.cli.conftest import models
 
 __all__ = ["models"]
@@ -110,11 +111,20 @@ def test_wrong_arguments_are_refused(project: Path) -> None:
         remora.render(remora.report(), "pdf")  # type: ignore[arg-type]
 
 
+def selected(project: Project) -> object:
+    return project.config.model_dump()["operations"]["lint"]["select"]
+
+
 def test_an_open_project_keeps_its_settings(project: Path) -> None:
-    done = remora.analyze("a.py", operations="lint", concurrency=3)
-    assert done.project.config.model.max_concurrency == 3
+    done = remora.analyze("a.py", operations="lint", select="F401")
+    assert selected(done.project) == ["F401"]
     again = remora.retry("last", "a.py:__module__", root=done.project)
-    assert again.project.config.model.max_concurrency == 3
+    assert selected(again.project) == ["F401"]
+
+
+def test_concurrent_jobs_do_not_change_the_limit_of_a_model_server(project: Path) -> None:
+    done = remora.analyze("a.py", operations="lint", concurrency=3)
+    assert done.project.config.model.max_concurrency == 2
 
 
 def test_a_current_directory_that_is_gone(project: Path, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_turns=positive("max_turns", max_turns),
         seed=seed,
     )
-    flags = run_flags(model, allow_unsandboxed, concurrency, as_texts(select))
+    flags = run_flags(model, allow_unsandboxed, as_texts(select))
     with planned_within(max_time):
         invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)
@@ -210,9 +210,9 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     `model` is the address of a server that serves the run's model.
     """
     concurrency = positive("concurrency", concurrency)
-    invocation, project = open_with(root, run_flags(model, allow_unsandboxed, concurrency))
+    invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
-    wanted = prepare_resume(invocation, project, record)
+    wanted = prepare_resume(invocation, project, record, concurrency=concurrency)
     wanted.check_model(model)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)

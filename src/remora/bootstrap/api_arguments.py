@@ -57,7 +57,6 @@ def invocation_for(
 def run_flags(
     model: str | None,
     allow_unsandboxed: bool,
-    concurrency: int | None = None,
     select: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
@@ -65,7 +64,6 @@ def run_flags(
     A value of None does not change the configured value.
     """
     return {
-        "model.max_concurrency": concurrency,
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         "operations.lint.select": _selectors(select) or None,
         **model_flags(model),

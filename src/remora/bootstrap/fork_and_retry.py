@@ -41,17 +41,15 @@ def fork_with_model(
     Raises ModelError, and whatever `fork_agent` raises.
     """
     if not configured:
-        return fork_agent(invocation, project, request)
+        return fork_agent(project, request)
     model = connect_model(invocation, project.config)
     try:
-        return fork_agent(invocation, project, request, model)
+        return fork_agent(project, request, model)
     finally:
         close_models([model])
 
 
-def fork_agent(
-    invocation: Invocation, project: Project, request: ForkRequest, model: Model | None = None
-) -> ForkResult:
+def fork_agent(project: Project, request: ForkRequest, model: Model | None = None) -> ForkResult:
     """Start a fork of an agent at a turn.
 
     The fork uses `model`, or the agent's model if `model` is None. Raises whatever
@@ -70,7 +68,7 @@ def fork_agent(
         return with_model(
             found,
             model,
-            query_settings_for(config, agent, model, recorded_request(start, invocation)),
+            query_settings_for(config, agent, model, recorded_request(start)),
         )
 
     return forks.fork(project, record, request.agent_id, request.turn, as_now, files=request.files)

@@ -74,7 +74,7 @@ def prepare(
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
-    workers = workers_for(project, request.engine)
+    workers = workers_for(project, request.engine, request.concurrency)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, request.operations or project.operations.defaults)
     # a killed process that planned this run may have left its copy

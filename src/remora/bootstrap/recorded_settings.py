@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pydantic
 
-from remora.bootstrap.invocation import Invocation
 from remora.config.schema import Config, OperationConfig
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
@@ -76,13 +75,14 @@ class _Recorded(msgspec.Struct):
     max_turns: int | None = None
 
 
-def recorded_request(start: RunStart, invocation: Invocation) -> RunRequest:
+def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequest:
+    """Return a request with the recorded options. `concurrency` is not taken from the record."""
     try:
         recorded = msgspec.convert(start.config, _Recorded)
     except msgspec.ValidationError as error:
         raise UsageError(f"the run cannot be resumed: {error}") from error
     return RunRequest(
-        concurrency=invocation.flags.get("model.max_concurrency"),
+        concurrency=concurrency,
         unsafe_fixes=recorded.unsafe_fixes,
         strengthen=recorded.strengthen,
         seed=recorded.seed,

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 from remora.bootstrap.open_trace import require_extra
 from remora.errors import UsageError
 from remora.memory.events import Head
-from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, Shard, StartedRun
+from remora.runs.execution.engine import (
+    SHARD_CONCURRENCY,
+    EndedAgent,
+    Engine,
+    RemoteWorkers,
+    Shard,
+    StartedRun,
+)
 from remora.runs.execution.shard_task import ShardTask, code_digest
 from remora.runs.execution.shared_repository import shared_repository
 from remora.runs.project import Project
 
 if TYPE_CHECKING:  # the extra may be missing
+    from remora.bootstrap.engines.ray_messages import RayOrder
     from remora.trace.postgres.store import PostgresTraceStore
 
 LOCAL, QUEUE, RAY = "local", "queue", "ray"
@@ -24,8 +32,12 @@ _OVERLAP = timedelta(seconds=30)
 """Time for which an append may be under way between its time stamp and its commit."""
 
 
-def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
+def workers_for(
+    project: Project, engine: str, concurrency: int | None = None
+) -> RemoteWorkers | None:
     """Return the workers of an engine, or None for jobs in this process.
+
+    On Ray, at most `concurrency` jobs of a shard run at a time.
 
     Raises UsageError if the project's streams are not in a database, and ConfigError if the
     engine's extra is not installed.
@@ -46,7 +58,8 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
     def make_engine(started: StartedRun) -> Engine:
         make_task = _task_maker(project, store, started)
         if engine == RAY:
-            return _ray_engine(project, store, started, make_task)
+            make_order = _order_maker(make_task, concurrency or SHARD_CONCURRENCY, started.model)
+            return _ray_engine(project, store, started, make_order)
         return _queue_engine(project, make_task)
 
     ended = _EndedAgents(store).new_ones
@@ -72,18 +85,23 @@ def _ray_engine(
     project: Project,
     store: "PostgresTraceStore",
     started: StartedRun,
-    make_task: Callable[[Shard], ShardTask],
+    make_order: "Callable[[Sequence[Shard]], RayOrder]",
 ) -> Engine:
     from remora.bootstrap.engines.ray_engine import RayEngine
+
+    find_claims = partial(store.open_claims, started.run_id)
+    return RayEngine(os.environ, make_order, find_claims, project.config.postgres.lease_s)
+
+
+def _order_maker(
+    make_task: Callable[[Shard], ShardTask], concurrency: int, model: str
+) -> "Callable[[Sequence[Shard]], RayOrder]":
     from remora.bootstrap.engines.ray_messages import RayOrder
 
-    def order(shards: Sequence[Shard]) -> RayOrder:
-        tasks = tuple(map(make_task, shards))
-        jobs = project.config.model.max_concurrency
-        return RayOrder(tasks=tasks, concurrency=jobs, model=started.model)
+    def make_order(shards: Sequence[Shard]) -> RayOrder:
+        return RayOrder(tasks=tuple(map(make_task, shards)), concurrency=concurrency, model=model)
 
-    find_silent = partial(store.silent_agents, started.run_id)
-    return RayEngine(os.environ, order, find_silent, project.config.postgres.lease_s)
+    return make_order
 
 
 def _task_maker(

@@ -69,10 +69,11 @@ def prepare_resume(
     *,
     only: frozenset[str] | None = None,
     engine: str = LOCAL,
+    concurrency: int | None = None,
 ) -> Resumable:
     """Return the remaining work of the run whose verified record is `record`.
 
-    The plan, operations, seed, limits and model names are taken from the record. Consent, addresses
+    At most `concurrency` jobs run at a time. The plan, operations, seed, limits and model names are taken from the record. Consent, addresses
     and keys are never read from a stream.
 
     Raises UsageError if an agent has changed or if required tests cannot run, StreamLocked if the
@@ -83,7 +84,7 @@ def prepare_resume(
         with open_run(project, record) as stream:  # raises if it is locked, naming the writer
             record = stream.record
     attempts = record.attempts()
-    request = recorded_request(attempts.start, invocation)
+    request = recorded_request(attempts.start, concurrency)
     project = replace(project, config=recorded_config(project.config, attempts.start))
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
     unbegun = attempts.unbegun if only is None else []
@@ -106,7 +107,7 @@ def prepare_resume(
         python=python,
         observed=observed_values(invocation, project, agents.values()),
         listeners=listeners_for(invocation, project.config),
-        workers=workers_for(project, engine),
+        workers=workers_for(project, engine, concurrency),
     )
     models = tuple(dict.fromkeys(name for name in names if name))
     return Resumable(run=run, record=record, attempts=attempts, models=models, only=only)

@@ -95,6 +95,7 @@ def wait_for_nodes(company: Company, number: int) -> dict[str, dict[str, Any]]:
 def test_each_node_of_a_ray_cluster_is_checked(company: Company, ray_cluster: RayCluster) -> None:
     company.environ |= ray_cluster.settings
     dsn = worker_dsn(company)
+    found: dict[str, dict[str, Any]] = {}
     try:
         without = company.remora("doctor", "--engine", "ray", code=1)
         (none,) = [check for check in without["checks"] if check["name"] == "workers"]

@@ -137,9 +137,18 @@ class TestRay(WorkerConformance):
         wrong = self.start_worker(company, OUTDATED)
         refused = company.remora(*self.command, code=3)
         assert "another version of Remora" in refused["error"]["message"]
+        assert "(install the same version on all machines)" in refused["error"]["message"]
         wrong.kill()
         self.start_worker(company)
         company.remora("analyze", "--resume", "last", "--engine", "ray")
+        check_changes(company, at_home)
+
+    def test_a_shard_needs_no_cpu_for_each_request_to_a_server(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        company.environ["REMORA_MODEL__MAX_CONCURRENCY"] = "16"
+        self.start_worker(company)
+        company.remora(*self.command)
         check_changes(company, at_home)
 
     def test_a_terminated_process_of_a_node_releases_its_jobs(

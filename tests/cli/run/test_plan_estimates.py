@@ -62,12 +62,12 @@ def test_a_sweep_is_estimated_from_the_sweep_before_it(remora: Remora, tmp_path:
         project(tmp_path / name, 4)
     sweep = ("analyze", "--repos", "repos.yaml", "-o", "docstring", "--yes", "--json")
     with load_servers(0.15) as (server,):
-        sweep = (*sweep, "--model", server.address)
+        asking = (*sweep, "--model", server.address)
         write(tmp_path, {"repos.yaml": "repositories: [a]\n"})
-        planned = remora(*sweep, "--dry-run", cwd=tmp_path).document
+        planned = remora(*asking, "--dry-run", cwd=tmp_path).document
         assert planned["totals"]["estimate"]["seconds"] is None
-        remora(*sweep, cwd=tmp_path)
+        remora(*asking, cwd=tmp_path)
         write(tmp_path, {"repos.yaml": "repositories: [b, c]\n"})
-        expected = remora(*sweep, "--dry-run", cwd=tmp_path).document["totals"]["estimate"]
+        expected = remora(*asking, "--dry-run", cwd=tmp_path).document["totals"]["estimate"]
         assert (expected["decisions"], expected["measured_jobs"]) == (8, 4)
         assert expected["seconds"] > 8 * 3 * 0.15 / 2

@@ -119,7 +119,7 @@ def test_a_time_limit_bounds_the_planning_of_a_sweep(
     monkeypatch.setattr(run_limits, "PLANNING_S", 0.01)
     repository(tmp_path / "shop")
     file = write(tmp_path, {"repos.yaml": "repositories: [shop]\n"}) / "repos.yaml"
-    arguments = start_sweep.SweepArguments(file, "local", {}, 0.001, yes=True)
+    arguments = start_sweep.SweepArguments(file, "local", {}, 0.001, None, yes=True)
     asked = {"paths": (), **dict.fromkeys(start_sweep._REQUEST), "operations": ["lint"]}
     with pytest.raises(UsageError, match=r"planning took longer than 0\.01 s"):
         start_sweep.start_sweep(Options(), arguments, asked, full=False, dry_run=True)

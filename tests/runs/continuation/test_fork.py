@@ -74,7 +74,7 @@ def start_of(desk: Desk, agent_id: str) -> AgentStart:
 def fork(desk: Desk, agent_id: str, turn: int, **more: Any) -> ForkResult:
     model = more.pop("model", None)
     request = ForkRequest(agent_id=agent_id, turn=turn, **more)
-    return fork_agent(desk.caller(), desk.project, request, model)
+    return fork_agent(desk.project, request, model)
 
 
 def packet_of(desk: Desk, agent_id: str, turn: int, *, shown: bool) -> dict[str, Any]:

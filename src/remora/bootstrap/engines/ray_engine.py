@@ -8,9 +8,11 @@ from contextlib import suppress
 import msgspec
 
 from remora.agents.run_in_thread import run_in_thread
+from remora.bootstrap.engines.lost_shards import LostShards
 from remora.bootstrap.engines.ray_messages import Ended, Failed, RayOrder
 from remora.errors import DatabaseError, OutsideError
 from remora.runs.execution.engine import Shard, ShardEnd
+from remora.trace.postgres.store import AgentClaim
 
 _CANCEL_S = 40.0
 
@@ -19,25 +21,27 @@ class RayEngine:
     """Runs shards on the cluster that RAY_ADDRESS names, or on one that is started for the run.
 
     Ray holds only short tasks. It runs a shard again if its worker or node is lost. If Ray does not
-    notice this, the silent owners of streams show it: `find_silent` returns their agents' IDs and
-    epochs.
+    notice this, the silent owners of streams show it: `find_claims` returns the claims of the run's
+    agents.
     """
 
     def __init__(
         self,
         environ: Mapping[str, str],
         order: Callable[[Sequence[Shard]], RayOrder],
-        find_silent: Callable[[], Iterable[tuple[str, int]]],
+        find_claims: Callable[[], Iterable[AgentClaim]],
         lease_s: int,
     ) -> None:
         self._environ = environ
         self._order = order
-        self._find_silent = find_silent
+        self._find_claims = find_claims
         self._lease_s = lease_s
         self._process: asyncio.subprocess.Process | None = None
 
     async def run(self, shards: Sequence[Shard]) -> AsyncIterator[ShardEnd]:
         order = await run_in_thread(self._order, shards)
+        numbers = {agent: task.number for task in order.tasks for agent in task.agents}
+        lost = LostShards(numbers, await run_in_thread(self._find_claims))
         process = self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "remora.bootstrap.workers.ray_connection"),
             stdin=asyncio.subprocess.PIPE,
@@ -50,7 +54,7 @@ class RayEngine:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(msgspec.json.encode(order) + b"\n")
-        watching = asyncio.create_task(self._watch(order, process.stdin))
+        watching = asyncio.create_task(self._watch(lost, process.stdin))
         try:
             async for line in process.stdout:
                 report = msgspec.json.decode(line, type=Ended | Failed)
@@ -80,14 +84,10 @@ class RayEngine:
                 process.kill()
             await process.wait()
 
-    async def _watch(self, order: RayOrder, connection: asyncio.StreamWriter) -> None:
-        """Report the shards whose workers are silent, once for each claim of a stream."""
-        shards = {agent: task.number for task in order.tasks for agent in task.agents}
-        known: set[tuple[str, int]] = set()
+    async def _watch(self, lost: LostShards, connection: asyncio.StreamWriter) -> None:
+        """Report the shards whose workers are silent."""
         while True:
             await asyncio.sleep(self._lease_s / 6)
             with suppress(DatabaseError):  # it is away
-                silent = set(await run_in_thread(self._find_silent)) - known
-                known |= silent
-                for number in {shards[agent] for agent, _ in silent if agent in shards}:
+                for number in lost.look(await run_in_thread(self._find_claims)):
                     connection.write(b"%d\n" % number)

@@ -9,7 +9,7 @@ from remora.agents.run_in_thread import run_in_thread
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.remote_workers import LOCAL
+from remora.bootstrap.remote_workers import LOCAL, RAY
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
 from remora.errors import OutsideError, RemoraError, StreamLocked
 from remora.models.protocol import Model
@@ -39,15 +39,16 @@ class SweepRun(NamedTuple):
     environ: Mapping[str, str]
     flags: Mapping[str, Any]
     engine: str
+    concurrency: int | None = None
     trusted: bool = False
 
     async def finish(self, observe: Callable[[str], RunObserver]) -> AsyncIterator[RepositoryEnd]:
         """Run the remaining jobs in all repositories, and yield each one's end.
 
-        `observe` returns the observer for a repository. Jobs in this process run for one
-        repository after the other. Raises StreamLocked if another process runs them.
+        `observe` returns the observer for a repository. Jobs on this machine run for one repository
+        after the other. Raises StreamLocked if another process runs them.
         """
-        free = asyncio.Semaphore(1 if self.engine == LOCAL else AT_ONCE)
+        free = asyncio.Semaphore(AT_ONCE if self._has_workers_elsewhere else 1)
         meter = RateMeter()
 
         async def finish(name: str) -> RepositoryEnd:
@@ -63,6 +64,13 @@ class SweepRun(NamedTuple):
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+
+    @property
+    def _has_workers_elsewhere(self) -> bool:
+        """Without RAY_ADDRESS, each repository gets a Ray cluster on this machine."""
+        if self.engine == RAY:
+            return bool(self.environ.get("RAY_ADDRESS"))
+        return self.engine != LOCAL
 
     async def _finish_one(
         self, name: str, observer: RunObserver, meter: RateMeter
@@ -87,7 +95,9 @@ class SweepRun(NamedTuple):
         invocation = Invocation(environ=self.environ, folder=root, root=root, flags=self.flags)
         project = open_project(invocation)
         record = read_own_record(project, self.run_id, trusted=self.trusted)
-        wanted = prepare_resume(invocation, project, record, engine=self.engine)
+        wanted = prepare_resume(
+            invocation, project, record, engine=self.engine, concurrency=self.concurrency
+        )
         if wanted.nothing_to_do:
             return wanted, {}
         start = wanted.attempts.start

@@ -79,8 +79,10 @@ async def work_on_queue(
             await _record_failure(context, work)
 
         app.task(name=TASK, queue=QUEUE, retry=_Retries(), pass_context=True)(run)
-        looking = asyncio.create_task(_retry_stalled_often(app, lease_s))
-        answering = asyncio.create_task(answer_requests(dsn, environ))
+        others = [
+            asyncio.create_task(_retry_stalled_often(app, lease_s)),
+            asyncio.create_task(answer_requests(dsn, environ)),
+        ]
         working = asyncio.create_task(
             app.run_worker_async(
                 queues=[QUEUE],
@@ -100,9 +102,9 @@ async def work_on_queue(
                 working.cancel()
                 raise
         finally:
-            looking.cancel()
-            answering.cancel()
-            await asyncio.wait([looking, answering, working])
+            for task in others:
+                task.cancel()
+            await asyncio.wait([*others, working])
     if refusals:
         raise refusals[0]
 

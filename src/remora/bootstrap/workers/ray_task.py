@@ -23,7 +23,7 @@ def run_on_node(words: dict[str, Any], concurrency: int) -> str:
     try:
         received = asyncio.run(run_shard_until_signal(words, concurrency))
     except RemoraError as error:
-        return error.message
+        return error.with_hint
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -25,5 +25,5 @@ async def run_task(
             invocation = Invocation(environ=environ, folder=root, root=root)
             await run_shard(task, invocation, concurrency)
     except RemoraError as error:
-        _log.error("run %s, shard %s: %s", task.run_id, task.number, error.message)
+        _log.error("run %s, shard %s: %s", task.run_id, task.number, error.with_hint)
         raise

@@ -27,6 +27,7 @@ from remora.errors import StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import Payload
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache
+from remora.runs.execution.engine import SHARD_CONCURRENCY
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import NoObserver, Run
 from remora.runs.execution.shard_task import ShardTask, code_digest
@@ -109,7 +110,7 @@ async def _run_jobs(
     agents = agents_for(project, sorted({job.operation for job in shard.jobs}))
     python = python_for(invocation, project, agents)
     check_interpreter(project, python, agents)
-    request = replace(recorded_request(start, invocation), concurrency=concurrency)
+    request = recorded_request(start, concurrency or SHARD_CONCURRENCY)
     prepared = PreparedRun(
         run_id=shard.task.run_id,
         project=project,

@@ -124,7 +124,7 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     from remora.cli.sweep.start_sweep import SweepArguments, resume_sweep, start_sweep
     from remora.runs.planning.run_request import RunRequest
 
-    flags = run_flags(model, allow_unsandboxed, asked["concurrency"], select)
+    flags = run_flags(model, allow_unsandboxed, select)
     if report_only and repos is not None:
         raise UsageError(
             "--report-only cannot be combined with --repos",
@@ -135,14 +135,20 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     if resume is not None:
         check_options({**asked, "select": select, "dry_run": dry_run, "report_only": report_only})
         if repos is not None:
-            sweep = SweepArguments(repos, asked["engine"], flags, max_time, True, trust_run)
+            sweep = SweepArguments(
+                repos, asked["engine"], flags, max_time, asked["concurrency"], True, trust_run
+            )
             return resume_sweep(options, sweep, resume)
-        request = ResumeRequest(resume, model, asked["engine"], trust_run, max_time)
+        request = ResumeRequest(
+            resume, model, asked["engine"], trust_run, max_time, asked["concurrency"]
+        )
         return resume_run(options, flags, request)
     if trust_run:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
     if repos is not None:
-        sweep = SweepArguments(repos, asked["engine"], flags, max_time, asked["yes"])
+        sweep = SweepArguments(
+            repos, asked["engine"], flags, max_time, asked["concurrency"], asked["yes"]
+        )
         return start_sweep(options, sweep, asked, full=full, dry_run=dry_run)
     if report_only:
         return print_findings(options, RunRequest(**asked), flags)

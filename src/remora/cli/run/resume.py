@@ -58,6 +58,7 @@ class ResumeRequest(NamedTuple):
     engine: str
     trusted: bool
     max_time: float | None
+    concurrency: int | None
 
 
 def resume_run(options: Options, flags: Mapping[str, Any], request: ResumeRequest) -> int:
@@ -65,13 +66,13 @@ def resume_run(options: Options, flags: Mapping[str, Any], request: ResumeReques
 
     `flags` contains the settings that options override.
     """
-    run, model, engine, trusted, max_time = request
+    run, model, engine, trusted, max_time, concurrency = request
     invocation = invocation_of(options, flags)
     project = open_project(invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     record = read_own_record(project, run_id, trusted=trusted)
-    wanted = prepare_resume(invocation, project, record, engine=engine)
+    wanted = prepare_resume(invocation, project, record, engine=engine, concurrency=concurrency)
     wanted.check_model(model)
     if wanted.nothing_to_do:
         note(options, f"nothing to resume: run {run_id} has already ended")

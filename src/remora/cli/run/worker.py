@@ -15,7 +15,7 @@ from remora.cli.app.output import note
 )
 @click.option(
     "--concurrency", type=click.IntRange(min=1, max=256), metavar="N",
-    help="Maximum concurrent jobs. [default: model.max_concurrency]",
+    help="Maximum concurrent jobs. [default: 2]",
 )  # fmt: skip
 @click.option("--drain", is_flag=True, help="Exit when the queue is empty.")
 def worker(options: Options, *, concurrency: int | None, drain: bool) -> int:

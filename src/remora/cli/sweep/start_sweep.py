@@ -46,6 +46,7 @@ class SweepArguments(NamedTuple):
     engine: str
     flags: Mapping[str, Any]
     max_time: float | None
+    concurrency: int | None
     yes: bool
     trusted: bool = False
 
@@ -181,7 +182,15 @@ def _run(
         invocation_of(options, arguments.flags), read_repository_list(arguments.file), run_id
     )
     roots = {name: project.root for name, project, _ in sweep.current()}
-    run = SweepRun(run_id, roots, os.environ, arguments.flags, arguments.engine, arguments.trusted)
+    run = SweepRun(
+        run_id=run_id,
+        roots=roots,
+        environ=os.environ,
+        flags=arguments.flags,
+        engine=arguments.engine,
+        concurrency=arguments.concurrency,
+        trusted=arguments.trusted,
+    )
     ends: list[RepositoryEnd] = []
 
     async def work(progress: SweepProgress) -> None:

@@ -208,8 +208,7 @@ class _Measurement:
             result = arm_result(arm.name, hidden, self._run(folder, operation, arm, hidden.slots))
         except RemoraError as error:
             self._notify(f"{operation}, arm {arm.name}: {error.message}")
-            message = f"{error.message} ({error.hint})" if error.hint else error.message
-            return ArmResult(name=arm.name, error=message, exit_code=error.exit_code)
+            return ArmResult(name=arm.name, error=error.with_hint, exit_code=error.exit_code)
         if result.exit_code:
             folder.forget()  # the same command asks the model again
         else:

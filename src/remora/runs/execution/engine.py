@@ -13,6 +13,8 @@ from remora.memory.events import Head
 
 SHARD_JOBS = 200
 """Maximum number of jobs in a shard."""
+SHARD_CONCURRENCY = 2
+"""Number of concurrent jobs of a shard, if no other number is asked for."""
 Work = Callable[[Job], Awaitable[None]]
 
 

@@ -74,15 +74,26 @@ _ENDED = """
 SELECT name, status, next_seq, head, ended FROM streams
 WHERE project = %(project)s AND run_id = %(run_id)s AND ended >= %(since)s
 """
-_SILENT = """
-SELECT name, epoch FROM streams
+_CLAIMS = """
+SELECT name, epoch, lease_until + make_interval(secs => %(lease_s)s / 3.0) < clock_timestamp()
+FROM streams
 WHERE project = %(project)s AND (run_id = %(run_id)s OR run_id IS NULL)
     AND starts_with(name, 'traces/') AND owner IS NOT NULL AND NOT closed
-    AND lease_until + make_interval(secs => %(lease_s)s / 3.0) < clock_timestamp()
 """
 _FIND = """
 SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
 """
+
+
+class AgentClaim(NamedTuple):
+    """A claim of an agent's stream.
+
+    It is silent if its owner has given no sign of life since the lease ended.
+    """
+
+    agent_id: str
+    epoch: int
+    is_silent: bool
 
 
 class AgentRow(NamedTuple):
@@ -244,15 +255,14 @@ class PostgresTraceStore:
         rows = self._database.run(lambda connection: connection.execute(_ENDED, values).fetchall())
         return [EndedRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
-    def silent_agents(self, run_id: str) -> list[tuple[str, int]]:
-        """Return the agents whose owners have given no sign of life since their lease ended, with
-        the epoch of each claim.
+    def open_claims(self, run_id: str) -> list[AgentClaim]:
+        """Return the claims of agents' streams that were not released.
 
         Agents of other runs are included if they have no events yet.
         """
         values = {"project": self.project, "run_id": run_id, "lease_s": self._lease_s}
-        rows = self._database.run(lambda connection: connection.execute(_SILENT, values).fetchall())
-        return [(name.removeprefix("traces/"), epoch) for name, epoch in rows]
+        rows = self._database.run(lambda connection: connection.execute(_CLAIMS, values).fetchall())
+        return [AgentClaim(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
     def count_queue_workers(self) -> int:
         """Return the number of `remora worker` processes that have given a sign of life lately."""
