@@ -31,7 +31,7 @@ _TRIES = 50
 _FAILURES = 4
 """Number of workers that may fail with a shard. Between them are pauses of 2, 4 and 8 seconds."""
 _FORGOTTEN_S = 86400.0
-"""Time after which a silent worker is removed. It could take no shard if it went on later."""
+"""Time after which a silent worker is removed. It could take no more shards if it continued later."""
 
 
 class _ShardFailed(Exception):
