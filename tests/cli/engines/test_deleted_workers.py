@@ -95,7 +95,7 @@ ENGINES = {"queue": queue_worker, "ray": ray_worker}
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(500)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_needs_nothing_of_its_workers_and_holds_no_secret(
     engine: str, company: Company, model: Server
