@@ -78,7 +78,7 @@ def ray_worker(company: Company) -> Iterator[None]:
         cluster.add_node(environ, DISTANT + RECEIVED)
         company.environ |= cluster.settings
         yield
-        run = company.remora("runs")["runs"][0]["run_id"]
+        run = company.remora("runs")["runs"][-1]["run_id"]
         assert run in received.read_text()
         memory = [memory_of(pid) for pid in cluster.head.processes()]
         assert any(b"run_on_node" in text for text in memory), "the tasks are not there"
@@ -95,7 +95,7 @@ ENGINES = {"queue": queue_worker, "ray": ray_worker}
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(500)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_needs_nothing_of_its_workers_and_holds_no_secret(
     engine: str, company: Company, model: Server

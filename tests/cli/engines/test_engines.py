@@ -44,6 +44,7 @@ class TestQueue(WorkerConformance):
         return company.start("worker", patch=patch, dsn=dsn)
 
     @pytest.mark.slow
+    @pytest.mark.timeout(200)
     def test_a_driver_ends_although_the_report_of_a_worker_is_lost(
         self, company: Company, at_home: dict[str, str]
     ) -> None:
@@ -52,6 +53,7 @@ class TestQueue(WorkerConformance):
         check_changes(company, at_home)
 
     @pytest.mark.slow
+    @pytest.mark.timeout(200)
     def test_a_worker_goes_on_after_its_replacement_has_started(
         self, company: Company, at_home: dict[str, str]
     ) -> None:
@@ -68,6 +70,7 @@ class TestQueue(WorkerConformance):
         check_changes(company, at_home)
 
     @pytest.mark.slow
+    @pytest.mark.timeout(200)
     def test_the_driver_says_why_workers_failed(self, company: Company) -> None:
         origin = company.project.parent / "origin.git"
         company.git("clone", "-q", "--bare", ".", str(origin))
@@ -81,6 +84,7 @@ class TestQueue(WorkerConformance):
         assert worker.poll() is None
 
     @pytest.mark.slow
+    @pytest.mark.timeout(200)
     def test_a_worker_survives_a_server_that_is_away(self, tmp_path: Path) -> None:
         server = required_server()
         with ExitStack() as stack:
@@ -97,6 +101,7 @@ class TestQueue(WorkerConformance):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(200)
 def test_an_address_where_no_cluster_listens_is_refused_at_once(tmp_path: Path, dsn: str) -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     with ExitStack() as stack:
@@ -104,7 +109,7 @@ def test_an_address_where_no_cluster_listens_is_refused_at_once(tmp_path: Path, 
         company.environ["RAY_ADDRESS"] = "127.0.0.1:1"
         began = time.monotonic()
         refused = company.remora(*LINT, "--engine", "ray", code=3)
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 60
         message = refused["error"]["message"]
         assert "nothing answers at the address of the Ray cluster, 127.0.0.1:1" in message
 

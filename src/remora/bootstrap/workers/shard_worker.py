@@ -1,14 +1,11 @@
 """Runs the jobs of a shard in a worker."""
 
 import asyncio
-import logging
 import os
 import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +20,8 @@ from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.resume_run import connect_models
-from remora.errors import StreamDamaged, StreamLocked, UsageError
+from remora.bootstrap.workers.owner_wait import OwnerWait
+from remora.errors import StreamDamaged, StreamError, StreamLocked, UsageError
 from remora.memory.events import Payload
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache
@@ -39,9 +37,7 @@ from remora.trace.postgres.store import AgentRow, PostgresTraceStore
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 
-_log = logging.getLogger("remora.worker")
 _LOCKED_PAUSE_S = 1.0
-_REPORTED_AFTER_S = 60.0
 
 
 def check_code(task: ShardTask) -> None:
@@ -149,7 +145,7 @@ class _ShardJobs:
     def __init__(self, run: Run, shard: _Shard, store: PostgresTraceStore) -> None:
         self._run = run
         self._jobs = shard.jobs
-        self._damaged: list[StreamDamaged] = []
+        self._failures: list[StreamError] = []
         self._store = store
         worker = f"{shard.task.number}-{os.getpid()}-{secrets.token_hex(3)}"
         self._cache = BaseFilesCache(run.project, run.run_id, shard.attempts.start, worker=worker)
@@ -165,15 +161,12 @@ class _ShardJobs:
                 await self._work(job)
         finally:
             self._cache.close()
-        if self._damaged:
-            raise self._damaged[0]
+        if self._failures:
+            raise self._failures[0]
 
     async def _work(self, job: Job) -> None:
-        """Run a job, after waiting for another worker that has claimed it.
-
-        The wait has no end, because its owner may be in a long step. It is logged once.
-        """
-        report_at = time.monotonic() + _REPORTED_AFTER_S
+        """Run a job, after waiting for another worker that has claimed it."""
+        wait = OwnerWait(lambda: self._store.head(f"traces/{job.agent_id}").count)
         while True:
             start, end = await run_in_thread(
                 start_and_end_of, self._run.project.trace, job.agent_id
@@ -185,12 +178,12 @@ class _ShardJobs:
             try:
                 await run_attempt(self._run, _NoRunLog(), job, base_files, start)
             except StreamLocked as error:
-                if time.monotonic() > report_at:
-                    _log.warning("waiting since %s s: %s", int(_REPORTED_AFTER_S), error.message)
-                    report_at = inf
+                if await run_in_thread(wait.is_over, error):
+                    self._failures.append(error)
+                    return
                 await asyncio.sleep(_LOCKED_PAUSE_S)
             except StreamDamaged as error:  # the other jobs are not affected
-                self._damaged.append(error)
+                self._failures.append(error)
                 return
             else:
                 return
