@@ -11,6 +11,8 @@ BENCHMARKS = (
     "durability",
     "postgres_store",
     "model_limits",
+    "engines",
+    "large_run",
     "accept",
     "verify",
     "replay",
