@@ -103,7 +103,6 @@ def test_each_node_of_a_ray_cluster_is_checked(company: Company, ray_cluster: Ra
 
         restricted = {**company.environ, "REMORA_POSTGRES__DSN": dsn}
         nodes = [(restricted, ""), (restricted, OUTDATED), (company.environ, "")]
-        found: dict[str, dict[str, Any]] = {}
         for number, (environ, patch) in enumerate(nodes, 1):
             ray_cluster.add_node(environ, patch)
             found = wait_for_nodes(company, number)
