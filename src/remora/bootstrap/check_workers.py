@@ -37,7 +37,7 @@ def check_workers(engine: str, config: Config, environ: Mapping[str, str]) -> Ch
     except RemoraError as error:
         return _failed(error.message, error.hint)
     reports = sorted(found.reports, key=lambda report: (report.host, report.pid))
-    checks = [_check(report) for report in reports]
+    checks = [check_report(report) for report in reports]
     if found.silent:
         detail = f"{count(found.silent, 'worker')} gave no answer"
         hint = "restart it; it has an older version of Remora, or its connection is broken"
@@ -51,7 +51,7 @@ def _failed(detail: str, hint: str) -> CheckedWorkers:
     return CheckedWorkers([DoctorCheck(name="workers", ok=False, detail=detail, hint=hint)], [])
 
 
-def _check(report: WorkerReport) -> DoctorCheck:
+def check_report(report: WorkerReport) -> DoctorCheck:
     """Return the check of a worker. It is needed if the worker cannot run shards, or must not."""
     faults, warnings = dict(_faults(report)), dict(_warnings(report))
     name = f"{report.host}:{report.pid}" if report.pid else report.host

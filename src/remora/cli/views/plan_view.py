@@ -154,13 +154,10 @@ def duration_text(estimate: Estimate) -> str:
         return "duration depends on the model server"
     measured = estimate.measured_jobs
     basis = f", as measured on {count(measured, 'job')}" if measured else " on two cores"
-    return about(estimate.seconds) + _on_workers(estimate) + basis
-
-
-def _on_workers(estimate: Estimate) -> str:
-    if estimate.workers is None:
-        return ""
-    return f" with {count(estimate.workers, 'worker')}" if estimate.workers else " with one worker"
+    workers = f" with {count(estimate.workers, 'worker')}" if estimate.workers else ""
+    if estimate.workers == 0:  # their number is unknown
+        workers = " with as many workers as then" if measured else " with one worker"
+    return about(estimate.seconds) + workers + basis
 
 
 def about(seconds: float) -> str:
