@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
-from remora.bootstrap.engines.lost_shards import LostShards
+from remora.bootstrap.engines.lost_shards import FIRST_PAUSE, LostShards
 from remora.trace.postgres.store import AgentClaim
 
 SHARDS = {"a": 0, "b": 0, "c": 0, "d": 1}
@@ -31,6 +31,19 @@ def test_the_next_worker_of_a_lost_shard_can_be_lost_too() -> None:
     assert lost.look([silent("a")]) == [0]
     lost.look([silent("a"), alive("b")])
     assert lost.look([silent("a"), silent("b")]) == [0]
+
+
+def test_a_shard_is_lost_again_if_nobody_claims_its_jobs() -> None:
+    lost = LostShards(SHARDS, [])
+    lost.look([alive("a")])
+    found = [lost.look([silent("a")]) for _ in range(3 * FIRST_PAUSE + 2)]
+    assert [look for look, numbers in enumerate(found) if numbers == [0]] == [
+        0,
+        FIRST_PAUSE,
+        3 * FIRST_PAUSE,
+    ]
+    lost.look([silent("a"), alive("b")])
+    assert not any(lost.look([silent("a"), alive("b")]) for _ in range(9 * FIRST_PAUSE))
 
 
 def test_a_worker_that_continues_a_shard_is_not_lost_while_old_claims_are_silent() -> None:
