@@ -85,10 +85,9 @@ class Rounds:
         driver = self.company.start(*LINT, "--engine", self._engine, patch=DRIVER)
         self.company.wait_for(BEGUN, 120)
         time.sleep(chance.uniform(0, 1))
-        while driver.poll() is None and not self.company.rows(BEGUN):
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0, 0.2))
         self._look_at_heads()
+        while driver.poll() is None and not self.company.rows(RUNNING):
+            time.sleep(0.01)
         if kind == "driver":
             driver.kill()
             assert driver.wait() == -signal.SIGKILL
