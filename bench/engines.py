@@ -123,8 +123,9 @@ def _loop() -> float:
         async for _ in LocalEngine(work, 1).run(make_shards(jobs)):
             pass
 
-    ratios = [_seconds(engine) / _seconds(plain) for _ in range(ROUNDS)]
-    return _printed("local, over a plain loop (jobs of 1 ms)", ratios, "x", "<= 1.02")
+    pairs = [(_seconds(engine), _seconds(plain)) for _ in range(ROUNDS)]
+    best = [min(each) for each in zip(*pairs, strict=True)]  # other processes only slow it down
+    return _printed("local, over a plain loop (jobs of 1 ms)", [best[0] / best[1]], "x", "<= 1.02")
 
 
 def _seconds(work: Callable[[], Any]) -> float:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +22,13 @@ from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.resume_run import connect_models
 from remora.bootstrap.workers.owner_wait import OwnerWait
-from remora.errors import StreamDamaged, StreamError, StreamLocked, UsageError
+from remora.errors import (
+    RemoraError,
+    StreamDamaged,
+    StreamError,
+    StreamLocked,
+    UsageError,
+)
 from remora.memory.events import Payload
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache
@@ -33,6 +40,8 @@ from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempts, read_attempts
+from remora.tools.host.ruff.ruff_process import ruff_check
+from remora.tools.tree import ToolTree
 from remora.trace.postgres.store import AgentRow, PostgresTraceStore
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
@@ -155,6 +164,7 @@ class _ShardJobs:
             names = (job.agent_id for job in self._jobs)
             rows = {row.agent_id: row for row in self._store.states_of(names)}
             unended = [job for job in self._jobs if not _has_ended(rows.get(job.agent_id))]
+            await run_in_thread(self._lint_all, unended)
             suspects = [job for job in unended if _is_suspect(rows.get(job.agent_id))]
             await self._run.work_off([job for job in unended if job not in suspects], self._work)
             for job in suspects:
@@ -163,6 +173,15 @@ class _ShardJobs:
             self._cache.close()
         if self._failures:
             raise self._failures[0]
+
+    def _lint_all(self, jobs: Sequence[Job]) -> None:
+        """Run ruff once on the files of all jobs. For each of them, its start would take longest."""
+        paths = sorted({job.path for job in jobs})
+        with suppress(RemoraError):  # each job that needs the findings will say so
+            files = self._cache.of({})
+            tree = ToolTree(files.base.folder)
+            with files.ruff.used():
+                ruff_check(tree, [path for path in paths if tree.files.exists(path)], unsafe=True)
 
     async def _work(self, job: Job) -> None:
         """Run a job, after waiting for another worker that has claimed it."""
