@@ -72,10 +72,10 @@ def start_and_end_of(
     The stream is read only once. Raises whatever `start_of` raises.
     """
     start, last = None, None
-    with suppress(NotFound):
-        for last in read_events(folder.existing_agent(agent_id)):
-            if start is None and last.type == AgentStart.type:
-                start = start_in(last)
+    path = folder.find_agent(agent_id)
+    for last in () if path is None else read_events(path):
+        if start is None and last.type == AgentStart.type:
+            start = start_in(last)
     end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
     return start, end if isinstance(end, AgentEnd) else None
 
@@ -85,11 +85,10 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
 
     Raises StreamDamaged if the stream is damaged.
     """
-    with suppress(NotFound):
-        last = last_event(folder.existing_agent(agent_id))
-        end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
-        return end if isinstance(end, AgentEnd) else None
-    return None
+    path = folder.find_agent(agent_id)
+    last = None if path is None else last_event(path)
+    end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
+    return end if isinstance(end, AgentEnd) else None
 
 
 def job_start(job: Job) -> JobStart:
