@@ -77,7 +77,8 @@ def sweep(company: Company, *words: str) -> dict[str, Any]:
     root = ("--root", str(company.project.parent / "h11"))
     asked = company.remora(*ASKING, *words, *root, limit_s=900)["run_id"]
     jobs = company.remora("show", asked, *root)["jobs"]
-    assert sum(job["decided_by"]["model"] for job in jobs) > 0
+    decided_by = [job["decided_by"] for job in jobs]
+    assert sum(each["model"] + each["fallback"] for each in decided_by) > 0
     found = {name: results(company, name, ran["run_id"]) for name in PACKAGES}
     return found | {"asked": results(company, "h11", asked)}
 
