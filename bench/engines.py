@@ -52,7 +52,7 @@ from remora.agents.loop.runner import AgentRunner
 from remora.errors import RemoraError
 from remora.runs.execution import engine
 
-engine.SHARD_JOBS = %d
+engine.SHARD_JOBS = engine._FEWEST = %d
 
 async def timed(self):
     await asyncio.sleep(%s)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.files.git_clone import update_clone
+from remora.files.git_clone import is_bare, update_clone
 from tests.cli.conftest import git, write
 
 
@@ -46,3 +46,12 @@ def test_a_repository_without_commits_is_named_each_time(tmp_path: Path) -> None
     for _ in range(2):
         with pytest.raises(OutsideError, match="has no commits"):
             updated(origin, "")
+
+
+def test_a_bare_repository_is_told_from_a_work_tree(origin: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(origin), "bare.git")
+    assert [is_bare(each) for each in (tmp_path / "bare.git", origin, tmp_path)] == [
+        True,
+        False,
+        False,
+    ]

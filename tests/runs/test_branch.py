@@ -141,6 +141,15 @@ class TestRepositories:
         desk.git("-C", str(place), "add", "-A")
         return desk.git("-C", str(place), "write-tree")
 
+    def test_a_change_that_is_already_on_the_branch_needs_no_commit(self, shop: Desk) -> None:
+        onto(shop)
+        tip = shop.git("rev-parse", "fixes")
+        shop.analyze()
+        again = onto(shop)
+        assert len(again.accepted) == 4
+        assert again.notes[0].endswith("already on the branch fixes")
+        assert shop.git("rev-parse", "fixes") == tip
+
     def test_a_merged_branch_is_continued_at_head(self, shop: Desk) -> None:
         shop.git("branch", "fixes")
         shop.git("commit", "-q", "--allow-empty", "-m", "on")

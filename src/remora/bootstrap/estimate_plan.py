@@ -1,11 +1,12 @@
 """Estimates what a plan needs, from the rates that earlier runs of this user measured."""
 
 from collections.abc import Sequence
+from math import ceil
 
 from remora.agents.definition.agent import Agent
 from remora.models.embedded import weights
 from remora.models.model_settings import addresses_in
-from remora.runs.execution.engine import RemoteWorkers
+from remora.runs.execution.engine import RemoteWorkers, shard_size
 from remora.runs.execution.run import concurrency_of
 from remora.runs.planning.duration import asks_model
 from remora.runs.planning.estimate import Estimate
@@ -39,6 +40,11 @@ def estimate_from_rates(
         if provider == "embedded" and asks_model(operation, project.operations, provider):
             model = model or weights.MODEL
         rates[operation] = rates_of(known, operation, server, model, request.engine)
-    number = None if workers is None else workers.count()
+    number = None if workers is None else _busy(workers.count(), len(plan.jobs))
     speed = PlannedSpeed(concurrency_of(request, settings), number)
     return estimate_plan(plan, project.operations, provider, rates, speed)
+
+
+def _busy(workers: int | None, jobs: int) -> int | None:
+    """Return the number of workers that get a shard, or None if it is unknown."""
+    return None if workers is None else min(workers, ceil(jobs / shard_size(jobs)))

@@ -35,6 +35,14 @@ def update_clone(url: str, ref: str, folder: Path, environ: Mapping[str, str]) -
     return commit
 
 
+def is_bare(folder: Path) -> bool:
+    """Return True if the folder is a repository without a work tree."""
+    try:
+        return git_output(folder, "rev-parse", "--is-bare-repository").strip() == b"true"
+    except OutsideError:
+        return False
+
+
 def _clone(url: str, folder: Path, environ: Mapping[str, str]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")

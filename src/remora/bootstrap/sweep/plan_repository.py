@@ -39,7 +39,7 @@ from remora.bootstrap.sweep.repository_plan import (
 )
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.files.git import git_output
-from remora.files.git_clone import update_clone
+from remora.files.git_clone import is_bare, update_clone
 from remora.memory.events import RunEnd
 from remora.models.no_model import NoModel
 from remora.models.provider import used_provider
@@ -63,6 +63,11 @@ def plan_repository(task: PlanTask, environ: Mapping[str, str]) -> RepositoryPla
         if not repository.root.is_dir():
             raise UsageError(
                 f"{repository.root} is not a folder", hint="correct the list of repositories"
+            )
+        if is_bare(repository.root):
+            raise UsageError(
+                f"{repository.root} is a bare repository, which has no files",
+                hint=f"list it by its address: file://{repository.root.resolve()}",
             )
         invocation = Invocation(
             environ=environ, folder=repository.root, root=repository.root, flags=task.flags

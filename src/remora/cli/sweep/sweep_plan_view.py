@@ -83,7 +83,9 @@ def sweep_size(plans: Sequence[RepositoryPlan]) -> str:
     """
     jobs = _jobs(plans)
     if not jobs:
-        return f"nothing to do in {count(len(plans), 'repository', 'repositories')}"
+        failed = sum(plan.state == FAILED for plan in plans)
+        others = count(len(plans) - failed, "repository", "repositories")
+        return f"nothing to do in {others}" + (f"; {failed} failed" if failed else "")
     named = ", ".join(f"{operation} {number:,}" for operation, number in jobs.items())
     having = sum(plan.job_count > 0 for plan in plans)
     asking = sum(plan.with_model for plan in plans)

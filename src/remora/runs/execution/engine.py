@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from math import ceil
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -13,6 +14,8 @@ from remora.memory.events import Head
 
 SHARD_JOBS = 200
 """Maximum number of jobs in a shard."""
+_FEWEST, _SHARDS = 20, 8
+"""Jobs in a shard of a small run, and the number of shards that a larger run has at least."""
 SHARD_CONCURRENCY = 2
 """Number of concurrent jobs of a shard, if no other number is asked for."""
 Work = Callable[[Job], Awaitable[None]]
@@ -82,11 +85,16 @@ class RemoteWorkers(msgspec.Struct, frozen=True):
 
 def make_shards(jobs: Sequence[Job]) -> list[Shard]:
     """Divide jobs into shards, in order."""
-    starts = range(0, len(jobs), SHARD_JOBS)
+    size = shard_size(len(jobs))
     return [
-        Shard(number=number, jobs=tuple(jobs[start : start + SHARD_JOBS]))
-        for number, start in enumerate(starts)
+        Shard(number=number, jobs=tuple(jobs[start : start + size]))
+        for number, start in enumerate(range(0, len(jobs), size))
     ]
+
+
+def shard_size(jobs: int) -> int:
+    """Return the number of jobs of a shard. A small run also has work for several workers."""
+    return min(SHARD_JOBS, max(_FEWEST, ceil(jobs / _SHARDS)))
 
 
 class LocalEngine:

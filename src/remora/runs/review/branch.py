@@ -40,6 +40,7 @@ from remora.runs.review.review import (
 from remora.workspaces.apply.git_attributes import altered_on_commit
 from remora.workspaces.apply.git_branch import (
     Branch,
+    is_unchanged,
     open_branch,
     reread_branch,
     with_committed_line_ends,
@@ -122,6 +123,10 @@ def _commit_one(
     store_contents(project, prepared)
     with TemporaryDirectory(prefix="remora-index-") as folder:
         tree = write_tree(branch, prepared.writes, Path(folder, "index"))
+    if is_unchanged(branch, tree):
+        recheck.notes.append(f"{display_name(job.node_id)}: already on the branch {branch.name}")
+        stream.append(review_event(job, "accepted", branch=branch.name))
+        return []
     with JournalFolder(project.state / "journal").locked():
         pending = PendingCommit(
             name=branch.name,

@@ -154,8 +154,16 @@ def move_branch(branch: Branch, commit: str) -> None:
     git_output(branch.root, *words)
 
 
+def is_unchanged(branch: Branch, tree: str) -> bool:
+    """Return True if the tip of the branch has this tree."""
+    return git_output(branch.root, "rev-parse", f"{branch.tip}^{{tree}}").decode().strip() == tree
+
+
 def reread_branch(branch: Branch) -> Branch:
     """Return the branch with its current tip. Raises OutsideError if it no longer exists."""
+    now = _commit(branch.root, branch.ref)
+    if now == (None if branch.is_new else branch.old):
+        return branch
     words = "rev-parse", "--verify", f"{branch.ref}^{{commit}}"
     tip = git_output(branch.root, *words).decode().strip()
     return msgspec.structs.replace(branch, tip=tip, is_new=False, merged="")

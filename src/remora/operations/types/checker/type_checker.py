@@ -243,8 +243,8 @@ def check_ty() -> None:
     if find_spec("ty") is None:
         raise UsageError(
             "operation types requires the ty package, which is not installed",
-            hint="install Remora with the `types` extra: in its clone, "
-            "`pipx install --force '.[types]'`",
+            hint="install Remora with the `types` extra, as it was installed: in its clone, "
+            "`pipx install --force '.[types]'` or `pip install '.[types]'`",
         )
 
 
