@@ -392,3 +392,12 @@ def test_records_in_files_are_read_even_if_the_configuration_is_invalid(in_files
     runs = in_files("runs", "--json")
     assert runs.code == 0
     assert len(json.loads(runs.out)["runs"]) == 1
+
+
+@pytest.mark.slow
+def test_runs_in_files_are_mentioned_after_the_move_to_a_database(own: Project) -> None:
+    files = replace(own.remora, environ={"REMORA_MODEL": "none"})
+    assert files("analyze", "src", "-o", "lint", "--yes", cwd=own.root).code in {0, 1}
+    shown = own("runs").out
+    assert "the runs in .agentfs/ are not in the database" in shown
+    assert f"remora trace import {own.root / '.agentfs'}" in shown

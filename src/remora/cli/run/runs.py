@@ -116,6 +116,10 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
 
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"
+        own = project.root / ".agentfs"
+        if project.trace.path != own and (own / "runs").is_dir():
+            add = next_command(options, project.root, "trace", "import", str(own))
+            yield f"the runs in .agentfs/ are not in the database; `{add}` adds them"
         return
     now = datetime.now(UTC)
     rows = [
