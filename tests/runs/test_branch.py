@@ -117,7 +117,8 @@ class TestCommits:
 
     def test_it_is_not_in_the_files_and_cannot_be_reverted_there(self, shop: Desk) -> None:
         onto(shop)
-        assert revert(shop.project, shop.newest, []).reverted == []
+        undone = revert(shop.project, shop.newest, [])
+        assert (undone.reverted, undone.branches) == ([], ["fixes"])
         with pytest.raises(UsageError, match="committed to the branch fixes"):
             revert(shop.project, shop.newest, ["pkg/a.py:load"])
 

@@ -20,7 +20,7 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
 from remora.cli.review.review_session import Review, owner_options, sum_up
-from remora.cli.review.verdicts import Chosen, choice_of
+from remora.cli.review.verdicts import Chosen, choice_of, on_branches
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
@@ -224,6 +224,9 @@ def _lines(parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
         where = f" onto {part.branch}" if part.branch else ""
         number = count(len(getattr(part.done, verb)), "change set")
         yield escape_line(f"{part.name}: {verb} {number}{where}")
+        branches = getattr(part.done, "branches", ())
+        if branches and not getattr(part.done, verb):
+            yield f"  {on_branches(branches)}"
         for found in part.done.conflicts if part.done is not None else ():
             yield escape_line(f"  conflict: {found['path']}: {found['detail']}")
     if not parts:

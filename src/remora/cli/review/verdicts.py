@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -220,7 +220,7 @@ def _indented(text: str) -> Iterator[str]:
 
 def _reverted(options: Options, done: Reverted) -> Iterator[str]:
     if not done.reverted and not done.conflicts:
-        yield "no change set of this run has been accepted"
+        yield on_branches(done.branches) or "no change set of this run has been accepted"
     yield from _named("reverted", "yellow", done.reverted)
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
@@ -232,6 +232,13 @@ def _reverted(options: Options, done: Reverted) -> Iterator[str]:
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
     if done.reverted:
         yield from _head(options, done)
+
+
+def on_branches(branches: Sequence[str]) -> str:
+    """Return how to undo what was committed to branches, or an empty string without any."""
+    if not branches:
+        return ""
+    return escape_line(f"committed to {', '.join(branches)}: undo it with `git revert` there")
 
 
 def _rejected(options: Options, done: Verdicts) -> Iterator[str]:

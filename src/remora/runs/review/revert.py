@@ -29,7 +29,8 @@ class Reverted:
     """Result of a revert.
 
     Each item of `conflicts` is `{node_id, path, detail}`, and its change set is still accepted.
-    `damaged` contains messages about streams and contents that could not be used.
+    `damaged` contains messages about streams and contents that could not be used. `branches` are
+    those to which change sets of the run were committed; these are never reverted.
     """
 
     run_id: str
@@ -37,6 +38,7 @@ class Reverted:
     conflicts: list[dict[str, Any]]
     damaged: list[str]
     head: Head
+    branches: Sequence[str] = ()
 
 
 def revert(
@@ -69,6 +71,7 @@ def revert(
             conflicts=conflicts,
             damaged=[f"{error.message}; {error.hint}" for error in broken],
             head=stream.head,
+            branches=sorted({job.branch for job in view.jobs if job.branch}),
         )
 
 
