@@ -86,12 +86,16 @@ def sweep(company: Company, *words: str) -> dict[str, Any]:
 def check_independently(company: Company, folder: Path) -> None:
     """Export all streams of a repository, and check them with a program that shares no code."""
     root = ("--root", str(company.project.parent / folder.name))
-    exported = folder.with_suffix(".jsonl")
+    exported = company.project.parent / f"{folder.name}.jsonl"
     company.remora("trace", "export", "--all", "--format", "jsonl", "-o", str(exported), *root)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     company.environ["REMORA_RUNNER__MEMORY__TRACE_STORE"] = "jsonl"
     company.remora("trace", "import", str(exported), "--root", str(folder))
     company.environ["REMORA_RUNNER__MEMORY__TRACE_STORE"] = "postgres"
+    for kind, digest, content in company.rows("SELECT kind, digest, content FROM contents"):
+        place = folder / ".agentfs" / kind / digest.hex()[:2]
+        place.mkdir(parents=True, exist_ok=True)
+        (place / digest.hex()).write_bytes(content)
     subprocess.run([sys.executable, str(CHECK), str(folder)], check=True)
 
 
