@@ -148,7 +148,16 @@ def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) ->
     done = poor("analyze", "-o", "steps", "--dry-run", "--json", cwd=project)
     assert done.code == 0, done.err
     document = done.document
-    assert set(document) == {"run_id", "root", "model", "rules", "judges", "jobs", "totals"}
+    assert set(document) == {
+        "run_id",
+        "root",
+        "model",
+        "rules",
+        "judges",
+        "jobs",
+        "totals",
+        "estimate",
+    }
     assert [job["status"] for job in document["jobs"]] == ["planned", "planned"]
     assert all(set(job) >= JOB_KEYS for job in document["jobs"])
     assert not (project / ".agentfs").exists()
