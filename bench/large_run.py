@@ -101,11 +101,13 @@ def _driver(company: Company) -> dict[str, float]:
     begun = time.monotonic()
     driver = company.start("analyze", "--resume", "last", "--quiet", "--engine", "queue")
     ended = f"SELECT 1 FROM streams WHERE starts_with(name, 'runs/') AND next_seq = {2 + 2 * JOBS}"
+    peak = _peak(driver.pid)
     while not company.rows(ended):
         assert driver.poll() is None, company.log
         time.sleep(1)
+        peak = max(peak, _peak(driver.pid))
     ran = time.monotonic()
-    found = {"driver, while jobs run": _peak(driver.pid)}
+    found = {"driver, while jobs run": peak}
     found["worker"] = max(_peak(worker.pid) for worker in workers)
     _, status, used = os.wait4(driver.pid, 0)
     driver.returncode = os.waitstatus_to_exitcode(status)
@@ -122,10 +124,10 @@ def _driver(company: Company) -> dict[str, float]:
 
 
 def _peak(pid: int) -> float:
-    """Return the peak memory of a process in MB."""
+    """Return the peak memory of a process in MB, or 0 if it has ended."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    (peak,) = (line for line in lines if line.startswith("VmHWM"))
-    return int(peak.split()[1]) / 1024
+    peaks = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
+    return max(peaks, default=0) / 1024
 
 
 def _list_runs(company: Company) -> float:

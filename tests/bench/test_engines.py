@@ -10,7 +10,7 @@ import pytest
 @pytest.mark.usefixtures("postgres")  # skips without the server's programs
 def test_the_engines_are_compared_with_local(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("procrastinate", reason="the extra `queue` is not installed")
-    few = {"SHARD": 2, "SHARDS": 2, "JOB_S": 0.01, "LOST_JOB_S": 1.0, "LEASE_S": 3, "ROUNDS": 1}
+    few = {"SHARD": 2, "SHARDS": 2, "JOB_S": 0.01, "LOST_JOB_S": 8.0, "LEASE_S": 3, "ROUNDS": 1}
     for name, value in {**few, "LOOPED": 20, "ENGINES": ("local", "queue")}.items():
         monkeypatch.setattr(engines, name, value)
     assert engines.main().keys() == {
