@@ -19,8 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from msgspec.structs import replace
 
 from remora.agents.job import Job
-from remora.bootstrap.api import create_records
-from remora.bootstrap.execute_plan import settings_to_record
+from remora.bootstrap.execute_plan import create_records, settings_to_record
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.prepare_run import prepare
 from remora.ids import NodeKey, agent_id

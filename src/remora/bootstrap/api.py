@@ -21,21 +21,24 @@ from remora.bootstrap.api_arguments import (
     positive,
     run_flags,
 )
-from remora.bootstrap.execute_plan import connect_own_models, execute_plan
+from remora.bootstrap.execute_plan import (
+    connect_own_models,
+    create_records,
+    execute_plan,
+    model_for,
+)
 from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
 from remora.bootstrap.hub.observe_tests import store_observed
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.measure_rates import RateMeter
-from remora.bootstrap.open_project import connect_model, model_flags
+from remora.bootstrap.open_project import model_flags
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
 from remora.bootstrap.run_limits import close_models, planned_within, run_to_end
-from remora.errors import DiskError, UsageError
+from remora.errors import UsageError
 from remora.ids import LAST
-from remora.models.no_model import NoModel
 from remora.models.protocol import Model
-from remora.models.provider import model_is_optional
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.continuation.retry import reject_repeats
@@ -283,9 +286,10 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     """Write verified changes to the project's files.
 
     Each change set is applied completely or not at all. Pass `nodes` (`path:qualname`, a qualname,
-    or a glob) to select changes, or set `every` to select all of them. `rules` and `only_if`
-    (`verified`, `docstring-only`) and `owners` (as in CODEOWNERS) narrow the selection. If `git_branch` is given, each change set
-    becomes a commit on that branch instead. `run` can also be a RunView that was read before.
+    or a glob) to select changes, or set `every` to select all of them. `rules`, `owners` (as in
+    CODEOWNERS) and `only_if` (`verified`, `docstring-only`) narrow the selection. If `git_branch` is
+    given, each change set becomes a commit on that branch instead. `run` can also be a RunView that
+    was read before.
     """
     _, project = open_with(root)
     wanted, narrow = _named(project, run), _filter(rules, only_if, owners)
@@ -382,29 +386,3 @@ def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str])
 
 def _named(project: Project, run: str | RunView) -> str | RunView:
     return run_named(project.trace, run) if isinstance(run, str) else run
-
-
-def model_for(invocation: Invocation, run: PreparedRun) -> Model:
-    """Return the configured model, or NoModel in place of the embedded one if no job can ask it."""
-    config = run.project.config
-    known = {each.name: each for each in run.project.operations.all}
-    if model_is_optional(config.model) and all(
-        agent.definition.operation in known
-        and known[agent.definition.operation].decides_by_rules
-        and agent.definition.model is None
-        for agent in run.planned_agents
-    ):
-        return NoModel()
-    return connect_model(invocation, config)
-
-
-def create_records(project: Project) -> None:
-    """Create the folder for streams. Raises DiskError if it cannot be created."""
-    try:
-        project.trace.create()
-    except DiskError as error:
-        raise DiskError(
-            error.message,
-            hint="make the project root writable, because runs are "
-            "recorded there, or work on a copy",
-        ) from error

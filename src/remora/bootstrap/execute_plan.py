@@ -10,15 +10,44 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.config.schema import Config
+from remora.errors import DiskError
+from remora.models.no_model import NoModel
 from remora.models.protocol import Model
-from remora.models.provider import wants_none
+from remora.models.provider import model_is_optional, wants_none
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import BaseFiles, RunObserver
+from remora.runs.project import Project
 from remora.sandbox.interpreters import environment_digest
 from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
+
+
+def model_for(invocation: Invocation, run: PreparedRun) -> Model:
+    """Return the configured model, or NoModel in place of the embedded one if no job can ask it."""
+    config = run.project.config
+    known = {each.name: each for each in run.project.operations.all}
+    if model_is_optional(config.model) and all(
+        agent.definition.operation in known
+        and known[agent.definition.operation].decides_by_rules
+        and agent.definition.model is None
+        for agent in run.planned_agents
+    ):
+        return NoModel()
+    return connect_model(invocation, config)
+
+
+def create_records(project: Project) -> None:
+    """Create the folder for streams. Raises DiskError if it cannot be created."""
+    try:
+        project.trace.create()
+    except DiskError as error:
+        raise DiskError(
+            error.message,
+            hint="make the project root writable, because runs are "
+            "recorded there, or work on a copy",
+        ) from error
 
 
 def connect_own_models(

@@ -35,12 +35,11 @@ from remora.runs.planning.plan import (
     AgentWithOptions,
     Plan,
     Selection,
-    Source,
     make_plan,
-    read_modules,
     without_operations,
 )
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.source_files import Source, read_modules
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
@@ -150,7 +149,7 @@ def select_source(
     selection = Selection(
         paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
     )
-    source = read_modules(tree, _included(files, project.config.exclude), selection)
+    source = read_modules(tree, _included(files, project.config.exclude), paths)
     revision = request.since if request.changed is None else request.changed or "HEAD"
     if revision is not None:
         changed = changed_nodes(

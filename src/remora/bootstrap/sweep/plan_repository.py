@@ -12,8 +12,13 @@ from typing import Any
 
 import msgspec
 
-from remora.bootstrap.api import create_records, model_for
-from remora.bootstrap.execute_plan import check_models, connect_own_models, settings_to_record
+from remora.bootstrap.execute_plan import (
+    check_models,
+    connect_own_models,
+    create_records,
+    model_for,
+    settings_to_record,
+)
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import NO_ENVIRONMENT, prepare

@@ -8,7 +8,7 @@ from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
 from remora.files.git_listing import git_root
 from remora.ids import escape_path, node_key
-from remora.runs.planning.plan import Source
+from remora.runs.planning.source_files import Source
 from remora.workspaces.commit_files import committed_files, read_blobs
 
 

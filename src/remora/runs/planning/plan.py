@@ -12,27 +12,19 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.agents.definition.agent import Agent
-from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.agents.job import Job
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.node_patterns import match_nodes
 from remora.code.syntax.nodes import Module, Node, node_summary
-from remora.code.syntax.source import Unreadable
 from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.operations.base import Amount, FindingCounts, JudgedAmount, Need
 from remora.runs.planning.estimate import Estimate
 from remora.runs.planning.need_scripts import NeedScripts
+from remora.runs.planning.source_files import Source
 from remora.text import REPORT, bug_report_line
-from remora.tools.tree import TEXT_LIMIT
 
-AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
-"""Folder of a project's agents and their tests. No jobs are planned for files in it."""
 MAX_JOBS = 200
 """More jobs than this need confirmation."""
-
-
-_UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,31 +88,6 @@ class AgentWithOptions(NamedTuple):
 
     agent: Agent
     options: Mapping[str, Any]
-
-
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-
-
-class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """The selected files of a base, divided into parsed modules and unreadable files."""
-
-    modules: tuple[Module, ...]
-    unreadable: tuple[dict[str, Any], ...]
-
-
-def read_modules(tree: Path, paths: Iterable[str], selection: Selection) -> Source:
-    """Parse the selected Python files of a tree, and collect the unreadable files."""
-    modules: list[Module] = []
-    unreadable: list[dict[str, Any]] = []
-    for path in paths:
-        if not path.endswith(".py") or not _selected(path, selection.paths):
-            continue
-        module = _module(tree, path)
-        if isinstance(module, Module):
-            modules.append(module)
-        else:
-            unreadable.append({"path": module.path, "detail": module.detail})
-    return Source(modules=tuple(modules), unreadable=tuple(unreadable))
 
 
 def make_plan(
@@ -338,42 +305,6 @@ class _FilePlanner:
         counts = (self.amounts[name](module, node) for name in self.counting)
         findings = sum(number for number in counts if not isinstance(number, str))
         return int(scripts.needs_work(agent, node, findings))
-
-
-def _selected(path: str, wanted: Sequence[str]) -> bool:
-    if path.startswith(AGENTS_FOLDER):
-        return False
-    return not wanted or any(
-        path == part or part in ("", ".") or path.startswith(part.rstrip("/") + "/")
-        for part in wanted
-    )
-
-
-def _module(tree: Path, path: str) -> Module | Unreadable:
-    """Parse a module. Return an Unreadable with the reason if agents cannot work on it.
-
-    Tools can read only UTF-8 files up to a maximum size.
-    """
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        shown = path.encode("utf-8", "backslashreplace").decode()
-        return Unreadable(path=shown, detail="its name is not UTF-8")
-    try:
-        size = (tree / path).stat().st_size
-        if size > TEXT_LIMIT:
-            return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
-        source = (tree / path).read_bytes()
-        found = parse_module(path, source)
-    except FileNotFoundError:  # the file is in the project but could not be copied
-        return Unreadable(path=path, detail="it cannot be read")
-    except OSError as error:
-        return Unreadable(path=path, detail=error.strerror or str(error))
-    if isinstance(found, Module) and found.encoding not in _UTF8:
-        return Unreadable(path=path, detail=f"its encoding is {found.encoding}, not UTF-8")
-    if isinstance(found, Unreadable) and source.startswith(_LFS_POINTER):
-        found = Unreadable(path=path, detail="a pointer of Git LFS; fetch it with `git lfs pull`")
-    return found
 
 
 def selected_keys(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
