@@ -20,7 +20,8 @@ def import_(options: Options, sources: tuple[Path, ...]) -> int:
 
     SOURCE is a file written by `trace export --format jsonl`, or a folder of streams such as
     .agentfs, whose blobs and objects are added, too. Use it to move the history of a project into
-    a database (trace_store: postgres) or out of it.
+    a database (trace_store: postgres). An exported file has no blobs and objects, so runs that were
+    moved out of a database can be read, but not accepted.
 
     Each hash is checked first. A stream that is already there is continued, and one that differs
     is left as it is. Exit with 1 if any stream was refused.
