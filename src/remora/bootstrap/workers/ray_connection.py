@@ -158,14 +158,14 @@ class _RayShards:
         self._order = order
         self._lost = lost
         self._needs = self._find_needs()
-        self._task = ray.remote(run_on_node).options(
+        self._task = ray.remote(
             num_cpus=self._needs["CPU"],
-            memory=self._needs["memory"],
             resources={k: v for k, v in self._needs.items() if k not in {"CPU", "memory"}},
             max_retries=_TRIES,
             scheduling_strategy="SPREAD",
-        )
+        )(run_on_node)
         self._open: dict[Any, ShardTask] = {}
+        self._replaced = 0
 
     def run(self) -> Iterator[Ended]:
         """Run all shards, and yield their ends, until standard input is closed.
@@ -189,12 +189,18 @@ class _RayShards:
             self._cancel()
 
     def _submit(self, shard: ShardTask) -> None:
-        task = self._task.remote(msgspec.to_builtins(shard), self._order.concurrency)
-        self._open[task] = shard
+        """Run a shard in a new task.
+
+        Ray asks a node for a worker once for all waiting tasks with equal needs, and a stopped node
+        does not answer. So a task that replaces a lost one needs some more bytes of memory.
+        """
+        task = self._task.options(memory=self._needs["memory"] + self._replaced)
+        self._open[task.remote(msgspec.to_builtins(shard), self._order.concurrency)] = shard
 
     def _replace_lost(self) -> None:
         """Run lost shards in new tasks."""
         while line := self._lost.next(timeout_s=0):
+            self._replaced += 1
             for task, shard in list(self._open.items()):
                 if shard.number == int(line):
                     self._ray.cancel(task)
