@@ -84,6 +84,7 @@ def test_an_attack_reaches_nothing(world: World, name: str, level: int) -> None:
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FROM_A_LAYER)
 def test_an_attack_from_a_layer_reaches_nothing(
     world: World, name: str, level: int, tmp_path: Path
@@ -131,6 +132,7 @@ def test_tests_cannot_type_into_the_terminal(
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STOPPED_BY_LANDLOCK)
 def test_landlock_alone_stops_it(world: World, name: str) -> None:
     code, said = world.attack(name, need(1))

@@ -105,6 +105,7 @@ def test_below_level_two_nothing_of_the_project_runs_without_consent(
     assert not (folder / "project" / "ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("machine", "level"), [(NO_USERS, "L1"), ((*NO_USERS, *NO_LANDLOCK), "L0")]
 )
@@ -133,6 +134,7 @@ def test_a_missing_required_level_stops_everything(folder: Path, words: tuple[st
     assert not (folder / "project" / "ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machine", "works"), [((), True), (ORDINARY, True), (NO_USERS, False)])
 def test_layers_are_used_where_they_work_and_nothing_else_in_their_place(
     folder: Path, machine: Sequence[str], works: bool

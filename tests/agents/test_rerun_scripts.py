@@ -92,6 +92,7 @@ CHANGES: dict[str, Any] = {
 """What is recorded otherwise than it was: which kind of script's, and how."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_is_recorded_otherwise_is_reported(theatre: Theatre, change: str) -> None:
     kind = change.split(maxsplit=1)[0]

@@ -56,6 +56,7 @@ def uninterrupted(desk: Desk) -> tuple[int, dict[str, bytes]]:
     return int(steps), desk.tree()
 
 
+@pytest.mark.slow
 def test_at_a_few_points(shop: Desk) -> None:
     steps, final = uninterrupted(shop)
     kill_at(shop, (steps // 5, steps // 2, steps * 4 // 5), final)

@@ -53,6 +53,7 @@ def steps_of(kept: Kept) -> int:
     return int(steps)
 
 
+@pytest.mark.slow
 def test_killed_at_a_few_moments(kept: Kept) -> None:
     killed_at(kept, random.Random(1).sample(range(2, steps_of(kept)), 3))
 
@@ -88,6 +89,7 @@ class TestFullDisk:
         assert "space" in full.error["message"] + full.error["hint"]
         assert sound.document["ok"]
 
+    @pytest.mark.slow
     def test_of_the_files(self, kept: Kept) -> None:
         desk = kept.again()
         self.full(desk, desk.root)

@@ -99,6 +99,7 @@ def test_unchanged_it_is_sound(recorded: Recorded) -> None:
     assert not recorded.is_noticed_on_opening(recorded.content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flip", [0x01, 0xFF])
 def test_no_flipped_byte_is_taken_over_by_a_writer(flip: int, recorded: Recorded) -> None:
     for place in range(len(recorded.content)):
@@ -111,6 +112,7 @@ def test_some_flipped_bytes_and_cuts_are_found_by_verify(recorded: Recorded) -> 
     assert unnoticed_cuts(recorded, [*recorded.cuts()[::23], *ends]) == []
 
 
+@pytest.mark.slow
 def test_every_cut_of_the_last_two_lines_is_recovered(recorded: Recorded) -> None:
     assert [size for size in recorded.cuts() if not recorded.is_recovered(size)] == []
 

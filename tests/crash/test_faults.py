@@ -90,6 +90,7 @@ def damaged(folder: TraceFolder, safe: dict[str, str]) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_that_fails_now_and_then(call: str, error: str, tmp_path: Path) -> None:

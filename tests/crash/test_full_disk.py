@@ -50,6 +50,7 @@ def play(kept: Kept, place: str, kind: str, first: int, step: int) -> int:
     return int(told["failed"])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("place", PLACES)
 def test_some_pages_are_left(kept: Kept, place: str) -> None:

@@ -125,6 +125,7 @@ def test_killed_at_many_moments(what: str, kept: Kept, accepted: Kept) -> None:
     killed(accepted if what == "revert" else kept, what, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", ["accept", "branch", "reject", "analyze"])
 def test_two_commands_at_once(beside: str, kept: Kept) -> None:
     """The second waits for nobody: it does its part, or says who is in its way."""
@@ -148,6 +149,7 @@ def test_two_commands_at_once(beside: str, kept: Kept) -> None:
     assert desk.problems() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_two_accepts_of_different_runs_at_once(number: int, kept: Kept) -> None:
     """Both propose the same: what one of them wrote is written once, and both records say so."""

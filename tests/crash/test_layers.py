@@ -19,6 +19,7 @@ def layered(desk: Desk, tmp_path: Path) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", [14, 45])
 def test_another_process_continues(layered: Desk, events: int) -> None:
     before = layered.tree()
@@ -33,6 +34,7 @@ def test_another_process_continues(layered: Desk, events: int) -> None:
     assert layered.tree() == before
 
 
+@pytest.mark.slow
 def test_the_process_that_keeps_them_ends_too(layered: Desk) -> None:
     mounts = Path("/proc/self/mountinfo").read_text()
     process = start(layered, "analyze", 10**9)

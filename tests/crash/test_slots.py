@@ -75,6 +75,7 @@ def held(base: BaseSnapshot, slots: Path) -> None:
         assert {path.relative_to(workspace.tree) for path in folders} == needed - {PurePath()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["made anew", "used before"])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_any_step(

@@ -94,6 +94,7 @@ def saves(desk: Desk, seed: int, times: int) -> None:
     work.looks()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_last_save_of_the_user_is_kept(desk: Desk) -> None:
     saves(desk, 7, 2)
@@ -129,6 +130,7 @@ def switches(desk: Desk, times: int) -> None:
     work.looks()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_branch_switch_finds_the_committed_files(desk: Desk) -> None:
     switches(desk, 2)

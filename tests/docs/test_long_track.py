@@ -161,6 +161,7 @@ def test_an_agents_stream_with_right_hashes_fails_at_its_anchor(
     assert verifier(folder).endswith("does not hold what its run anchors")
 
 
+@pytest.mark.slow
 def test_any_flipped_byte_fails(folder: TraceFolder) -> None:
     verify = defined(VERIFIER, folder.root)["verify"]
     path = folder.run_stream(RUN)

@@ -129,6 +129,7 @@ def test_a_long_answer_and_a_long_question_pass(root: Path) -> None:
     assert git_output(root, "cat-file", "blob", name) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "is_stalled"),
     [

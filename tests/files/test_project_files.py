@@ -57,6 +57,7 @@ class TestGit:
         assert found.paths == ("b.py", "gone.py", "new.py")
         assert found.commit is not None
 
+    @pytest.mark.slow
     def test_a_folder_that_is_deeper_than_the_stack(self, repository: Path) -> None:
         deep = "d/" * 1200 + "x.py"
         (repository / "x.py").write_text("x = 1\n")

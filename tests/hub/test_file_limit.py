@@ -52,6 +52,7 @@ def sparse(place: Path, size: int) -> None:
         file.truncate(size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rung", RUNGS)
 def test_a_sparse_file_of_3_gib_is_skipped_on_each_rung(house: House, rung: str) -> None:
     sparse(house.root / "large.py", 3 << 30)
@@ -67,6 +68,7 @@ def test_a_sparse_file_of_3_gib_is_skipped_on_each_rung(house: House, rung: str)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1 << 20  # KiB
 
 
+@pytest.mark.slow
 def test_what_is_skipped_is_reported_by_index_with_and_without_a_daemon(house: House) -> None:
     house.write({"small.py": "def f(): ...\n", "large.py": b"x = 1\n" * (3 * _MIB)})
     reported = [{"path": "large.py", "detail": _REASON}]
@@ -109,6 +111,7 @@ def test_a_file_that_grows_and_shrinks_is_forgotten_and_known_again(tmp_path: Pa
             assert indexer.look() == ((), ())  # a skipped file is not read again and again
 
 
+@pytest.mark.slow
 def test_the_child_that_parses_has_a_memory_limit() -> None:
     """It reports the file as not analysed, and analyses the next one."""
 

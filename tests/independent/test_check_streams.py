@@ -299,6 +299,7 @@ def deltas(draw: st.DrawFn) -> PacketDelta:
     return PacketDelta(**parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(turns=st.lists(st.tuples(deltas(), st.integers(0, 90)), min_size=1, max_size=15))
 def test_the_independent_checker_folds_and_trims_alike(

@@ -91,6 +91,7 @@ def test_nor_where_it_is_nested_deeply(value: Any, levels: int) -> None:
     assert same(decode_value(as_read(encode_value(nested(value, levels)))), nested(value, levels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [1_000, 100_000])
 def test_nor_below_as_many_levels_as_you_like(levels: int) -> None:
     value = nested([math.nan, b"x", {"$at": 1}], levels)

@@ -79,6 +79,7 @@ events = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(events, max_size=3), results)
 def test_no_result_whatever_it_holds_raises(
     said: list[dict[str, Any]], last: dict[str, Any]

@@ -62,6 +62,7 @@ def test_every_limit_holds(source: str, says: str) -> None:
     assert run("1 + 1\n").value == 2
 
 
+@pytest.mark.slow
 def test_an_argument_that_explodes_reaches_no_function() -> None:
     made = run(EXTERNAL + EXPLODING + "f(x)\n")
 

@@ -193,6 +193,7 @@ def test_background_processes_end_with_the_command(tmp_path: Path, level: int, m
     assert survivors(mark) == []
 
 
+@pytest.mark.slow
 def test_a_fork_storm_ends(tmp_path: Path, level: int, mark: str) -> None:
     result = python(
         """

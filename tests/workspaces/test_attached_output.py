@@ -68,6 +68,7 @@ def test_there_is_no_input_and_no_environment_of_ours(tmp_path: Path, level: int
     assert "USER" not in done.stdout
 
 
+@pytest.mark.slow
 def test_time_is_limited(tmp_path: Path, level: int) -> None:
     done = driven(tmp_path, 3, level, "import time; print('begun', flush=True); time.sleep(60)")
     assert done.stdout.splitlines() == ["begun", f"{-signal.SIGKILL} True L{level}"]

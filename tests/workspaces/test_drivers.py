@@ -310,6 +310,7 @@ def test_nothing_is_left_when_it_is_closed(name: str, base: BaseSnapshot, tmp_pa
         assert not any((tmp_path / "cache").rglob("*/*")), "nothing on the disk"
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_deeper_than_the_stack_is_not_a_hindrance(
     driver: WorkspaceDriver, base: BaseSnapshot
 ) -> None:

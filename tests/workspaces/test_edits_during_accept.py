@@ -272,6 +272,7 @@ def test_at_one_moment(act: Act, path: str, spoiled: bool, tmp_path: Path) -> No
     assert moments(tmp_path, act, path, 37, spoiled=spoiled, later=(NEVER,)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoiled", [False, True], ids=["", "taken back"])
 @pytest.mark.parametrize(("act", "path"), AT_TWO)
 def test_at_two_moments(act: Act, path: str, spoiled: bool, tmp_path: Path) -> None:

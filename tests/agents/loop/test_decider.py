@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from remora.agents.definition.agent import Agent
 from remora.agents.fork_point import fork_point_at
 from remora.memory.events import (
@@ -245,6 +247,7 @@ class TestAllSteps:
         assert point.decides
         assert [one.args for one in point.packet.candidate_actions] == [{}]
 
+    @pytest.mark.slow
     def test_cut_after_any_event_nothing_is_asked_twice(self, theatre: Theatre) -> None:
         agent = own(theatre, OPEN)
         whole = theatre.play(everything(agent))

@@ -232,6 +232,7 @@ def test_a_whole_name_is_known_where_no_index_can_be_made(
     assert (part.code, part.error["code"]) == (3, "outside_error")
 
 
+@pytest.mark.slow
 def test_unknown_links_print_nothing_on_stdout(ask_at_once: Callable[..., list[Done]]) -> None:
     """`pytest $(remora hub tests …)` would take it for an id."""
     kinds = ("tests", "callers", "callees")

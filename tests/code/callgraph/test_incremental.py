@@ -134,6 +134,7 @@ STATE = st.dictionaries(st.sampled_from(PATHS), TEXT, min_size=2, max_size=5)
 EDIT = st.dictionaries(st.sampled_from(PATHS), TEXT | st.none(), min_size=1, max_size=2)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(STATE, EDIT)
 def test_links_considered_valid_are_valid(

@@ -85,6 +85,7 @@ def test_a_class_has_the_mean_of_its_methods(body: str, expected: int) -> None:
     assert_same(source)
 
 
+@pytest.mark.slow
 def test_a_part_of_the_standard_library() -> None:
     assert_same_in(library(step=40), least=500)
 

@@ -2,6 +2,8 @@
 
 import ast
 
+import pytest
+
 from remora.code.file_analysis import analyze_file
 from remora.code.syntax.definitions import Definition, find_definitions
 from tests.code.corpus import library, tree_of
@@ -61,6 +63,7 @@ def test_arms_of_a_try_are_numbered_in_source_order() -> None:
     assert names[-1] == "__module__#2"
 
 
+@pytest.mark.slow
 def test_real_files() -> None:
     for path in library(29):
         source = path.read_bytes()

@@ -71,6 +71,7 @@ def test_headers_that_need_unparse(header: str) -> None:
     assert unparse_header(node) is None
 
 
+@pytest.mark.slow
 def test_a_part_of_the_standard_library() -> None:
     seen, left = headers(library(step=30))
     assert left < seen / 50

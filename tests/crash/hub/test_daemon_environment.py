@@ -121,6 +121,7 @@ def test_a_database_that_breaks_again_and_again(broken: Callable[[Path], None], 
     some.house.remora("hub", "verify")
 
 
+@pytest.mark.slow
 def test_a_database_locked_by_another_connection(some: Hubs) -> None:
     editor = Editor(some.house)
     editor.edit_and_ask()
@@ -183,6 +184,7 @@ def fill(path: Path) -> None:
                 continue
 
 
+@pytest.mark.slow
 def test_a_root_that_is_replaced_by_another(some: Hubs) -> None:
     root, editor = some.house.root, Editor(some.house)
     for number in range(3):
@@ -200,6 +202,7 @@ def test_a_root_that_is_replaced_by_another(some: Hubs) -> None:
         editor.until_it_is_well()
 
 
+@pytest.mark.slow
 def test_nothing_of_gits_own_is_touched_whatever_git_does(some: Hubs) -> None:
     root = some.house.root
     for words in (["init", "-q", "."], ["add", "."]):

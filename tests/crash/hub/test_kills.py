@@ -143,6 +143,7 @@ def killed(kills: int, *, files: int, clients: int, longest: float) -> tuple[Kil
         return killing, asking
 
 
+@pytest.mark.slow
 def test_four_kills() -> None:
     _, asking = killed(4, files=20, clients=2, longest=1.0)
     assert asking.rungs["file"] + asking.rungs["sqlite"] > 0

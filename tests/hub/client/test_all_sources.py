@@ -190,6 +190,7 @@ def ignore(house: House) -> None:
 CHANGES = [rewrite_unseen, replace_whole, move_away, ignore]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_a_change_that_ended_is_never_missing(house: House, rung: str, change: Any) -> None:
     client = house.raised_to(rung).client()

@@ -231,6 +231,7 @@ def test_names_of_any_bytes_are_known(shared: Hub, client: Client) -> None:
     assert set(context(client, *keys)) == set(keys)
 
 
+@pytest.mark.slow
 def test_killed_it_leaves_nothing_that_stops_the_next(hub: Hub) -> None:
     first = hub.start()
     os.kill(first["pid"], signal.SIGKILL)
@@ -449,6 +450,7 @@ def test_what_is_wrong_in_the_configuration_is_reported_before_anything_starts(h
     assert "sweep_second" in error.message
 
 
+@pytest.mark.slow
 def test_a_socket_path_that_another_program_has_is_left_to_it(hub: Hub) -> None:
     path = hub.home / "other.sock"
     with socket.socket(socket.AF_UNIX) as other:

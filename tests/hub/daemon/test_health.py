@@ -31,6 +31,7 @@ def test_with_enough_memory_and_a_root_it_continues(tmp_path: Path) -> None:
     assert vitals.notes == ()
 
 
+@pytest.mark.slow
 def test_with_too_little_it_starts_again_but_not_again_and_again(tmp_path: Path) -> None:
     first = HealthCheck(tmp_path, memory_mb=1, restarted=None)
     assert first.verdict(5.0, settled=False) is None

@@ -115,6 +115,7 @@ def test_stored_links_survive_a_restart(hub: Hub) -> None:
     assert first["pid"] != hub.status()["pid"]
 
 
+@pytest.mark.slow
 def test_a_killed_child_costs_no_answer_and_what_it_found_is_kept(hub: Hub) -> None:
     many(hub, 40)
     status = hub.start()
@@ -136,6 +137,7 @@ def test_a_killed_child_costs_no_answer_and_what_it_found_is_kept(hub: Hub) -> N
     assert_whole(hub)
 
 
+@pytest.mark.slow
 def test_a_killed_daemon_takes_its_child_along_and_what_was_found_is_right(hub: Hub) -> None:
     many(hub, 40)
     status = hub.start()
@@ -178,6 +180,7 @@ def test_kills_at_any_moment_between_edits_leave_nothing_wrong(hub: Hub) -> None
     assert_whole(hub)
 
 
+@pytest.mark.slow
 def test_links_that_make_no_sense_are_recomputed(hub: Hub) -> None:
     hub.start()
     wait_until(lambda: is_linked(hub), "for the links")

@@ -176,6 +176,7 @@ def assert_the_same(path: Path) -> None:
     assert direct.partial or by_scripts(name, source) == direct
 
 
+@pytest.mark.slow
 def test_scripts_find_what_the_direct_path_finds_in_some_of_the_standard_library() -> None:
     for path in some_files(25):
         assert_the_same(path)

@@ -184,6 +184,7 @@ def test_a_file_that_names_no_possible_repository_names_none(root: Path) -> None
     assert "a.py" in Members(root).sweep()
 
 
+@pytest.mark.slow
 def test_a_path_of_a_thousand_folders_is_a_path(tmp_path: Path) -> None:
     path = "d/" * 1200 + "x.py"
     here = os.open(tmp_path, os.O_RDONLY)

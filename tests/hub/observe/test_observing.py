@@ -370,6 +370,7 @@ def test_forged_records_are_only_text(observe: Observe, root: Path) -> None:
     assert ran.read.observation.calls == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "left",
     [

@@ -145,6 +145,7 @@ def test_a_half_closed_connection_is_answered(client: Client) -> None:
     assert [client.read()["id"], client.read()["id"], client.read()] == [1, 2, None]
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_delays_nobody_and_is_asked_nothing_more(
     served: Served, client: Client
 ) -> None:

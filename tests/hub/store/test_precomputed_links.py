@@ -348,6 +348,7 @@ def assert_links_follow(program: Program, script: list[tuple[Edit, bool]]) -> No
 scripts = st.lists(st.tuples(edits, st.booleans()), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(programs, scripts)
 def test_after_any_edits_they_are_those_of_a_cold_linker(

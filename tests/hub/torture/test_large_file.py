@@ -101,6 +101,7 @@ def check(size: int) -> float:
         return max(seconds)
 
 
+@pytest.mark.slow
 def test_others_are_answered_while_a_larger_file_is_read() -> None:
     check(200_000)
 

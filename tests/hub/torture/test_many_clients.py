@@ -99,6 +99,7 @@ def crowd(kind: str, *, files: int, clients: int, rounds: int, pause: float) -> 
         return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["auto", "sweep"])
 def test_eight_clients_while_sixty_files_change(kind: str) -> None:
     one = crowd(kind, files=60, clients=8, rounds=1, pause=0.005)

@@ -65,6 +65,7 @@ def _watcher(some: Hubs) -> str:
     return next(kind for kind in ("inotify", "watchfiles", "sweep", "off") if f'"{kind}"' in said)
 
 
+@pytest.mark.slow
 def test_nothing_is_missing_after_a_pause() -> None:
     check(200, 60)
 

@@ -188,6 +188,7 @@ def fuzz(mode: str, edits: int, seed: int, *, with_git: bool) -> Counter[str]:
         return one.counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_some_edits(mode: str) -> None:
     counts = fuzz(mode, 20, 1, with_git=True)

@@ -159,6 +159,7 @@ def test_some_edits(kind: str, with_git: bool, tmp_path: Path) -> None:
     fuzz(tmp_path, 1, 80, kind=kind, with_git=with_git)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
 def test_edits_while_questions_are_asked(with_git: bool, tmp_path: Path) -> None:
     follower = beside(tmp_path, 1, 2, with_git=with_git)

@@ -132,6 +132,7 @@ def secrets_in_argv(pid: int) -> list[str]:
     return [word for word in words if len(word) >= 32 and "/" not in word]
 
 
+@pytest.mark.slow
 def test_exact_repeats_bit_for_bit_whatever_came_between(start_embedded: Any) -> None:
     asking = start_embedded(exact=True)
     first = asking.ask(RANK, "You choose.", TURN_1)

@@ -195,6 +195,7 @@ def test_single_calls_return_values_or_exceptions(tree: Path, run: Callable[...,
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", UNSTEADY)
 def test_environment_dependent_results_are_not_asserted(
     tree: Path, run: Callable[..., Any], what: str
@@ -204,6 +205,7 @@ def test_environment_dependent_results_are_not_asserted(
     assert run("test_plan", "mod.py", "f")["state"] == "unfit"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile_functions_are_contained(tree: Path, run: Callable[..., Any], what: str) -> None:
     (tree / "mod.py").write_text(HOSTILE[what] + "\n\ndef fine():\n    return 2\n")

@@ -141,6 +141,7 @@ def test_data_that_cannot_be_copied_ends_no_run(tmp_path: Path) -> None:
     assert not copy_data_files(tmp_path / "tree", tmp_path / "copy"), "a file has the folder's name"
 
 
+@pytest.mark.slow
 def test_annotations_that_break_a_test_are_removed(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:

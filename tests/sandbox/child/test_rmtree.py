@@ -90,6 +90,7 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
         remove_tree(tmp_path / "none")
 
 
+@pytest.mark.slow
 def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
     with temporary_folder("remora-test-") as place:
         assert place.stat().st_mode & 0o777 == 0o700
@@ -103,6 +104,7 @@ def test_a_private_folder_that_was_removed_is_not_an_error() -> None:
         place.rmdir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["slot", "overlay"])
 @pytest.mark.parametrize("above", ["", "__pycache__"])
 def test_a_private_copy_that_was_nested_deeply_is_whole_for_the_next_job(

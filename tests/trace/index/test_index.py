@@ -95,6 +95,7 @@ def test_a_broken_file_is_rebuilt(broken: str, world: World, right: list[Any]) -
         assert connection.execute("SELECT count(*) FROM trace").fetchone() == (8,)
 
 
+@pytest.mark.slow
 def test_no_flipped_byte_changes_an_answer(world: World, right: list[Any]) -> None:
     path = index_of(world.folder)
     good = path.read_bytes()

@@ -83,6 +83,7 @@ def check(folder: TraceFolder, name: str, turns: int) -> None:
     assert reader.last_turn(name) == events[-1].turn
 
 
+@pytest.mark.slow
 @given(TURNS)
 def test_every_turn_of_any_stream(turns: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as root:

@@ -136,6 +136,7 @@ class TestServers:
             assert 0 < acknowledged_before < acknowledged, "the kill hit no append"
             assert stored(store, stream=stream) == lines
 
+    @pytest.mark.slow
     def test_a_server_that_stays_away_ends_the_job_with_a_reason(
         self, server: PostgresServer, opened: Opens
     ) -> None:

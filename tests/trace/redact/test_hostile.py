@@ -94,6 +94,7 @@ def slowness() -> float:
     return max(1.0, (time.process_time() - began) / 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_tenth_of_a_megabyte(shape: str) -> None:
     text = text_of(shape, SMALL)

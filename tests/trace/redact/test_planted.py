@@ -53,6 +53,7 @@ def test_whatever_their_values(redactor: Redactor, seed: int) -> None:
     assert _survivors(redactor, planted(seed)) == []
 
 
+@pytest.mark.slow
 def test_no_planted_secret_survives_in_nested_values(redactor: Redactor) -> None:
     for secret in SECRETS:
         text = secret.context

@@ -43,6 +43,7 @@ def check(alone: VerifyTarget, content: bytes, place: int, byte: int) -> None:
         assert set(lines) == {line}
 
 
+@pytest.mark.slow
 def test_every_byte_with_every_bit_flipped_and_as_a_newline(folder: TraceFolder) -> None:
     path = small_stream(folder)
     content = path.read_bytes()

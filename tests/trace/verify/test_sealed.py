@@ -34,6 +34,7 @@ def test_it_says_what_it_said_before(folder: TraceFolder) -> None:
     assert verify_all(folder, saved=heads).ok
 
 
+@pytest.mark.slow
 def test_no_byte_of_it_can_change_unseen(folder: TraceFolder, sealed: list[Path]) -> None:
     for path in sealed:
         content = path.read_bytes()

@@ -526,6 +526,7 @@ def test_killed_at_sampled_calls_all_or_nothing_is_written(tmp_path: Path) -> No
     assert every_kill(tmp_path, lambda _: None, 23, NEW) > 10
 
 
+@pytest.mark.slow
 def test_killed_at_sampled_calls_a_conflict_writes_nothing(tmp_path: Path) -> None:
     assert every_kill(tmp_path, user_edits, 29, EDITED) > 10
 
@@ -541,6 +542,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchanges, "rename_noreplace", cannot)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain")
 def test_on_a_plain_file_system_a_kill_changes_nothing_either(tmp_path: Path) -> None:
     assert every_kill(tmp_path / "all", lambda _: None, 29, NEW) > 10

@@ -256,6 +256,7 @@ NAMES = some.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(paths=some.sets(some.lists(NAMES, min_size=1, max_size=3).map(tuple), max_size=12))
 def test_a_fresh_workspace_differs_in_nothing(
     paths: set[tuple[str, ...]], tmp_path_factory: pytest.TempPathFactory

@@ -216,6 +216,7 @@ def test_what_no_fault_changes_is_no_test(tree: Path, run: Run, code: str) -> No
     assert [*found] == ["problem"], [each.read_text() for each in tree.rglob("test_*.py")]
 
 
+@pytest.mark.slow
 def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> None:
     (tree / "test_dates.py").write_text(WEAK)
     done = run("write_calls", "dates.py", "parse", "parse('1999-12-31')")
