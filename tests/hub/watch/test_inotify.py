@@ -198,6 +198,16 @@ class TestFolders:
         assert watcher.drain() == only("x/src/b.py", "src/other.py", "x/a.py")
         assert held(watcher) == 8
 
+    def test_a_file_that_was_seen_and_removed_before_its_folder_is_watched(
+        self, watcher: Watcher, members: Members, root: Path
+    ) -> None:
+        watcher.drain()
+        put(root, "new/a.py")
+        assert "new/a.py" in members.sweep()
+        (root / "new/a.py").unlink()
+        seen = watcher.drain()
+        assert "new/a.py" in seen.paths or not seen.complete
+
     def test_a_folder_that_is_removed_and_rebuilt(self, watcher: Watcher, root: Path) -> None:
         for _ in range(3):
             shutil.rmtree(root / "src/deep")
@@ -311,12 +321,12 @@ class TestRules:
         git(root, "commit", "-qm", "two")
         watcher.drain()
         git(root, "checkout", "-q", "-")
-        seen = watcher.drain()
-        assert seen.complete
         gone = {f"new{number}/deep/m.py" for number in range(30)}
-        assert seen.paths >= gone | {"src/b.py", "src/deep/er/c.py"}
+        assert watcher.drain().paths >= gone | {"src/b.py", "src/deep/er/c.py"}
         git(root, "checkout", "-q", "-")
-        assert watcher.drain().paths >= gone
+        seen = watcher.drain()
+        assert seen.paths >= gone
+        assert seen.complete
 
 
 class TestOtherNames:

@@ -41,6 +41,8 @@ class Members:
         self._lock = threading.RLock()
         self.version = 0
         """Increases whenever the set of folders to watch may have changed."""
+        self.walked: frozenset[str] = frozenset()
+        """The folders whose files were listed by the last walk of the whole tree."""
 
     def sweep(self) -> dict[str, Stamp]:
         """Return every member with its current Stamp. Symbolic links are not followed."""
@@ -131,4 +133,5 @@ class Members:
         self._surveyed = True
         self._verdicts.settle()
         self._unwatchable = found.unwatchable
+        self.walked = frozenset(found.listed)
         return found

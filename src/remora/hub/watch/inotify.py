@@ -228,6 +228,7 @@ class InotifyWatcher:
         """Watch new folders that belong to the project, and add their files as changed."""
         starts, self._new = self._new, set()
         known = self._folders.watches()
+        walked = self._members.walked
         watched: set[str] = set()
 
         def watch(path: str) -> None:
@@ -240,7 +241,9 @@ class InotifyWatcher:
         self._paths |= survey.files.keys()
         now = self._folders.watches()
         ended = any(now.get(path) != known[path] for path in watched & known.keys())
-        if survey.unwatchable or ended:  # the queued events of a watch are lost with it
+        # files of a folder that was walked before it was watched may be gone without an event
+        unseen = walked & watched - known.keys()
+        if survey.unwatchable or ended or unseen:  # the queued events of a watch are lost with it
             self._complete = False
 
     def _give_up(self, note: str) -> None:
