@@ -130,6 +130,7 @@ ENDINGS: dict[str, tuple[int, dict[str, int], int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_cut_after_every_event_it_ends_the_same(theatre: Theatre, ending: str) -> None:
     seed, weights, most = ENDINGS[ending]

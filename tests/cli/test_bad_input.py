@@ -304,6 +304,7 @@ def test_without_weights_rules_decide_and_one_line_says_so(poor: Remora, project
     assert "remora model pull" in required.error["hint"]
 
 
+@pytest.mark.slow
 def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
     poor: Remora, project: Path
 ) -> None:

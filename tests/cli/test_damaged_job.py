@@ -114,6 +114,7 @@ def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
     assert b"import re" not in after["two.py"]
 
 
+@pytest.mark.slow
 def test_the_other_can_be_rejected_and_retried(damaged: Ran) -> None:
     rejected = damaged("reject", "last", "two", "--json")
     assert (rejected.code, rejected.document["rejected"]) == (0, ["node:two.py:two"])

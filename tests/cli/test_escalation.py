@@ -136,6 +136,7 @@ def killed_while_the_larger_model_answers(poor: Remora, cart: Path) -> int:
         return len(models.small.requests)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_in_the_middle_is_resumed(poor: Remora, cart: Path) -> None:
     assert killed_while_the_larger_model_answers(poor, cart) == 2
     without = poor("analyze", "--resume", "last", "--json", cwd=cart)

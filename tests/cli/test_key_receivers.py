@@ -94,6 +94,7 @@ def test_a_refusal_says_that_no_key_was_sent(
     assert set(listener.got) == {None}
 
 
+@pytest.mark.slow
 def test_runs_that_are_continued_send_no_key_either(
     poor: Remora, project: Path, listener: Listener
 ) -> None:

@@ -89,6 +89,7 @@ def test_doctor_is_content_with_one_that_has_it(poor: Remora, project: Path) -> 
     assert check(active, project, "tests")["ok"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["", "shop"])
 def test_doctor_has_ruff_read_the_projects_settings(
     poor: Remora, project: Path, folder: str

@@ -95,6 +95,7 @@ class TestFullDisk:
         self.full(desk, desk.root)
         shutil.rmtree(f"{desk.root}.kept")
 
+    @pytest.mark.slow
     def test_of_the_journal(self, kept: Kept) -> None:
         desk = kept.again()
         self.full(desk, desk.project.state)

@@ -175,6 +175,7 @@ class TestLinks:
 
 
 class TestDisks:
+    @pytest.mark.slow
     def test_a_full_disk_is_reported_of_and_what_was_there_stays(self, ran: Desk) -> None:
         """A small disk of its own: full, then with room again."""
         full, sound, again, at_last = mounted(
@@ -192,6 +193,7 @@ class TestDisks:
         assert (again.code, len(again.document["rejected"])) == (0, 2)
         assert (at_last.code, at_last.document["ok"]) == (0, True)
 
+    @pytest.mark.slow
     def test_records_that_cannot_be_written_can_be_read(self, ran: Desk) -> None:
         before = files(ran)
         reject, accept, verify = mounted(

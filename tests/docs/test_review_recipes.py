@@ -69,6 +69,7 @@ def test_the_hook_takes_what_is_verified_of_the_files_it_is_given(
     assert again.returncode == 0, "with nothing to do it passes, and takes no older run's changes"
 
 
+@pytest.mark.slow
 def test_the_hook_takes_no_file_for_an_option(remora: Remora, root: Path) -> None:
     """As in a branch of somebody else's, of which all files are looked at."""
     write(root, {"--operation=no.py": UNUSED})

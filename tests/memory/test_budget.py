@@ -308,6 +308,7 @@ def test_no_request_of_ten_thousand_streams_passes_the_limit(seed: int) -> None:
     stays_within_the_limit(seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seeds)
 def test_every_step_takes_something_and_says_how_much_is_gone(seed: int) -> None:

@@ -175,6 +175,7 @@ def test_a_time_out_ends_the_whole_tree(tmp_path: Path, level: int, mark: str) -
     assert survivors(mark) == []
 
 
+@pytest.mark.slow
 def test_cancelled_work_ends_its_commands_at_once(tmp_path: Path, level: int, mark: str) -> None:
     cancelled = threading.Event()
     threading.Timer(0.5, cancelled.set).start()

@@ -167,6 +167,7 @@ def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -
     assert arm(done)["against_first"] is None, "the first arm has no results"
 
 
+@pytest.mark.slow
 def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, loaders: Path) -> None:
     quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0"})
     with openai_server(FAULTS["resets"]) as server:

@@ -144,6 +144,7 @@ def test_links_considered_valid_are_valid(
     assert_valid(Recorded(files).valid_links(later), later)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     STATE, st.sampled_from(PATHS), st.integers(0, 40), st.sampled_from(["a()", "return A()", ""])

@@ -248,6 +248,7 @@ def race(some: Hubs, starters: int) -> None:
     alive[0].wait()
 
 
+@pytest.mark.slow
 def test_a_race_of_two() -> None:
     with hubs() as some:
         some.house.write({"shop.py": shop(0)})

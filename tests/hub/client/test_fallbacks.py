@@ -289,6 +289,7 @@ def test_a_file_that_would_take_too_long_is_not_begun(house: House) -> None:
     assert (found, found.source) == ({}, None)
 
 
+@pytest.mark.slow
 def test_what_is_begun_of_many_changes_is_not_lost(house: House) -> None:
     """Too many for one question: the asked file answers, until all are known."""
     house.raised_to("sqlite")

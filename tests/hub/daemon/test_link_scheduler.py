@@ -103,6 +103,7 @@ def test_links_are_found_ahead_and_follow_what_is_edited(hub: Hub) -> None:
     assert callers(hub, ADD) == [TOTAL, "node:shop/till.py:pay"]
 
 
+@pytest.mark.slow
 def test_stored_links_survive_a_restart(hub: Hub) -> None:
     first = hub.start()
     wait_until(lambda: is_linked(hub), "for the links")

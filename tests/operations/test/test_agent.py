@@ -124,6 +124,7 @@ class TestWriters:
             Play(agent=agent, source=RATIO, node="ratio", answers=answers, python=python)
         )
 
+    @pytest.mark.slow
     @pytest.mark.timeout(180)
     def test_what_detects_faults_becomes_a_test(
         self, theatre: Theatre, agent: Agent, plain_python: ProjectPython
@@ -145,6 +146,7 @@ class TestWriters:
         assert facts["findings"].value == {}
         assert facts["worth"].value["killed"] > 0
 
+    @pytest.mark.slow
     @pytest.mark.timeout(180)
     def test_a_trial_and_the_submission_run_the_same_tests_once(
         self,

@@ -13,6 +13,7 @@ HOME = "tests/test_doubles.py"
 BROKEN = b"\n\n1 / 0\n"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_fixture_with_which_the_tests_fail_is_taken_out_again(
     tree: Path, plain_python: ProjectPython, monkeypatch: pytest.MonkeyPatch
@@ -31,6 +32,7 @@ def test_a_fixture_with_which_the_tests_fail_is_taken_out_again(
     assert BROKEN not in (tree / HOME).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_writer_is_asked_about_a_function_whose_test_a_lint_rule_refuses(
     tree: Path, plain_python: ProjectPython
 ) -> None:

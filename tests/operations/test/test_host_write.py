@@ -249,6 +249,7 @@ def f():
     assert told["problem"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "why"),
     [

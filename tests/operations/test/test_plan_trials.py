@@ -96,6 +96,7 @@ def test_functions_that_use_state_of_others_have_no_job(root: Path, planned: Pla
     assert found["find"] == found["shown"] == plan_trials.DEPENDS
 
 
+@pytest.mark.slow
 def test_modules_with_a_test_file_in_common_have_a_job_each(root: Path, planned: Planned) -> None:
     test = "import doubles\nimport loads\n\n\ndef test_it():\n    assert doubles and loads\n"
     write(root, {"tests/test_all.py": test})
@@ -134,6 +135,7 @@ def test_what_there_are_no_trials_for_is_left(
     assert planned("loads.py", []) == {"load": reason}
 
 
+@pytest.mark.slow
 def test_a_function_whose_test_cannot_be_written_has_no_job(root: Path, planned: Planned) -> None:
     write(root, {"tests/test_doubles.py": "import re as double\n\n\ndef test_it(): ...\n"})
     before = {path: path.read_bytes() for path in root.rglob("*.py")}
@@ -144,6 +146,7 @@ def test_a_function_whose_test_cannot_be_written_has_no_job(root: Path, planned:
     assert {path: path.read_bytes() for path in root.rglob("*.py")} == before
 
 
+@pytest.mark.slow
 def test_functions_with_the_same_problem_have_the_same_reason(root: Path, planned: Planned) -> None:
     text = USABLE + USABLE.partition("\n\n\n")[0].replace("double", "twice")
     write(

@@ -82,6 +82,7 @@ def test_a_case_is_proposed_for_faults_that_the_tests_miss(
     assert run("run_tests", written["ids"])["passed"]
 
 
+@pytest.mark.slow
 def test_a_row_that_a_table_lacks_is_named(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "shop.py").write_text(PRICE)
     table = "import pytest\n\n\n@pytest.mark.parametrize('weight', [1, 2])\n"
@@ -324,6 +325,7 @@ def test_a_result_that_differs_the_second_time_is_not_asserted(
     assert run("test_plan", "labels.py", "label")["state"] == "open"
 
 
+@pytest.mark.slow
 def test_tests_that_fail_beside_others_do_not_pass(tree: Path, plain_python: ProjectPython) -> None:
     (tree / "labels.py").write_text(COUNTED + "\n\ndef title(text):\n    return text.upper()\n")
     (tree / "test_labels.py").write_text(

@@ -97,6 +97,7 @@ def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None
     assert "name: str," not in (project / "shop.py").read_text()
 
 
+@pytest.mark.slow
 def test_annotation_that_run_time_types_contradict_is_left_out(
     project: Path, plain_python: ProjectPython
 ) -> None:
@@ -201,6 +202,7 @@ def test_what_is_left_out_of_a_file_can_be_read_after_other_files_are_done(proje
 class TestMergeWithAnEdit:
     """The file was edited after `analyze`, so `accept` checks the merged file again."""
 
+    @pytest.mark.slow
     def test_without_an_environment_then_and_now(self, project: Path) -> None:
         done = remora.analyze(root=project, operations=["types"])
         (project / "shop.py").write_text(f"{SHOP}\n\nLIMIT = 3\n")

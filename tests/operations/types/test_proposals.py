@@ -165,6 +165,7 @@ def failing_pyright(folder: Path) -> Path:
     return folder / "bin/python"
 
 
+@pytest.mark.slow
 def test_checker_that_fails_with_proposed_types_keeps_those_of_rules(
     place: ToolTree, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -248,6 +249,7 @@ def test_methods_that_override_another_get_the_types_of_its_parameters(place: To
     assert "(self, row)" in text_of(place)
 
 
+@pytest.mark.slow
 def test_function_whose_body_has_an_error_of_mypy_is_not_open(place: ToolTree) -> None:
     """Its first annotation makes mypy read the body, whatever the type is."""
     broken = "\n\ndef shelves(rows):\n    found = {}\n    return len(found)\n"

@@ -68,6 +68,7 @@ def changed(lines: list[bytes], place: int, key: str, value: Any) -> list[bytes]
     return [*lines[:place], body.encode(), *lines[place + 1 :]]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 12), st.sampled_from(KEYS), JSON)
 def test_whatever_a_line_holds(

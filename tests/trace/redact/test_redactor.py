@@ -70,6 +70,7 @@ def test_names_fit_a_placeholder() -> None:
         assert PLACEHOLDER.fullmatch(f"<secret:{rule.name}:0123456789ab>")
 
 
+@pytest.mark.slow
 def test_no_need_is_a_need_too_many() -> None:
     """A rule is asked only if its need is met, so the need must be met by all it finds."""
     texts = [secret.context for secret in planted(3)[::7]]

@@ -143,6 +143,7 @@ def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
     assert files(tree) == {"dates.py": DATES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "code", "body"),
     [
