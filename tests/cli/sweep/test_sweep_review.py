@@ -1,5 +1,6 @@
 """Verdicts on a sweep: by repository, by rule, and by owner."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Remora, write
+from tests.cli.conftest import Remora, git, write
 from tests.cli.review.terminal import ASK, Terminal
 from tests.cli.sweep.test_sweep import LINT, UNUSED, repository
 
@@ -64,8 +65,23 @@ def test_a_rule_is_rejected_everywhere(remora: Remora, swept: Path) -> None:
     done = remora("reject", "last", *REPOS, "--rule", "F401", "--feedback", "kept", cwd=swept)
     assert done.out == "shop: rejected 1 change set\nweb: rejected 1 change set\n"
     assert pending(remora, swept) == {"shop": 1, "web": 1}
+    assert '"rejected": 2,' in remora("runs", *REPOS, "--json", cwd=swept).out
+    assert "  REJECTED  REVERTED  " in remora("show", *REPOS, cwd=swept).out
     shown = remora("diff", "last", *REPOS, cwd=swept)
     assert (shown.out.count("-NAME = f"), shown.out.count("-import os")) == (2, 0)
+
+
+@pytest.mark.slow
+def test_a_file_of_diffs_names_the_repositories_and_can_be_applied(
+    remora: Remora, swept: Path
+) -> None:
+    shown = remora("diff", "last", *REPOS, cwd=swept).out
+    _, *parts = re.split(r"(?m)^(?=repository )", shown)
+    assert [part.split()[1] for part in parts] == ["shop", "web"]
+    write(swept, {"shop.diff": parts[0]})
+    assert f"repository shop in {swept}/shop:\n" in parts[0]
+    git(swept / "shop", "apply", "../shop.diff")
+    assert (swept / "shop" / "b.py").read_text() == 'NAME = "plain"\n'
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Builds the report of a sweep from the runs of its repositories."""
 
 from remora.bootstrap.sweep.sweep_records import RecordedSweep
-from remora.bootstrap.sweep.sweep_summary import RepositorySummary, summarize
+from remora.bootstrap.sweep.sweep_summary import MISSING, RepositorySummary, summarize
 from remora.errors import RemoraError
 from remora.operations.base import Operations
 from remora.runs.records.results import read_run
@@ -23,13 +23,21 @@ def make_sweep_report(sweep: RecordedSweep, operations: Operations) -> SweepRepo
         run_id=sweep.run_id,
         version=__version__,
         repositories=tuple(
-            _repository(one, debts.get(one.name, ()), errors.get(one.name, one.error))
+            _repository(
+                one,
+                debts.get(one.name, ()),
+                errors.get(
+                    one.name,
+                ),
+            )
             for one in summaries.values()
         ),
     )
 
 
 def _repository(one: RepositorySummary, debts: tuple[Debt, ...], error: str) -> RepositoryReport:
+    if one.status == MISSING:
+        error = f"{one.root} does not exist"
     return RepositoryReport(
         name=one.name,
         run_id=one.run_id,

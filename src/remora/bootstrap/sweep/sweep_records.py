@@ -23,7 +23,8 @@ class SweptProject(NamedTuple):
     `run_id` is the run with the name that was asked for. If there is none, for example because
     nothing had changed, it is the last run of an earlier sweep with the same operations, and
     `is_earlier` is true. It is None if there is no such run.
-    `error` says why the project cannot be opened, and is None otherwise.
+    `error` says why the project cannot be opened. It and `project` are None if the folder does not
+    exist, because then there is nothing to open.
     """
 
     name: str
@@ -144,9 +145,9 @@ class _Projects(NamedTuple):
 
 def _open(invocation: Invocation, repository: ListedRepository) -> SweptProject:
     name, root = repository.name, repository.root
+    if not root.is_dir():
+        return SweptProject(name, root, None, None)
     try:
-        if not root.is_dir():
-            raise NotFound(f"{root} does not exist", hint="`remora analyze --repos FILE` clones it")
         own = Invocation(environ=invocation.environ, folder=root, root=root, flags=invocation.flags)
         project = open_records(own)
     except RemoraError as error:

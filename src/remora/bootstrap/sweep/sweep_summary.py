@@ -11,15 +11,16 @@ from remora.errors import RemoraError
 from remora.runs.records.run_listing import read_run_line
 from remora.trace.read.reader import DAMAGED, ENDED, INTERRUPTED, RUNNING
 
-NOT_STARTED = "not started"
+NOT_STARTED, MISSING = "not started", "missing"
 _GOOD = frozenset({"submitted", "no_change"})
+_REVIEW = ("pending", "accepted", "rejected", "reverted", "conflicts")
 
 
 class RepositorySummary(msgspec.Struct, frozen=True, kw_only=True):
     """A repository of a sweep.
 
     `run_id` is null if no run is recorded. It is an earlier run if nothing had changed since.
-    `statuses` counts the jobs that have ended, by status.
+    `status` is `missing` if the folder does not exist. `statuses` counts the jobs that have ended, by status.
     """
 
     name: str
@@ -31,6 +32,8 @@ class RepositorySummary(msgspec.Struct, frozen=True, kw_only=True):
     statuses: Mapping[str, int] = {}
     pending: int = 0
     accepted: int = 0
+    rejected: int = 0
+    reverted: int = 0
     conflicts: int = 0
     error: str = ""
     hint: str = ""
@@ -40,6 +43,11 @@ class RepositorySummary(msgspec.Struct, frozen=True, kw_only=True):
         """Return True if the repository failed, or if jobs failed or have not ended."""
         ended = self.status == ENDED and self.statuses.keys() <= _GOOD
         return bool(self.error) or not ended
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Return True if the records of the repository cannot be read."""
+        return bool(self.error) or self.status == DAMAGED
 
 
 class SweepSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,9 +75,10 @@ class SweepSummary(msgspec.Struct, frozen=True, kw_only=True):
                 "repositories": len(self.repositories),
                 "jobs": sum(one.jobs for one in self.repositories),
                 **totals,
-                "pending": sum(one.pending for one in self.repositories),
-                "accepted": sum(one.accepted for one in self.repositories),
-                "conflicts": sum(one.conflicts for one in self.repositories),
+                **{
+                    state: sum(getattr(one, state) for one in self.repositories)
+                    for state in _REVIEW
+                },
             },
         }
 
@@ -95,6 +104,7 @@ def _summary(one: SweptProject, error: RemoraError | None) -> RepositorySummary:
         root=str(one.root),
         run_id=one.run_id,
         earlier=one.is_earlier,
+        status=NOT_STARTED if one.project or one.error else MISSING,
         error="" if error is None else error.message,
         hint="" if error is None else error.hint,
     )
@@ -115,7 +125,5 @@ def _summary(one: SweptProject, error: RemoraError | None) -> RepositorySummary:
         status=line.status,
         jobs=line.jobs,
         statuses=dict(Counter(end.status for end in ends if end is not None)),
-        pending=line.pending,
-        accepted=line.accepted,
-        conflicts=line.conflicts,
+        **{state: getattr(line, state) for state in _REVIEW},
     )

@@ -55,7 +55,8 @@ def review(
 
     Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a
     run ID, a unique prefix of an ID, or `last` (default). With --repos, `--by file` shows one
-    repository after the other, and other groups contain the changes of all repositories.
+    repository after the other, and other groups contain the changes of all repositories. The exit
+    code is 1 after a conflict, or if the records of a repository cannot be read.
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(

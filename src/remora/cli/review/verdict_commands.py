@@ -71,7 +71,7 @@ def accept(
     Each change set is written completely or not at all. If you edited a file after the run, your
     edits are merged. If they overlap with a change set, that change set is not written. NODE is
     path:qualname, a qualname, or a glob. --rule, --owner and --if filter the given nodes, or all pending
-    change sets if no node is given.
+    change sets if no node is given. The exit code is 1 if a selected change set was not written.
 
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD or be merged into
@@ -108,7 +108,10 @@ def reject(
     repos: Path | None,
     **chosen: Any,
 ) -> int:
-    """Reject changes. Your files stay unchanged, and the record is kept."""
+    """Reject changes. Your files stay unchanged, and the record is kept.
+
+    With --repos, the exit code is 1 if the records of a repository cannot be read.
+    """
     if repos is not None:
         from remora.cli.review import review_sweep
 
@@ -130,7 +133,7 @@ def revert(
 
     Each change set is undone completely or not at all. Without NODE, everything that was accepted
     from the run is undone. Your later edits are kept. If they overlap with a change set, that
-    change set is not undone.
+    change set is not undone, and the exit code is 1.
     """
     if repos is not None:
         from remora.cli.review import review_sweep

@@ -36,7 +36,8 @@ def report(options: Options, run: str, form: str | None, *, repos: Path | None, 
     The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
     each remaining finding. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
     prefix of an ID, or `last` (default). The report of a sweep shows what each repository lacked
-    before and what is left after all verified changes.
+    before and what is left after all verified changes. The exit code is 1 if a record cannot be
+    read.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run

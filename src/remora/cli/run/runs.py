@@ -31,7 +31,8 @@ def runs(options: Options, repos: Path | None) -> int:
 
     PENDING is the number of verified change sets without a verdict. CONFLICT is the number of
     change sets that could not be merged with your files. A run is damaged if one of its streams
-    cannot be read to the end.
+    cannot be read to the end. With --repos, the exit code is 1 if the records of a repository
+    cannot be read.
     """
     import msgspec
 
@@ -53,7 +54,8 @@ def runs(options: Options, repos: Path | None) -> int:
 def show(options: Options, run: str, repos: Path | None) -> int:
     """Show the results of a run's jobs, or with --repos, a line for each repository.
 
-    RUN is a run ID, a unique prefix of an ID, or `last` (default).
+    RUN is a run ID, a unique prefix of an ID, or `last` (default). The exit code is 1 if a record
+    cannot be read. Failed jobs, and repositories without a run, do not change it.
     """
     from remora.cli.views.run_view import run_lines
     from remora.runs.records.name_lookup import run_named
@@ -79,7 +81,9 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], repos: Path | None)
 
     Without NODE, show all verified change sets that were not rejected or reverted. With NODE
     (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
-    not. RUN is a run ID, a unique prefix of an ID, or `last` (default).
+    not. RUN is a run ID, a unique prefix of an ID, or `last` (default). With --repos, the diffs of
+    each repository follow a line with its name, which `git apply` skips. The exit code is 1 if a
+    record cannot be read.
     """
     from remora.cli.views.diff_view import print_diffs, states_text
     from remora.runs.records.current_attempt import DISMISSED

@@ -7,39 +7,45 @@ import click
 
 from remora.bootstrap.sweep.report_sweep import make_sweep_report
 from remora.bootstrap.sweep.sweep_records import list_sweeps, read_sweep
-from remora.bootstrap.sweep.sweep_summary import SweepSummary, summarize
+from remora.bootstrap.sweep.sweep_summary import MISSING, SweepSummary, summarize
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note, print_json, table
-from remora.cli.sweep.sweep_view import sweep_lines
+from remora.cli.sweep.sweep_view import VERDICTS, sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.results import read_run
 from remora.runs.report.sweep_report import SWEEP_FORMATS
-from remora.text import count, escape_line
+from remora.text import escape_line
 
 
 def list_runs(options: Options, file: Path) -> int:
-    """Print the sweeps of the listed repositories."""
+    """Print the sweeps of the listed repositories. Return 1 if the records of one cannot be read."""
     refuse_root(options)
     sweeps = list_sweeps(invocation_of(options), read_repository_list(file))
     found = [summarize(sweep.without_earlier()) for sweep in sweeps]
     emit(options, {"runs": [_entry(one) for one in found]}, _lines(found))
-    return 0
+    errors = dict(sweeps[-1].unreadable()) if sweeps else {}
+    for name, error in errors.items():
+        note(options, f"{name}: {error.message}")
+    return 1 if errors else 0
 
 
 def show_sweep(options: Options, file: Path, run: str) -> int:
-    """Print a sweep. Return 1 if a repository needs attention, and 0 otherwise."""
+    """Print a sweep. Return 1 if the records of a repository cannot be read, and 0 otherwise."""
     refuse_root(options)
     summary = summarize(read_sweep(invocation_of(options), read_repository_list(file), run))
     emit(options, summary.document(), sweep_lines(file, summary))
-    return 1 if any(one.needs_attention for one in summary.repositories) else 0
+    return 1 if any(one.is_unreadable for one in summary.repositories) else 0
 
 
 def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> int:
-    """Print what a sweep would change in each repository. Return 1 if one cannot be read."""
+    """Print what a sweep would change in each repository, each after a line with its name.
+
+    Returns 1 if the records of one cannot be read.
+    """
     refuse_root(options)
     if nodes:
         raise UsageError(
@@ -59,8 +65,8 @@ def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> 
         if options.json:
             documents.append({"name": name, **document})
         elif document["diffs"]:
-            number = count(len(document["diffs"]), "change set")
-            click.echo(click.style(escape_line(f"══ {name}: {number} ══"), bold=True), err=True)
+            heading = f"repository {name} in {project.root}:"  # `git apply` and `patch` skip it
+            click.echo(click.style(escape_line(heading), bold=True))
             print_diffs(options, document["diffs"])
     if options.json:
         documents += [{"name": name, "error": error.message} for name, error in errors.items()]
@@ -71,7 +77,7 @@ def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> 
 
 
 def report_sweep(options: Options, file: Path, run: str, form: str) -> int:
-    """Print the report of a sweep in a format. Return 1 if a repository failed."""
+    """Print the report of a sweep in a format. Return 1 if records cannot be read."""
     refuse_root(options)
     if form not in SWEEP_FORMATS:
         raise UsageError(
@@ -82,7 +88,7 @@ def report_sweep(options: Options, file: Path, run: str, form: str) -> int:
     sweep = read_sweep(invocation, read_repository_list(file), run)
     report = make_sweep_report(sweep, invocation.operations)
     click.echo(SWEEP_FORMATS[form](report), nl=form == "json")
-    return 1 if any(one.error for one in report.repositories) else 0
+    return 1 if any(one.error and one.status != MISSING for one in report.repositories) else 0
 
 
 def refuse_root(options: Options) -> None:
@@ -105,14 +111,6 @@ def _lines(found: Sequence[SweepSummary]) -> Iterator[str]:
     rows = []
     for one in found:
         totals = one.document()["totals"]
-        rows.append(
-            (
-                one.run_id,
-                one.status,
-                totals["repositories"],
-                totals["jobs"],
-                totals["pending"],
-                totals["accepted"],
-            )
-        )
-    yield from table(("RUN", "STATUS", "REPOSITORIES", "JOBS", "PENDING", "ACCEPTED"), rows)
+        numbers = (totals[name] for name in ("repositories", "jobs", *map(str.lower, VERDICTS)))
+        rows.append((one.run_id, one.status, *numbers))
+    yield from table(("RUN", "STATUS", "REPOSITORIES", "JOBS", *VERDICTS), rows)

@@ -11,13 +11,16 @@ from remora.cli.app.output import color_word, table
 from remora.text import count, escape_line
 from remora.trace.read.reader import ENDED
 
+VERDICTS = ("PENDING", "ACCEPTED", "REJECTED", "REVERTED")
+"""Columns with the numbers of change sets in each state of review."""
+
 
 def sweep_lines(file: Path, summary: SweepSummary, *, heading: bool = True) -> Iterator[str]:
     """Yield the lines that describe a sweep. `file` is the list of repositories."""
     if heading:
         yield click.style(f"run {summary.run_id} · {summary.status}", bold=True)
     yield from table(
-        ("REPOSITORY", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT", "FAILED"),
+        ("REPOSITORY", "STATUS", "JOBS", *VERDICTS, "CONFLICT", "FAILED"),
         [_row(one) for one in summary.repositories],
     )
     for one in summary.repositories:
@@ -37,7 +40,8 @@ def _row(one: RepositorySummary) -> tuple[object, ...]:
     status = f"unchanged since {one.run_id}" if one.earlier and one.status == ENDED else one.status
     failed = sum(n for name, n in one.statuses.items() if name not in ("submitted", "no_change"))
     shown = "failed" if one.error else status
-    return one.name, shown, one.jobs, one.pending, one.accepted, one.conflicts, failed
+    verdicts = one.pending, one.accepted, one.rejected, one.reverted
+    return one.name, shown, one.jobs, *verdicts, one.conflicts, failed
 
 
 def _next(file: Path, summary: SweepSummary, totals: Mapping[str, int]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of `runs --json`, with the numbers of pending, accepted and conflicting change sets.
+    """An entry of `runs --json`, with the numbers of change sets in each state of review.
 
     `jobs` is the number of planned jobs. If a run cannot be read completely, its status is
     `damaged` and its change sets are not counted.
@@ -32,6 +32,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
     pending: int = 0
     accepted: int = 0
+    rejected: int = 0
+    reverted: int = 0
     conflicts: int = 0
 
 
@@ -118,6 +120,8 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             status=run_status(is_written=is_written, ended=counting.ended),
             pending=states.count(PENDING),
             accepted=states.count("accepted"),
+            rejected=states.count("rejected"),
+            reverted=states.count("reverted"),
             conflicts=states.count(CONFLICT),
         )
     except RemoraError:
