@@ -78,19 +78,7 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
     shown = remora("show", run_id, "--json", "--root", "shop", cwd=company)
     assert [job["status"] for job in shown.document["jobs"]] == ["submitted"]
 
-    # the run is read where there is one, so nothing fails
-    assert states(reads(remora, company, "show"))["gone"] == "missing"
-    diffs = reads(remora, company, "diff", "last")["repositories"]
-    assert [one["name"] for one in diffs] == ["web", "shop"]
-    assert len(reads(remora, company, "runs")["runs"]) == 1
-
-    report = ("report", "--repos", "repos.yaml")
-    assert "/nowhere does not exist\n" in remora(*report, cwd=company).out
-    assert "| shop | 1 → 0 | 1 | 0 |" in remora(*report, cwd=company).out
-    assert '<td class="good">1 → 0</td>' in remora(*report, "--format", "html", cwd=company).out
-    kinds = reads(remora, company, "report")["totals"]
-    assert kinds == [{"what": "findings", "before": 2, "after": 0}]
-
+    check_reading(remora, company)
     again = remora(*LINT, "--json", cwd=company)
     assert "no job was run" in again.err
     assert {one["earlier"] for one in again.document["repositories"]} == {False}
@@ -111,16 +99,36 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
     assert full["totals"]["jobs"] == {"lint": 3}
 
 
+def check_reading(remora: Remora, company: Path) -> None:
+    """Commands that read the run succeed, although a repository has none."""
+    assert states(reads(remora, company, "show"))["gone"] == "missing"
+    diffs = reads(remora, company, "diff", "last")["repositories"]
+    assert [one["name"] for one in diffs] == ["web", "shop"]
+    assert len(reads(remora, company, "runs")["runs"]) == 1
+
+    report = ("report", "--repos", "repos.yaml")
+    assert "/nowhere does not exist\n" in remora(*report, cwd=company).out
+    assert "| shop | 1 → 0 | 1 | 0 |" in remora(*report, cwd=company).out
+    assert '<td class="good">1 → 0</td>' in remora(*report, "--format", "html", cwd=company).out
+    kinds = reads(remora, company, "report")["totals"]
+    assert kinds == [{"what": "findings", "before": 2, "after": 0}]
+
+
 @pytest.mark.slow
 def test_records_that_cannot_be_read_are_a_failure(remora: Remora, company: Path) -> None:
     run_id = remora(*LINT, "--json", cwd=company).document["run_id"]
     stream = company / "shop" / ".agentfs" / "runs" / f"{run_id}.jsonl"
     stream.write_text(stream.read_text().replace('"job_end"', "", 1))
-    commands = ("show",), ("diff", "last"), ("report",), ("accept", "last", "--all")
-    for words in (*commands, ("reject", "last", "--all"), ("revert", "last")):
+
+    def fails(*words: str) -> None:
         done = remora(*words, "--repos", "repos.yaml", cwd=company)
         assert done.code == 1, (words, done.out, done.err)
+
+    for words in (("show",), ("diff",), ("report",), ("accept", "last", "--all")):
+        fails(*words)
     assert "import os" not in (company / "repositories" / "web" / "a.py").read_text()
+    fails("reject", "last", "--all")
+    fails("revert", "last")
 
 
 @pytest.mark.slow

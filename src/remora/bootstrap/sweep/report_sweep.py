@@ -23,13 +23,7 @@ def make_sweep_report(sweep: RecordedSweep, operations: Operations) -> SweepRepo
         run_id=sweep.run_id,
         version=__version__,
         repositories=tuple(
-            _repository(
-                one,
-                debts.get(one.name, ()),
-                errors.get(
-                    one.name,
-                ),
-            )
+            _repository(one, debts.get(one.name, ()), errors.get(one.name, one.error))
             for one in summaries.values()
         ),
     )
