@@ -57,10 +57,14 @@ class TestAccept:
         assert (done.code, len(done.document["accepted"])) == (0, 4)
 
     def test_what_is_left_alone_is_reported(self, desk: Desk) -> None:
-        done = desk("accept", "last", "--all", "--if", "verified,docstring-only")
+        words = ("accept", "last", "--all", "--if", "verified,docstring-only")
+        done = desk(*words)
         assert done.code == 0
         assert "no such change set is pending" in done.out
-        assert "a.py:load: skipped because it is not docstring-only" in done.err
+        assert done.err == "skipped 4 change sets that the options leave out (-v says why)\n"
+        verbose = desk(*words, "-v").err
+        assert "a.py:load: skipped because it is not docstring-only" in verbose
+        assert verbose.count("skipped because") == 4
         assert "recorded" not in done.out, "there is no verdict to keep a head for"
 
     def test_an_unknown_condition_names_the_known(self, desk: Desk) -> None:

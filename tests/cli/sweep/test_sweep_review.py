@@ -48,6 +48,8 @@ def review(remora: Remora, folder: Path, *args: str) -> Iterator[Terminal]:
 def test_changes_of_an_owner_are_accepted_and_reverted(remora: Remora, swept: Path) -> None:
     done = remora("accept", "last", *REPOS, "--owner", "@team/b", "--json", cwd=swept)
     assert done.code == 0
+    assert "skipped 3 change sets that the options leave out (-v says why)\n" in done.err
+    assert "@all" not in done.err
     assert each(done.document, "accepted") == {"shop": ["node:b.py:__module__"], "web": []}
     assert (swept / "shop" / "b.py").read_text() == 'NAME = "plain"\n'
     assert (swept / "shop" / "a.py").read_text() == UNUSED
@@ -90,15 +92,35 @@ def test_a_review_by_rule_goes_across_the_repositories(remora: Remora, swept: Pa
         shown = terminal.sees(ASK)
         assert "── F401 ──" in shown
         assert "══ shop: 1 change set ══" in shown
+        assert "[1/4]" in shown
         terminal.press("a")
-        assert "══ web: 1 change set ══" in terminal.sees(ASK)
+        shown = terminal.sees(ASK)
+        assert "══ web: 1 change set ══" in shown
+        assert "[2/4]" in shown
         terminal.press("a")
-        assert "── F541 ──" in terminal.sees(ASK)
+        shown = terminal.sees(ASK)
+        assert "── F541 ──" in shown
+        assert "[3/4]" in shown
         terminal.press("q")
         code, rest = terminal.ends()
     assert code == 0
     assert "2 accepted" in rest
     assert "2 change sets still pending" in rest
+    assert " --repos repos.yaml --by rule" in rest
+
+
+@pytest.mark.slow
+def test_a_review_by_file_says_which_repository_it_shows(remora: Remora, swept: Path) -> None:
+    with review(remora, swept) as terminal:
+        shown = terminal.sees(ASK)
+        assert "══ shop (1 of 2 repositories): 2 change sets ══" in shown
+        assert "[1/2]" in shown
+        terminal.press("s")
+        terminal.sees(ASK)
+        terminal.press("s")
+        assert "══ web (2 of 2 repositories): 2 change sets ══" in terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def shop(kept: Kept) -> Desk:
 def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
     said = accept(shop.project, shop.newest, [], narrow=parse_filter(["F401"], []))
     assert said.accepted == ["node:a.py:__module__", "node:a.py:load", "node:b.py:__module__"]
-    assert said.notes == ["b.py:load: skipped because it fixes F541 too"]
+    assert said.skipped == ["b.py:load: skipped because it fixes F541 too"]
     assert (shop.root / "b.py").read_text() == MIXED.replace("import os\n", "")
 
 
@@ -57,6 +57,20 @@ def test_the_beginning_of_a_code_selects_its_rules(shop: Desk) -> None:
     assert said.accepted == ["node:b.py:load"]
 
 
+def test_what_is_not_linted_has_a_name(shop: Desk) -> None:
+    view = shop.view(shop.newest)
+    job = view.jobs[0]
+    typed = replace(job, before={"missing annotation": 2}, after={})
+    narrow = parse_filter(["Missing  annotation"], [])
+    view = replace(view, jobs=(typed, *view.jobs[1:]))
+    kept, left = apply_filter(shop.project, view, view.jobs, narrow)
+    assert kept == [typed]
+    assert left[0].startswith("a.py:load: skipped because it fixes F401")
+    with pytest.raises(UsageError, match="no rule missing anotation") as caught:
+        apply_filter(shop.project, view, view.jobs, parse_filter(["missing anotation"], []))
+    assert "did you mean missing annotation" in caught.value.hint
+
+
 @pytest.mark.parametrize("act", [accept, reject])
 def test_a_mistyped_rule_is_wrong_usage(shop: Desk, act: Callable[..., object]) -> None:
     with pytest.raises(UsageError, match="no rule FO41") as caught:
@@ -75,7 +89,7 @@ def test_verified_is_what_met_no_conflict(shop: Desk) -> None:
     shop.write({"a.py": UNUSED.replace("import re", "import json")})
     accept(shop.project, shop.newest, ["a.py:load"])
     said = accept(shop.project, shop.newest, [], narrow=parse_filter([], ["verified"]))
-    assert "a.py:load: skipped because it is not verified" in said.notes
+    assert "a.py:load: skipped because it is not verified" in said.skipped
     assert "node:a.py:load" not in said.accepted
 
 

@@ -48,14 +48,15 @@ def review_run(
     try:
         review.decide_all()
     finally:
-        again = next_command(options, project.root, "review", run_id, *owner_options(owners))
+        again = next_command(options, project.root, "review", run_id, *review_options(by, owners))
         sum_up(review.done, review.conflicts, len(review.pending()), again)
     return 1 if review.conflicts else 0
 
 
-def owner_options(owners: Collection[str]) -> list[str]:
-    """Return the options of `review` that select these owners."""
-    return [word for owner in owners for word in ("--owner", owner)]
+def review_options(by: GroupBy, owners: Collection[str]) -> list[str]:
+    """Return the options of `review` for these groups and owners."""
+    grouped = [] if by == "file" else ["--by", by]
+    return [*grouped, *(word for owner in owners for word in ("--owner", owner))]
 
 
 def sum_up(done: Counter[str], conflicts: int, left: int, again: str) -> None:
@@ -74,7 +75,8 @@ class Review:
 
     `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
     `passed` contains the IDs of the agents that were skipped. `group` is the group whose heading was
-    printed last. `has_quit` is true if the user quit.
+    printed last. `has_quit` is true if the user quit. `before` and `after` are the numbers of change
+    sets of a sweep that come before those of this run, and after them.
     """
 
     options: Options
@@ -87,6 +89,8 @@ class Review:
     group: str | None = None
     conflicts: int = 0
     has_quit: bool = False
+    before: int = 0
+    after: int = 0
 
     def pending(self, only: str | None = None) -> list[tuple[str, JobView]]:
         """Return the pending change sets with their groups, or those of one group."""
@@ -95,15 +99,15 @@ class Review:
 
     def decide_all(self, only: str | None = None) -> None:
         """Review change sets, or those of one group, until none is pending or the user quits."""
-        before = self._decided
+        first = self.before + 1 - self.decided
         try:
-            while ahead := self._ahead(only):
-                group, job = ahead[0]
+            while left := self.ahead(only):
+                group, job = left[0]
                 if group != self.group:
                     self.group = group
                     _print_line(click.style(escape_line(f"── {group} ──"), fg="cyan"))
-                number = self._decided - before + 1
-                if not self._decide(job, f"{number}/{number + len(ahead) - 1}"):
+                number = first + self.decided
+                if not self._decide(job, f"{number}/{number + len(left) - 1 + self.after}"):
                     self.has_quit = True
                     return
         except (click.Abort, KeyboardInterrupt):
@@ -111,10 +115,12 @@ class Review:
             raise
 
     @property
-    def _decided(self) -> int:
+    def decided(self) -> int:
+        """The number of change sets that were decided or skipped."""
         return self.done.total() + len(self.passed)
 
-    def _ahead(self, only: str | None) -> list[tuple[str, JobView]]:
+    def ahead(self, only: str | None = None) -> list[tuple[str, JobView]]:
+        """Return what `pending` returns, without the change sets that were skipped."""
         return [pair for pair in self.pending(only) if pair[1].agent_id not in self.passed]
 
     def _decide(self, job: JobView, place: str) -> bool:

@@ -19,8 +19,8 @@ from remora.bootstrap.sweep.sweep_verdicts import (
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
-from remora.cli.review.review_session import Review, owner_options, sum_up
-from remora.cli.review.verdicts import Chosen, choice_of, on_branches
+from remora.cli.review.review_session import Review, review_options, sum_up
+from remora.cli.review.verdicts import Chosen, choice_of, on_branches, skipped_lines
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
@@ -93,9 +93,11 @@ def review(
         for name, part, group in desk.parts():
             if not part.pending(group):
                 continue
-            number = count(len(part.pending(group)), "change set")
-            click.echo(click.style(escape_line(f"══ {name}: {number} ══"), bold=True))
+            click.echo(
+                click.style(escape_line(f"══ {desk.heading(name, part, group)} ══"), bold=True)
+            )
             part.group = group
+            part.before, part.after = desk.around(part, group)
             part.decide_all(group)
             if part.has_quit:
                 break
@@ -133,15 +135,38 @@ class _Desk(NamedTuple):
             click.echo(click.style(escape_line(f"── {group} ──"), fg="cyan"))
             yield from ((name, part, group) for name, part in self.opened)
 
+    def heading(self, name: str, part: Review, group: str | None) -> str:
+        number = count(len(part.pending(group)), "change set")
+        if self.by != "file":
+            return f"{name}: {number}"
+        opened = len(self.looked_at) + len(self.failed)
+        every = count(opened + self._unopened, "repository", "repositories")
+        return f"{name} ({opened} of {every}): {number}"
+
+    def around(self, part: Review, group: str | None) -> tuple[int, int]:
+        """Return how many change sets come before and after those of `part` and `group`.
+
+        If the repositories are opened one after the other, only its own are known.
+        """
+        if self.by == "file":
+            return 0, 0
+        every = [each for _, each in self.opened]
+        left = sum(len(each.ahead()) for each in every) - len(part.ahead(group))
+        return sum(each.decided for each in every), left
+
+    @property
+    def _unopened(self) -> int:
+        recorded = len([*self.sweep.recorded()]) + len([*self.sweep.unreadable()])
+        return recorded - len(self.looked_at) - len(self.failed)
+
     def sum_up(self, command: Sequence[str]) -> None:
         done: Counter[str] = Counter()
         for _, part in self.opened:
             done.update(part.done)
         conflicts = sum(part.conflicts for _, part in self.opened)
         left = sum(len(part.pending()) for _, part in self.opened)
-        sum_up(done, conflicts, left, shlex.join([*command, *owner_options(self.owners)]))
-        others = len([*self.sweep.recorded()]) - len(self.looked_at) - len(self.failed)
-        if others > 0:
+        sum_up(done, conflicts, left, shlex.join([*command, *review_options(self.by, self.owners)]))
+        if others := self._unopened:
             note(self.options, f"not opened: {count(others, 'repository', 'repositories')}")
 
     def _open(self) -> Iterator[tuple[str, Review]]:
@@ -190,14 +215,17 @@ def _print(
     more: Callable[[SweepPart], Mapping[str, Any]] = lambda _: {},
 ) -> int:
     """Print what was done in each repository, and return 1 if something failed."""
-    found = []
+    found, skipped = [], []
     for part in parts:
         found.append(part)
+        skipped += [f"{part.name}: {text}" for text in getattr(part.done, "skipped", ())]
         notes = getattr(part.done, "notes", [])
         for text in notes if options.verbose else notes[:_NOTES]:
             note(options, f"{part.name}: {text}")
         if len(notes) > _NOTES and not options.verbose:
             note(options, f"{part.name}: {len(notes) - _NOTES} more messages; -v shows them")
+    for text in skipped_lines(options, skipped):
+        note(options, text)
     entries = [{"name": part.name, **more(part), **_entry(part, verb)} for part in found]
     emit(options, {"repositories": entries}, _lines(found, verb))
     return 1 if any(_has_failed(part) for part in found) else 0

@@ -13,8 +13,9 @@ _rules = click.option(
     "--rule",
     "rules",
     multiple=True,
-    metavar="CODE",
-    help="Select change sets that fix only these rules, e.g. F401 or UP; repeatable.",
+    metavar="RULE",
+    help="Select change sets that fix only these rules, e.g. F401, UP or 'missing annotation'; "
+    "repeatable.",
 )
 _conditions = click.option(
     "--if",

@@ -63,7 +63,7 @@ def accept(
         show = next_command(options, project.root, "show", run)
         note(options, f"change sets accepted before the interruption are kept; `{show}` lists them")
         raise
-    for text in (*done.notes, *done.damaged):
+    for text in (*skipped_lines(options, done.skipped), *done.notes, *done.damaged):
         note(options, text)
     if done.new_findings:
         redo = next_command(options, project.root, "analyze")
@@ -93,7 +93,7 @@ def reject(
     if agreed is None:
         return 1
     done = api.reject(agreed, *nodes, feedback=feedback, root=project, **choice_of(chosen))
-    for text in done.notes:
+    for text in skipped_lines(options, done.skipped):
         note(options, text)
     document = {
         "run_id": done.run_id,
@@ -173,11 +173,24 @@ def choice_of(chosen: Chosen) -> dict[str, Any]:
     }
 
 
+def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
+    """Return messages about the change sets that the options left out: one, or all with -v."""
+    if len(skipped) < 2 or options.verbose:
+        return skipped
+    return (
+        f"skipped {count(len(skipped), 'change set')} that the options leave out (-v says why)",
+    )
+
+
+def _no_change_set(done: Verdicts) -> str:
+    return f"no {'such ' if done.skipped or done.notes else ''}change set is pending"
+
+
 def _accepted(
     options: Options, project: Project, done: Verdicts, branch: str | None
 ) -> Iterator[str]:
     if not done.accepted and not done.conflicts:
-        yield "no such change set is pending" if done.notes else "no change set is pending"
+        yield _no_change_set(done)
         if any(job.review == "reverted" for job in done.view.jobs):
             again = next_command(options, project.root, "analyze")
             yield f"reverted change sets are not pending; `{again}` proposes them again"
@@ -243,7 +256,7 @@ def on_branches(branches: Sequence[str]) -> str:
 
 def _rejected(options: Options, done: Verdicts) -> Iterator[str]:
     if not done.rejected:
-        yield "no such change set is pending" if done.notes else "no change set is pending"
+        yield _no_change_set(done)
     yield from _named("rejected", "yellow", done.rejected)
     if done.rejected:
         yield from _head(options, done)

@@ -8,6 +8,7 @@ from remora.code.syntax.docstring_change import only_docstrings_changed
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.ids import display_name
+from remora.operations.base import is_lint_code
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.current_attempt import PENDING
@@ -17,7 +18,8 @@ from remora.runs.records.results import RunView
 from remora.runs.review.change_owners import ChangeOwners
 from remora.tools.host.ruff.rule_codes import rule_codes
 
-_CODE = re.compile(r"[A-Z]+[0-9]*")
+_RULE = re.compile(r"[A-Z]+[0-9]*|[a-z]+(?: [a-z]+)+")
+"""A code, or the name of what an operation other than lint corrects: `missing annotation`."""
 _PYLINT = "PL"
 """Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`. All other rules have the letters of `--rule`."""
 
@@ -27,7 +29,7 @@ class ReviewFilter:
     """A filter for change sets.
 
     If `rules` is not empty, a change set must fix findings of these rules and of no other rules. A
-    rule is a code, or the beginning of codes, such as `UP0`.
+    rule is a code, the beginning of codes such as `UP0`, or a name such as `missing annotation`.
     `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
     If `owners` is not empty, each changed file must have one of these owners, such as `@team/web`.
     """
@@ -51,10 +53,14 @@ def parse_filter(
     Each value in `conditions` may contain several conditions, separated by commas. Raises
     UsageError for an invalid rule code or an unknown condition.
     """
-    codes = {rule.strip().upper() for rule in rules}
-    wrong = sorted(code for code in codes if not _CODE.fullmatch(code))
+    given = {" ".join(rule.split()) for rule in rules}
+    codes = {rule.upper() if is_lint_code(rule) else rule.lower() for rule in given}
+    wrong = sorted(code for code in codes if not _RULE.fullmatch(code))
     if wrong:
-        raise UsageError(f"{wrong[0]!r} is not a rule code", hint="use e.g. F401")
+        raise UsageError(
+            f"{wrong[0]!r} is not a rule",
+            hint="use e.g. F401, or a name such as 'missing annotation'",
+        )
     names = {name.strip() for words in conditions for name in words.split(",")}
     unknown = sorted(names - CONDITIONS.keys())
     if unknown:

@@ -32,8 +32,9 @@ TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 class Verdicts:
     """Result of a review.
 
-    Each item of `conflicts` is `{node_id, path, detail}`. `notes` contains messages. `new_findings`
-    contains those of the messages that are about findings caused by a merge. `damaged` contains
+    Each item of `conflicts` is `{node_id, path, detail}`. `skipped` contains a message about each
+    change set that the filter left out, and `notes` all others. `new_findings` contains those of
+    `notes` that are about findings caused by a merge. `damaged` contains
     messages about streams or contents that differ from the record. `observed` contains the calls
     that were observed in accepted tests. `created` contains the paths of new files. `view` is the
     run after the review.
@@ -46,6 +47,7 @@ class Verdicts:
     notes: list[str]
     damaged: list[str]
     view: RunView = field(repr=False)
+    skipped: Sequence[str] = ()
     new_findings: Sequence[str] = ()
     observed: Observation | None = None
     created: Sequence[str] = ()
@@ -119,19 +121,23 @@ def reject(  # noqa: PLR0913 (the options of the command)
             accepted=[],
             rejected=[job.node_id for job in jobs],
             conflicts=[],
-            notes=left,
+            notes=[],
             damaged=[],
             view=read_run(project, stream.record, view.jobs),
+            skipped=left,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelectedChanges:
-    """The jobs that can be accepted, and messages about the jobs that cannot be accepted."""
+    """The jobs that can be accepted, and messages about those that the filter left out.
+
+    `damaged` contains messages about the jobs that cannot be accepted.
+    """
 
     view: RunView
     usable: list[ReadyChange]
-    notes: list[str]
+    skipped: list[str]
     damaged: list[str]
 
 
@@ -152,7 +158,7 @@ def select_changes(
     return SelectedChanges(
         view=view,
         usable=usable,
-        notes=left,
+        skipped=left,
         damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
     )
 
@@ -168,7 +174,8 @@ def accept_each(
 
     `act` accepts a change set and returns its conflicts, which are empty on success.
     """
-    recheck = Recheck(project, picked.view.record, picked.notes)
+    notes: list[str] = []
+    recheck = Recheck(project, picked.view.record, notes)
     met: list[tuple[str, list[dict[str, Any]]]] = []
     created: dict[str, None] = {}
     for job, patches in progress(picked.usable):
@@ -181,9 +188,10 @@ def accept_each(
         accepted=[node_id for node_id, found in met if not found],
         rejected=[],
         conflicts=[conflict for _, found in met for conflict in found],
-        notes=picked.notes,
+        notes=notes,
         damaged=picked.damaged,
         view=read_run(project, stream.record, picked.view.jobs),
+        skipped=picked.skipped,
         new_findings=recheck.new_findings,
         created=list(created),
     )
