@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -97,6 +98,7 @@ class Company:
         }
         self._stack = stack
         self._popened = False
+        self.messages = ""
         self.remora("database", "init")
 
     def git(self, *words: str) -> None:
@@ -109,7 +111,14 @@ class Company:
             cwd=self.project, env=self.environ, capture_output=True, text=True, timeout=limit_s,
         )  # fmt: skip
         assert code in (None, done.returncode), done.stderr + done.stdout + self.log
+        if words[0] == "analyze":
+            self.messages = done.stderr
         return json.loads(done.stdout)
+
+    @property
+    def progress(self) -> list[str]:
+        """The lines that the last run has printed about jobs, without their numbers."""
+        return sorted(re.findall(r"(?m)^\[ *\d+/\d+\] (.+)$", self.messages))
 
     @property
     def log(self) -> str:

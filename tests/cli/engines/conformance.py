@@ -71,12 +71,15 @@ class EngineConformance:
     def test_the_changes_are_those_of_a_run_at_home(
         self, company: Company, at_home: dict[str, str]
     ) -> None:
+        progress = company.progress
         role = f"worker_{secrets.token_hex(4)}"
         with psycopg.connect(company.dsn, autocommit=True) as connection:
             connection.execute(f"CREATE ROLE {role} LOGIN")
         company.remora("database", "init", "--worker", role)
         self.start_worker(company, dsn=company.dsn.replace("user=owner", f"user={role}"))
         company.remora(*self.command)
+        assert progress
+        assert company.progress == progress
         check_changes(company, at_home)
 
     @pytest.mark.slow

@@ -14,9 +14,10 @@ from remora.agents.run_in_thread import run_in_thread
 from remora.errors import OutsideError
 from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, StartedRun, make_shards
 from remora.runs.execution.run import Run
-from remora.runs.records.agent_stream import end_of, job_end, job_start
+from remora.runs.records.agent_stream import job_end, job_start
 from remora.runs.records.run_stream import RunStream
 from remora.text import count
+from remora.trace.read.reader import read_events, typed_payload
 
 _POLL_S = 0.5
 _BATCH = 1000
@@ -88,12 +89,21 @@ class RemoteRun:
         for job, end in ended:
             self.totals[end.status] = self.totals.get(end.status, 0) + 1
             self._run.observer.began(job)
-            self._run.observer.ended(job, self._result(job, end))
+            self._run.observer.ended(job, self._observed(job, end))
 
-    def _result(self, job: Job, end: EndedAgent) -> AgentResult:
-        recorded = end_of(self._run.project.trace, job.agent_id)
+    def _observed(self, job: Job, end: EndedAgent) -> AgentResult:
+        """Pass the events of a job to the observer, and return its result."""
+        last = None
+        for last in read_events(self._run.project.trace.existing_agent(job.agent_id)):
+            self._run.observer.event(job, last)
+        recorded = None if last is None else typed_payload(last)
         fields = {} if recorded is None else msgspec.structs.asdict(recorded)
-        return msgspec.convert({**fields, "status": end.status, "head": end.head}, AgentResult)
+        fields |= {
+            "status": end.status,
+            "head": end.head,
+            "turns": 0 if last is None else last.turn,
+        }
+        return msgspec.convert(fields, AgentResult)
 
 
 async def _wait_for_reports(watching: "asyncio.Task[None]", engine: Engine) -> None:
