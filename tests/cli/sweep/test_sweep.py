@@ -56,10 +56,9 @@ def test_a_dry_run_counts_jobs_and_records_nothing(remora: Remora, company: Path
     }
     assert planned.document["totals"]["jobs"] == {"lint": 2}
     assert not (company / "repositories" / "web" / ".agentfs").exists()
-    assert (
-        "2 jobs (lint 2) in 2 repositories, none asks a model"
-        in remora(*LINT, "--dry-run", cwd=company).out
-    )
+    shown = remora(*LINT, "--dry-run", cwd=company).out
+    assert "2 jobs (lint 2) in 2 repositories, none asks a model" in shown
+    assert shown.endswith(" seconds of planning\n")
 
 
 def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
@@ -184,10 +183,14 @@ def test_uncommitted_changes_in_a_clone_are_kept(remora: Remora, company: Path) 
     remora(*LINT, "--dry-run", cwd=company)
     clone = company / "repositories" / "web"
     write(clone, {"a.py": "x = 1\n"})
+    mentioned = remora(*LINT, "--dry-run", cwd=company)
+    assert "planned web: nothing to do, with uncommitted changes" in mentioned.err
+    assert "uncommitted changes in web: jobs work on the files as they are" in mentioned.out
     write(company / "origins" / "web", {"b.py": UNUSED})
     git(company / "origins" / "web", "add", "-A")
     git(company / "origins" / "web", "commit", "-q", "-m", "more")
     planned = remora(*LINT, "--dry-run", "--json", cwd=company).document
+    assert planned["totals"]["planning_seconds"] > 0
     assert "has uncommitted changes" in states(planned, "error")["web"]
     assert (clone / "a.py").read_text() == "x = 1\n"
 

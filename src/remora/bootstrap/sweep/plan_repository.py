@@ -93,7 +93,8 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
     recover(project)
     request = _request(task, project)
     own = sweep_settings(task, request.operations)
-    commit = _clean_commit(project)
+    uncommitted = _uncommitted(project)
+    commit = None if uncommitted else _commit(project)
     earlier = None if task.full else find_earlier_sweep(project, request, own, commit)
     if earlier is not None and earlier.left_out and _has_environment(invocation, project):
         earlier = None
@@ -106,7 +107,8 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
         if task.records:
             _record(invocation, prepared, own)
         state = PLANNED if prepared.plan.jobs else NOTHING
-        return _result(task, project, state, commit, earlier, prepared)
+        found = _result(task, project, state, commit, earlier, prepared)
+        return msgspec.structs.replace(found, uncommitted=uncommitted)
     finally:
         prepared.close()
 
@@ -131,11 +133,17 @@ def _request(task: PlanTask, project: Project) -> RunRequest:
     return RunRequest(**given, operations=names, engine=task.engine)
 
 
-def _clean_commit(project: Project) -> str | None:
-    """Return the commit of the work tree, or None if it has uncommitted changes or is not in git."""
+def _uncommitted(project: Project) -> int:
+    """Return the number of files and folders with uncommitted changes, or 0 without git."""
     try:
-        if git_output(project.root, "status", "--porcelain", "--", "."):
-            return None
+        return len(git_output(project.root, "status", "--porcelain", "--", ".").splitlines())
+    except OutsideError:
+        return 0
+
+
+def _commit(project: Project) -> str | None:
+    """Return the commit of the work tree, or None without git."""
+    try:
         return git_output(project.root, "rev-parse", "--verify", "HEAD").decode().strip()
     except OutsideError:
         return None

@@ -32,7 +32,8 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of a repository, without its jobs.
 
     `left_out` contains the number of nodes that are left for lack of an environment, by operation,
-    and `unreadable` the number of files that agents cannot work on.
+    and `unreadable` the number of files that agents cannot work on. `uncommitted` is the number of
+    files with uncommitted changes; if there are any, the jobs work on them, and `commit` is None.
 
     `jobs` counts them by operation, and `with_model` those that ask a model. If only nodes that have
     changed were planned, or if nothing has changed, `since` is the earlier run. `error` and `hint`
@@ -43,6 +44,7 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     state: str
     commit: str | None = None
+    uncommitted: int = 0
     nodes: int = 0
     jobs: Mapping[str, int] = {}
     findings: int = 0

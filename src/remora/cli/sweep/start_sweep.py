@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -22,9 +23,9 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.cli.sweep.sweep_plan_view import (
-    left_out_lines,
     plan_lines,
     plan_note,
+    remark_lines,
     sweep_plan_document,
 )
 from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
@@ -72,16 +73,18 @@ def start_sweep(
     repositories = read_repository_list(arguments.file)
     run_id = new_run_id()
     tasks = _tasks(arguments, repositories, asked, run_id, full=full, records=not dry_run)
+    began = time.monotonic()
     plans = _plan(options, arguments, tasks, run_id)
+    seconds = time.monotonic() - began
     if dry_run:
-        emit(options, sweep_plan_document(run_id, plans), plan_lines(plans))
+        emit(options, sweep_plan_document(run_id, plans, seconds), plan_lines(plans, seconds))
         return 1 if any(plan.state == FAILED for plan in plans) else 0
     if not any(plan.job_count for plan in plans):
-        for line in left_out_lines(plans):
+        for line in remark_lines(plans):
             note(options, line)
         return _print(options, arguments, run_id, plans)
     if not options.quiet:
-        click.echo("\n".join(plan_lines(plans)), err=True)
+        click.echo("\n".join(plan_lines(plans, seconds)), err=True)
     _confirm(arguments, sum(plan.job_count for plan in plans), run_id)
     return _run(options, arguments, run_id, plans)
 

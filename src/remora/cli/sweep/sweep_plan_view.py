@@ -12,8 +12,13 @@ from remora.cli.views.plan_view import about, needs_text
 from remora.runs.planning.estimate import Estimate, add_estimates
 from remora.text import count
 
+_NAMED = 5
+"""Maximum number of repositories listed in a line."""
 
-def sweep_plan_document(run_id: str, plans: Sequence[RepositoryPlan]) -> dict[str, Any]:
+
+def sweep_plan_document(
+    run_id: str, plans: Sequence[RepositoryPlan], planning_seconds: float
+) -> dict[str, Any]:
     """Return the document printed by `analyze --repos --dry-run --json`."""
     return {
         "run_id": run_id,
@@ -23,13 +28,17 @@ def sweep_plan_document(run_id: str, plans: Sequence[RepositoryPlan]) -> dict[st
             "states": dict(Counter(plan.state for plan in plans)),
             "jobs": dict(_jobs(plans)),
             "with_model": sum(plan.with_model for plan in plans),
+            "planning_seconds": round(planning_seconds, 1),
             "estimate": msgspec.to_builtins(_estimate(plans)),
         },
     }
 
 
-def plan_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
-    """Yield a table of the repositories, and the size of the whole sweep."""
+def plan_lines(plans: Sequence[RepositoryPlan], planning_seconds: float) -> Iterator[str]:
+    """Yield a table of the repositories, and the size of the whole sweep.
+
+    `planning_seconds` is the time that planning took.
+    """
     operations = [*_jobs(plans)]
     rows = [
         (
@@ -46,12 +55,25 @@ def plan_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
     for plan in plans:
         if plan.state == FAILED:
             yield f"{plan.name}: {plan.error}" + (f" ({plan.hint})" if plan.hint else "")
-    yield from left_out_lines(plans)
-    yield sweep_size(plans)
+    yield from remark_lines(plans)
+    size = sweep_size(plans)
+    had = f", after {about(planning_seconds)} of planning"
+    yield size + (had if any(plan.job_count for plan in plans) else "")
 
 
-def left_out_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
-    """Yield what no job is planned for: operations without an environment, and unreadable files."""
+def remark_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
+    """Yield what was planned in another way than usual.
+
+    No job is planned for operations without an environment and for unreadable files. Uncommitted
+    changes are part of what is planned.
+    """
+    edited = [plan.name for plan in plans if plan.uncommitted]
+    if edited:
+        more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
+        yield (
+            f"uncommitted changes in {', '.join(edited[:_NAMED])}{more}: jobs work on the files as "
+            "they are, and the whole project is planned"
+        )
     nodes: Counter[str] = Counter()
     for plan in plans:
         nodes.update(plan.left_out)
@@ -72,6 +94,7 @@ def left_out_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
 def plan_note(plan: RepositoryPlan, number: int, of: int) -> str:
     """Return a line that says that a repository has been planned."""
     what = count(plan.job_count, "job") if plan.job_count else plan.state
+    what += ", with uncommitted changes" if plan.uncommitted else ""
     return f"[{number:>{len(str(of))}}/{of}] planned {plan.name}: {what}"
 
 
