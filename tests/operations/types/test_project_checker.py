@@ -101,6 +101,23 @@ def test_a_checker_of_the_project_needs_safe_isolation_or_consent(
 
 
 @pytest.mark.slow
+def test_a_checker_imports_nothing_from_the_project(tmp_path: Path) -> None:
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    for name in ("mypy", "pathspec", "json", "importlib"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    (tmp_path / "shop.py").write_text("half: int = 'half'\n")
+    for declared in (None, DeclaredChecker("mypy")):
+        checker = find_checker(declared, {"mypy.ini": b"[mypy]\n"}, python, ["shop.py"])
+        assert checker is not None
+        (error,) = checker.check(tmp_path, 60)
+        assert error[:3] == ("shop.py", "assignment", 1)
+    check = find_import_check(["shop.py", "pathspec.py"], python)
+    assert check is not None
+    (failed,) = check.check(tmp_path, 60)
+    assert failed.path == "pathspec.py"
+
+
+@pytest.mark.slow
 def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
     """Here mypy knows the result of a division, and ty is not asked."""
     settings = {"mypy.ini": b"[mypy]\n"}

@@ -18,7 +18,9 @@ _SECONDS = 60.0
 _RESULT = "remora-failed-imports.json"
 _ROOTS = ("src", "lib", "python")
 _SCRIPT = f"""\
-import importlib, json, sys
+import sys
+del sys.path[0]  # the current folder may have a file such as json.py
+import importlib, json
 sys.path[:0] = [".", *{_ROOTS!r}]
 failed = {{}}
 for name in sys.argv[1:]:

@@ -104,7 +104,7 @@ def find_checker(
         if zuban is not None:
             return ProjectChecker((zuban, "check"), _label(python, "zuban"), True, python)
         if declared.name == "mypy" and _version(python.python, "mypy"):
-            words = (str(python.python), "-m", "mypy")
+            words = (str(python.python), "-I", "-m", "mypy")  # Python 3.10 does not know -P
             return ProjectChecker((*words, *rest), _label(python, "mypy"), True, python)
     return _own_mypy(declared, settings, python, rest)
 
@@ -122,7 +122,7 @@ def _own_mypy(
     packages = ("--no-site-packages",)
     if python is not None:
         packages = (f"--python-executable={python.python}",)
-    words = (sys.executable, "-m", "mypy", f"--config-file={config[0]}", *packages)
+    words = (sys.executable, "-P", "-m", "mypy", f"--config-file={config[0]}", *packages)
     uses = f"{declared.name} {declared.pin}".strip()
     label = f"mypy {metadata.version('mypy')}"
     label += " with the project's settings" if settings else ""
