@@ -143,7 +143,16 @@ class TestInstallation:
         status = DatabaseOwner(database).status()
         (month,) = status.months
         assert (month.month, month.runs, month.streams) == (f"{datetime.now(UTC):%Y-%m}", 1, 1)
-        assert status.bytes == month.bytes > 8192
+        assert status.bytes == month.bytes + status.other_bytes
+        assert month.bytes > 8192
+        query(
+            database, "INSERT INTO expired (project, name, count, head) "
+            "SELECT n, n, 0, '' FROM generate_series(1, 10000) n"
+        )  # fmt: skip
+        larger = DatabaseOwner(database).status()
+        assert larger.other_bytes - status.other_bytes > 500_000
+        ((whole,),) = query(database, "SELECT pg_database_size(current_database())")
+        assert 0 < whole - larger.bytes < 12 << 20  # PostgreSQL's own catalogs
 
 
 @pytest.mark.usefixtures("roles")

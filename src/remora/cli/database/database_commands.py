@@ -43,12 +43,18 @@ def init(options: Options, *, worker: str | None) -> int:
 
 @command("status", examples=("remora database status", "remora database status --json"))
 def status(options: Options) -> int:
-    """Show the size of the streams and their contents, by the month in which they were begun."""
+    """Show the size of Remora's tables: streams and contents by the month in which they were begun.
+
+    The other tables are the list of streams, the partitions of the months to come, and the queue.
+    PostgreSQL's own catalogs and other schemas are not counted.
+    """
     import msgspec
 
     found = _owner(options).status()
     head = f"{found.address}: {size_text(found.bytes)}"
-    emit(options, msgspec.to_builtins(found), [escape_line(head), *map(_line, found.months)])
+    other = f"other tables: {size_text(found.other_bytes)}"
+    lines = [escape_line(head), *map(_line, found.months), other]
+    emit(options, msgspec.to_builtins(found), lines)
     return 0
 
 

@@ -29,6 +29,10 @@ FROM (
 ) AS partitions LEFT JOIN streams USING (month)
 WHERE month <= now() AT TIME ZONE 'UTC' GROUP BY month ORDER BY month
 """
+_ALL_BYTES = """
+SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
+WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'S')
+"""
 # The lines of a stream are in the month in which it was begun. Its contents are in that month and
 # in all others until it was last written to. A month is needed as long as it has anything of a run
 # with a stream that is young or being written.
@@ -65,11 +69,16 @@ class Month(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DatabaseStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of a database, its size in bytes, and its months, the oldest one first."""
+    """The address of a database, and its months, the oldest one first.
+
+    `bytes` is the size of all tables in the schema, and `other_bytes` that of all but the months':
+    the list of streams, the partitions of later months, and the queue.
+    """
 
     address: str
     bytes: int
     months: tuple[Month, ...]
+    other_bytes: int
 
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,15 +117,17 @@ class DatabaseOwner:
     def status(self) -> DatabaseStatus:
         """Return the size of the tables. Raises DatabaseError."""
 
-        def work(connection: Connection) -> list[Month]:
+        def work(connection: Connection) -> tuple[list[Month], int]:
             self._database.store_in(connection)
-            return _months(connection)
+            row = connection.execute(_ALL_BYTES, [SCHEMA]).fetchone()
+            return _months(connection), 0 if row is None else int(row[0])
 
-        months = self._run(work)
+        months, size = self._run(work)
         return DatabaseStatus(
             address=self._database.address,
-            bytes=sum(month.bytes for month in months),
+            bytes=size,
             months=tuple(months),
+            other_bytes=size - sum(month.bytes for month in months),
         )
 
     def prune(self, keep_days: int, *, dry_run: bool = False) -> PruneReport:
