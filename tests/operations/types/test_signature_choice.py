@@ -46,43 +46,39 @@ def _kept(text: str, *found: tuple[str, str, str], more: str = "") -> set[str]:
 
 AREA = (("area", "width", "int"), ("area", "height", "int"), ("area", "return", "int"))
 SHOUT = (("shout", "text", "str"), ("shout", "return", "str"))
-LABEL = (("label", "item", "str"), ("label", "sep", "str"), ("label", "return", "str"))
+LABEL = (("label", "sep", "str"), ("label", "return", "str"))
 
 
-def test_a_signature_is_annotated_as_a_whole() -> None:
-    every = (*AREA, *SHOUT, *LABEL)
-    text = f"{BARE}\n\ndef ship(street, town):\n    pass\n"
-    kept = {f"{function}.{name}" for function, name, _ in every}
-    assert _kept(text, *every) == kept
-    street, town, result = (("ship", name, "str") for name in ("street", "town", "return"))
-    for found in ((street,), (result,), (street, town), (street, result)):
-        assert _kept(text, *every, *found) == kept
-    assert _kept(text, *every, street, town, result) == {
-        *kept,
-        *("ship.street", "ship.town", "ship.return"),
-    }
-    begun = text.replace("street, town", "street: str, town")
-    assert _kept(begun, *every, result) == {*kept, "ship.return"}, "its authors began"
+def test_a_signature_is_annotated_if_most_of_it_is_known() -> None:
+    every = {"area.width", "area.height", "area.return", "shout.text", "shout.return"}
+    every |= {"label.sep", "label.return"}
+    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == every, "item stays bare"
+    assert _kept(BARE, *AREA[:2], *SHOUT, *LABEL) == every - {"area.return"}, "all but the result"
+    assert _kept(BARE, AREA[0], *SHOUT, *LABEL) == set(), "two signatures are not enough"
 
 
-def test_star_parameters_belong_to_a_signature_unless_the_project_leaves_them_out() -> None:
-    text = f"{BARE}\n\ndef log(text, *parts):\n    pass\n"
-    found = (*AREA, *SHOUT, *LABEL, ("log", "text", "str"), ("log", "return", "None"))
-    kept = {"log.text", "log.return"}
-    assert not kept & _kept(text, *found)
-    assert kept < _kept(text, *found, ("log", "parts", "Any"))
-    bare = "\n".join(f"def f{n}(a: int, *parts) -> int: return a" for n in range(2))
-    assert kept < _kept(text, *found, more=bare)
+def test_one_of_several_parameters_is_not_annotated_alone() -> None:
+    text = f"{BARE}\n\ndef ship(street, town, weight):\n    pass\n"
+    found = (*AREA, *SHOUT, *LABEL, ("ship", "weight", "int"), ("ship", "return", "None"))
+    assert {each for each in _kept(text, *found) if "ship" in each} == {"ship.return"}
+    optional = text.replace("street, town, weight", "weight, town=None")
+    assert "ship.weight" in _kept(optional, *found)
+    more = (*found, ("ship", "town", "str"))
+    assert len(_kept(text, *more)) == len(more), "street stays bare"
+    pair = f"{BARE}\n\ndef equal(a, b):\n    pass\n"
+    one = _kept(pair, *AREA, *SHOUT, *LABEL, ("equal", "a", "str"), ("equal", "return", "bool"))
+    assert "equal.a" not in one, "not one of two with general names"
+    assert "equal.return" in one
+    typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
+    assert _kept(text, *found[-2:], more=typed) == {"ship.return"}, "also in annotated code"
 
 
-def test_parameters_may_be_tried_without_the_result_that_follows_from_them() -> None:
-    index = ProjectIndex({"box.py": BARE})
-    width, height, _ = (("box.py", slot) for slot in index.files["box.py"].source.slots[:3])
-    signatures = Signatures(index)
-    both = {width: "int", height: "int"}
-    assert signatures.complete(both) == {}
-    assert signatures.complete(both, may_lack_results=True) == both
-    assert signatures.complete({width: "int"}, may_lack_results=True) == {}
+def test_plain_results_alone_are_written_where_much_is_known() -> None:
+    text = f"{BARE}\n\ndef close(self, name):\n    pass\n"
+    found = (*AREA, *SHOUT, *LABEL)
+    assert "close.return" in _kept(text, *found, ("close", "return", "None"))
+    assert "close.return" not in _kept(text, *found, ("close", "return", "Box"))
+    assert _kept(text, *SHOUT, *LABEL, ("close", "return", "None")) == set()
 
 
 def test_few_signatures_in_a_file_or_a_large_project_are_left_out() -> None:
@@ -93,12 +89,19 @@ def test_few_signatures_in_a_file_or_a_large_project_are_left_out() -> None:
 
 def test_what_annotated_code_lacks_is_completed() -> None:
     assert _kept(TYPED, ("twice", "return", "int")) == {"twice.return"}
+    pair = f"{BARE}\n\ndef equal(a, b):\n    pass\n"
+    one = _kept(pair, *AREA, *SHOUT, *LABEL, ("equal", "a", "str"), ("equal", "return", "bool"))
+    assert "equal.a" not in one, "not one of two with general names"
+    assert "equal.return" in one
     typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
-    assert _kept(BARE, *LABEL, more=typed) == {"label.item", "label.sep", "label.return"}
-    assert _kept(BARE, LABEL[2], more=typed) == set(), "a signature is still whole"
+    assert _kept(BARE, LABEL[1], more=typed) == {"label.return"}
 
 
 def test_a_getter_and_its_setter_agree() -> None:
+    pair = f"{BARE}\n\ndef equal(a, b):\n    pass\n"
+    one = _kept(pair, *AREA, *SHOUT, *LABEL, ("equal", "a", "str"), ("equal", "return", "bool"))
+    assert "equal.a" not in one, "not one of two with general names"
+    assert "equal.return" in one
     typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
     index = ProjectIndex({"box.py": BARE, "more.py": typed})
     getter, value, result = (("box.py", each) for each in index.files["box.py"].source.slots[-3:])

@@ -151,7 +151,7 @@ class Inference:
             if fitting:
                 found[path, slot] = fitting[0].term
                 self.best[path, slot] = fitting[0]
-        together = self.signatures.consistent(known | found, may_lack_results=True)
+        together = self.signatures.consistent(known | found)
         return {key: term for key, term in found.items() if key in together}
 
     def leave_out_scattered(self) -> None:
@@ -168,7 +168,7 @@ class Inference:
             for key, term in self.likely(weak, COMPLETING).items()
             if self._is_shown(*key, term)
         }
-        together = self.signatures.consistent(known | likely, may_lack_results=True)
+        together = self.signatures.consistent(known | likely)
         return {key: term for key, term in likely.items() if key in together}
 
     def promising(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
@@ -185,8 +185,7 @@ class Inference:
             found = self.annotations | self._completing(self._left(every), self.annotations)
         finally:
             self.annotations = before
-        worthwhile = self.signatures.consistent(found, may_lack_results=True)
-        paths = {path for path, _ in worthwhile}
+        paths = {path for path, _ in self.signatures.consistent(found)}
         return {key: term for key, term in found.items() if key[0] in paths}
 
     def _left(self, slots: Iterable[tuple[str, Slot]]) -> list[tuple[str, Slot]]:

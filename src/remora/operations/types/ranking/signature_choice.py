@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from remora.operations.types.ranking.overrides import similar_hooks
-from remora.operations.types.source.habits import Habits
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot, is_overload
 from remora.operations.types.source.terms import members_of, same
@@ -32,15 +31,15 @@ _ANNOTATED = Fraction(1, 2)
 class Signatures:
     """Leaves out annotations that would be scattered over code without annotations.
 
-    A function without annotations gets all of them or none, so that type checkers find nothing
-    missing in it. A function that has some gets those that are known. A file that is mostly without
-    annotations, like its project, is only annotated if enough of its functions are. Nested functions
-    and special methods without parameters do not count.
+    In a file that is mostly annotated, or belongs to a project that is, every annotation completes
+    what its authors began. Elsewhere a function is annotated if most of its signature is known, and
+    a file if this is so for enough of its functions. If it is so for a quarter of them, the plain
+    results of the others are written, too. Nested functions and special methods without parameters
+    do not count.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
         self._index = index
-        self._habits = Habits(index)
         written, total = _counts(index.every_function())
         self._is_annotated = written > total * _ANNOTATED
         self._sparse: dict[str, bool] = {}
@@ -63,14 +62,9 @@ class Signatures:
         """Return the getter and the setter of the property that a function belongs to, or None."""
         return self._properties.get((function.path, function.number))
 
-    def consistent(
-        self, terms: Mapping[tuple[str, Slot], str], *, may_lack_results: bool = False
-    ) -> Terms:
-        """Return the annotations without those that would be scattered.
-
-        `may_lack_results` is that of `complete`.
-        """
-        kept = self.complete(terms, may_lack_results=may_lack_results)
+    def consistent(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
+        """Return the annotations without those that would be scattered."""
+        kept = self.complete(terms)
         counted = self._counted(kept)
         files = {path for path, _ in kept if not self.is_sparse(path)}
         sparse = [path for path in self._index.files if self.is_sparse(path)]
@@ -80,41 +74,34 @@ class Signatures:
             }
         return {key: term for key, term in kept.items() if key[0] in files}
 
-    def complete(
-        self, terms: Mapping[tuple[str, Slot], str], *, may_lack_results: bool = False
-    ) -> Terms:
-        """Return the annotations of functions that have some already, or get all that they lack.
-
-        With `may_lack_results`, all parameters are enough: their types may show what the result is.
-        """
+    def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
+        """Return the annotations of functions whose signatures become complete enough."""
         names = _names(terms)
-        spared = {RETURN} if may_lack_results else set()
         kept = {
             key: term
             for key, term in terms.items()
-            if self._is_begun(*key)
-            or self._missing(self._function(*key), names[key[0], key[1].number]) <= spared
+            if not self.is_sparse(key[0])
+            or _is_mostly_known(self._function(*key), names[key[0], key[1].number])
+        }
+        kept |= self._plain_results(terms, self._counted(kept))
+        kept = {
+            key: term
+            for key, term in kept.items()
+            if key[1].kind != "parameter"
+            or self._is_begun(*key)
+            or not _half_typed(self._function(*key), names[key[0], key[1].number])
         }
         kept = {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
         results = {(path, slot.number) for path, slot in kept if slot.kind == RETURN}
-        kept = {
+        return {
             key: term
             for key, term in kept.items()
             if key[1].kind != RETURN or self._fits_hooks(*key, results)
         }
-        if len(kept) == len(terms):
-            return kept
-        return self.complete(kept, may_lack_results=may_lack_results)
 
     def _is_begun(self, path: str, slot: Slot) -> bool:
-        """Return True for functions that have an annotation."""
-        return any(self._function(path, slot).terms())
-
-    def _missing(self, function: Function, found: Collection[str]) -> set[str]:
-        """Return the slots without an annotation that the project does not leave out by habit."""
-        every = {RETURN, *(each.name for each in function.parameters)}
-        left = every - {*found, *dict(function.terms())}
-        return {name for name in left if not self._habits.omits(function, name)}
+        """Return True for functions of annotated code that have an annotation."""
+        return not self.is_sparse(path) and any(self._function(path, slot).terms())
 
     def _fits_hooks(self, path: str, slot: Slot, results: Collection[tuple[str, int]]) -> bool:
         """Return False for the result of an empty method if that of a similar one is not known."""
@@ -123,12 +110,27 @@ class Signatures:
             for each in similar_hooks(self._function(path, slot))
         )
 
+    def _plain_results(
+        self, terms: Mapping[tuple[str, Slot], str], counted: Mapping[str, Collection[int]]
+    ) -> Terms:
+        """Return all plain results in sparse files of which a quarter of the functions count."""
+        paths = set()
+        for path, numbers in counted.items():
+            done, total = self._done([path], counted)
+            if len(numbers) >= _ENOUGH_IN_FILE and done >= total * _SHARE:
+                paths.add(path)
+        return {
+            key: term
+            for key, term in terms.items()
+            if key[0] in paths and key[1].kind == RETURN and set(members_of(term)) <= PLAIN
+        }
+
     def _counted(self, terms: Mapping[tuple[str, Slot], str]) -> dict[str, set[int]]:
         """Return the functions, by path, that have two of some annotations or all of theirs."""
         counted: dict[str, set[int]] = defaultdict(set)
         for (path, number), names in _names(terms).items():
             function = self._index.files[path].functions[number]
-            if len(names) > 1 or not self._missing(function, names):
+            if len(names) > 1 or not _missing(function, names):
                 counted[path].add(number)
         return counted
 
@@ -208,6 +210,40 @@ def _names(terms: Iterable[tuple[str, Slot]]) -> dict[tuple[str, int], set[str]]
     for path, slot in terms:
         names[path, slot.number].add(slot.name)
     return names
+
+
+def _missing(function: Function, found: Collection[str]) -> set[str]:
+    """Return the slots without an annotation. Unknown `*args` and `**kwargs` do not count."""
+    slots = {RETURN, *(each.name for each in function.parameters if each.kind == "parameter")}
+    return slots - {*found, *dict(function.terms())}
+
+
+def _is_mostly_known(function: Function, found: Collection[str]) -> bool:
+    """Return True if half of the signature is known with its result, or all of its parameters.
+
+    The result of a special method must be known.
+    """
+    missing = _missing(function, found)
+    if RETURN in missing:
+        return missing == {RETURN} and not _is_special(function)
+    count = sum(each.kind == "parameter" for each in function.parameters) + 1
+    return len(missing) * 2 <= count
+
+
+def _half_typed(function: Function, found: Collection[str]) -> bool:
+    """Return True if as many parameters stay without a type as have one.
+
+    Those without a type whose names say nothing do not count, and of those with a default one.
+    Parameters of a single letter are typed together.
+    """
+    missing = _missing(function, found) - {RETURN}
+    own = [each.name for each in function.parameters if each.kind == "parameter"]
+    letters = {name for name in own if len(name) == 1}
+    if letters & missing and letters - missing:
+        return True
+    typed = sum(each.kind == "parameter" for each in function.parameters) - len(missing)
+    bare = [each for each in function.parameters if each.name in missing - GENERIC]
+    return len(bare) - any(each.default for each in bare) >= typed
 
 
 def _is_trivial(function: Function) -> bool:
