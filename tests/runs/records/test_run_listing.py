@@ -1,5 +1,8 @@
 """All runs in one look, from their own streams alone."""
 
+import pytest
+
+from remora.runs.records import run_listing, stored_run_lines
 from remora.runs.records.run_listing import list_run_lines, read_older_runs
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import CHOICE, Desk
@@ -40,3 +43,36 @@ def test_a_stream_that_never_began_as_a_run_is_skipped(ran: Desk) -> None:
     path = ran.project.trace.run_stream(run_id)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
     assert list_run_lines(ran.project.trace) == []
+
+
+def test_the_stream_of_a_large_run_is_read_again_only_after_a_change(
+    ran: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
+    trace, run_id = ran.project.trace, ran.newest
+    (before,) = list_run_lines(trace)
+    read = list[str]()
+    whole = run_listing.read_run_line
+    monkeypatch.setattr(
+        run_listing, "read_run_line", lambda path: read.append(path.stem) or whole(path)
+    )
+    assert list_run_lines(trace) == [before]
+    assert read == []
+    accept(ran.project, run_id, [], every=True)
+    (after,) = list_run_lines(trace)
+    assert (read, after.accepted, after.pending) == ([run_id], before.pending, 0)
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b'{"a.jsonl": {"line": 3}}'])
+def test_stored_entries_that_cannot_be_read_are_replaced(
+    ran: Desk, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
+    trace = ran.project.trace
+    before = list_run_lines(trace)
+    stored = trace.path / "run_lines.json"
+    right = stored.read_bytes()
+    stored.write_bytes(content)
+    assert list_run_lines(trace) == before
+    assert stored.read_bytes() == right
+    assert stored.stat().st_mode & 0o777 == 0o600

@@ -6,7 +6,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import (
     asked_text,
     phrases_of,
-    planned_skipped_nodes,
+    skipped_node_count,
     totals_by_operation,
 )
 
@@ -134,10 +134,9 @@ def test_the_words() -> None:
 
 def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> None:
     """Five nodes, three operations: one node has two jobs, one has one."""
-    jobs = [{"node_id": "node:a.py:f"}, {"node_id": "node:a.py:f"}, {"node_id": "node:a.py:g"}]
-    plan = {"jobs": jobs, "operations": ["lint", "docstring", "test"], "skipped": 12}
-    assert planned_skipped_nodes(plan) == 3
-    assert planned_skipped_nodes({}) == 0
+    nodes = ["node:a.py:f", "node:a.py:f", "node:a.py:g"]
+    assert skipped_node_count(nodes, operations=3, skipped=12) == 3
+    assert skipped_node_count([], operations=0, skipped=0) == 0
 
 
 def test_what_the_model_made_of_its_choices_is_reported_in_words() -> None:

@@ -43,10 +43,36 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
 
 
 def print_json(document: Any) -> None:
-    """Print a JSON document in ASCII, which is safe for any terminal encoding."""
+    """Print a JSON document in ASCII, which is safe for any terminal encoding.
+
+    A value of the document may be a sequence that creates its items one by one, such as the jobs of
+    a large run. It is also printed one by one.
+    """
     import json
 
-    click.echo(json.dumps(document, indent=2))
+    if not isinstance(document, dict) or not any(map(_is_lazy, document.values())):
+        click.echo(json.dumps(document, indent=2))
+        return
+    for number, (key, value) in enumerate(document.items()):
+        click.echo("{" if number == 0 else ",")
+        click.echo(f"  {json.dumps(key)}: ", nl=False)
+        if not _is_lazy(value) or not value:
+            click.echo(_indented(list(value) if _is_lazy(value) else value, "  "), nl=False)
+            continue
+        for place, item in enumerate(value):
+            click.echo(f"{',' if place else '['}\n    {_indented(item, '    ')}", nl=False)
+        click.echo("\n  ]", nl=False)
+    click.echo("\n}")
+
+
+def _is_lazy(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, list, tuple))
+
+
+def _indented(value: object, indent: str) -> str:
+    import json
+
+    return json.dumps(value, indent=2).replace("\n", f"\n{indent}")
 
 
 def note(options: Options, text: str) -> None:

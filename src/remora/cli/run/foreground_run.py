@@ -55,18 +55,19 @@ def print_run_results(
     """
     run_id, known = (run, ()) if isinstance(run, str) else (run.run_id, run.jobs)
     try:
-        view = read_run(project, run_id, known)
+        view = read_run(project, run_id, known, details=False)
     except NotFound:  # stopped before the run started
         note(options, stopped)
         raise KeyboardInterrupt from None
     document = run_document(project, view)
-    jobs = [job for job in document["jobs"] if only is None or job["agent_id"] in only]
+    jobs = document["jobs"]
     if only is None:
         # on a terminal the name and model were already printed
         known_name = announced and sys.stdout.isatty() and sys.stderr.isatty() and not options.quiet
-        lines = run_lines(options, project, view, document, heading=not known_name)
+        lines = run_lines(options, project, view, document, heading=not known_name, brief=True)
         emit(options, document, lines)
     else:
+        jobs = [job for job in jobs if job["agent_id"] in only]
         emit(options, document, attempt_lines(options, project, view, jobs))
     if stopped:
         note(options, f"{stopped}: your files are unchanged; completed work is recorded")

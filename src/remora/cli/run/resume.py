@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.resume_run import connect_models, prepare_resume
 from remora.cli.app.invocation import invocation_of
@@ -12,6 +13,7 @@ from remora.cli.app.project_context import complete_journals_of
 from remora.cli.run.foreground_run import print_run_results, run_to_end
 from remora.cli.views.run_view import run_lines
 from remora.errors import UsageError
+from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_record import read_own_record
@@ -66,22 +68,36 @@ def resume_run(options: Options, flags: Mapping[str, Any], request: ResumeReques
 
     `flags` contains the settings that options override.
     """
-    run, model, engine, trusted, max_time, concurrency = request
     invocation = invocation_of(options, flags)
     project = open_project(invocation)
     complete_journals_of(options, project)
-    run_id = run_named(project.trace, run)
-    record = read_own_record(project, run_id, trusted=trusted)
-    wanted = prepare_resume(invocation, project, record, engine=engine, concurrency=concurrency)
-    wanted.check_model(model)
+    run_id = run_named(project.trace, request.run)
+    # the plan and the events of a large run are not kept while its results are printed
+    stopped = _run_remaining(options, invocation, project, run_id, request)
+    if stopped is not None:
+        return print_run_results(options, project, run_id, stopped)
+    note(options, f"nothing to resume: run {run_id} has already ended")
+    view = read_run(project, run_id, details=False)
+    document = run_document(project, view)
+    emit(options, document, run_lines(options, project, view, document, brief=True))
+    return 1 if view.damaged else 0
+
+
+def _run_remaining(
+    options: Options, invocation: Invocation, project: Project, run_id: str, request: ResumeRequest
+) -> str | None:
+    """Run the remaining jobs of a run, or return None if there is nothing to do.
+
+    Otherwise, return the reason if the run was stopped early, or an empty string.
+    """
+    record = read_own_record(project, run_id, trusted=request.trusted)
+    wanted = prepare_resume(
+        invocation, project, record, engine=request.engine, concurrency=request.concurrency
+    )
+    wanted.check_model(request.model)
     if wanted.nothing_to_do:
-        note(options, f"nothing to resume: run {run_id} has already ended")
-        view = read_run(project, record)
-        document = run_document(project, view)
-        emit(options, document, run_lines(options, project, view, document))
-        return 1 if view.damaged else 0
+        return None
     models = connect_models(invocation, wanted.run.project, wanted.attempts.start, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
-    stopped = run_to_end(options, wanted, models, max_time)
-    return print_run_results(options, project, run_id, stopped)
+    return run_to_end(options, wanted, models, request.max_time)

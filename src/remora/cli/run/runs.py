@@ -16,9 +16,10 @@ from remora.ids import LAST, display_name
 
 if TYPE_CHECKING:
     from remora.runs.project import Project
-    from remora.runs.records.run_listing import RunLine
+    from remora.runs.records.stored_run_lines import RunLine
 
 
+_STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")  # those of runs.records
 _repos = click.option(
     "--repos", type=PATH, metavar="FILE", help="Show a sweep of the repositories in FILE."
 )
@@ -47,26 +48,45 @@ def runs(options: Options, repos: Path | None) -> int:
     return 0
 
 
-@command("show", examples=("remora show", "remora show 20260131-0930 --json"))
+@command(
+    "show",
+    examples=(
+        "remora show", "remora show last --status error", "remora show 20260131-0930 --json"
+    ),
+)  # fmt: skip
 @click.argument("run", type=RUN, default=LAST)
+@click.option(
+    "--status",
+    "statuses",
+    type=click.Choice(_STATUSES),
+    multiple=True,
+    help="Only jobs with this status. Can be repeated.",
+)
 @_repos
-def show(options: Options, run: str, repos: Path | None) -> int:
+def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path | None) -> int:
     """Show the results of a run's jobs, or with --repos, a line for each repository.
 
     RUN is a run ID, a unique prefix of an ID, or `last` (default).
     """
-    from remora.cli.views.run_view import run_lines
+    from remora.cli.views.run_view import run_lines, status_lines
     from remora.runs.records.name_lookup import run_named
-    from remora.runs.records.results import read_run, run_document
+    from remora.runs.records.results import JobDocuments, read_run, run_document
 
     if repos is not None:
         from remora.cli.sweep.show_sweep import show_sweep
 
+        if statuses:
+            raise click.UsageError("--status cannot be combined with --repos")
         return show_sweep(options, repos, run)
     project = recorded_project(options)
-    view = read_run(project, run_named(project.trace, run))
+    view = read_run(project, run_named(project.trace, run), details=False)
     document = run_document(project, view)
-    emit(options, document, run_lines(options, project, view, document))
+    if statuses:
+        lines = status_lines(options, view, document, statuses)
+        selected = JobDocuments([job for job in view.jobs if job.status in statuses])
+        emit(options, {**document, "jobs": selected}, lines)
+    else:
+        emit(options, document, run_lines(options, project, view, document))
     return 1 if view.damaged else 0
 
 

@@ -81,7 +81,7 @@ def _continue(
     from remora.cli.views.run_view import attempt_lines
     from remora.runs.records.job_view import read_attempt
     from remora.runs.records.results import job_document, read_run, run_document
-    from remora.runs.records.run_record import read_own_record
+    from remora.runs.records.run_record import read_own_record, read_record
 
     agent_id, run_id = made.job.agent_id, made.job.run_id
     only = frozenset({agent_id})
@@ -94,7 +94,7 @@ def _continue(
     whole = run_document(project, view)["jobs"]
     (job,) = [job for job in whole if job["agent_id"] == agent_id] or [
         # not ended, so the run shows another attempt
-        job_document(read_attempt(project, made.job, view.record))
+        job_document(read_attempt(project, made.job, read_record(project, run_id)))
     ]
     emit(options, {**made.document(), "job": job}, attempt_lines(options, project, view, [job]))
     if stopped:

@@ -37,9 +37,10 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     followed by its agent ID, number of turns and deciders.
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
-    named = list(zip(jobs, _names(jobs), strict=True))
-    longest = max((len(name) for _, name in named), default=0)
+    names = _names(jobs)
+    longest = max(map(len, names), default=0)
     columns = states, longest if width is None else min(longest, max(_LONGEST, width - 48))
+    named = zip(jobs, names, strict=True)
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
         yield escape_line(path)
         rows = list(group)
@@ -67,9 +68,9 @@ def status_word(status: str) -> str:
 
 def review_counts(jobs: Sequence[Document]) -> str:
     """Return the number of jobs in each state, such as `20 accepted, 2 conflict, 1 no change`."""
-    words = [state_word(job) for job in jobs]
-    known = sorted(set(words), key=lambda word: (word == _WORDS["no_change"], words.index(word)))
-    return ", ".join(f"{words.count(word):,} {color_word(word)}" for word in known)
+    words = Counter(map(state_word, jobs))  # in the order of the first job of each state
+    known = sorted(words, key=lambda word: word == _WORDS["no_change"])
+    return ", ".join(f"{words[word]:,} {color_word(word)}" for word in known)
 
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:

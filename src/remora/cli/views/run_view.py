@@ -1,7 +1,8 @@
 """Shows a run: its jobs, its totals and the commands to run next."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
 from remora.runs.project import Project
 from remora.runs.records.decision_sources import sources_text
-from remora.runs.records.results import RunView
+from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import recorded_selectors
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
@@ -27,21 +28,31 @@ from remora.text import count, escape_line
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
 _WRONG = ("failed", "error")
+_MOST_LISTED, _MOST_PROBLEMS = 200, 10
+"""Jobs that are listed if all are, and jobs of each kind of problem that are listed otherwise."""
 _NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 
 
 def run_lines(
-    options: Options, project: Project, view: RunView, document: Document, *, heading: bool = True
+    options: Options,
+    project: Project,
+    view: RunView,
+    document: Document,
+    *,
+    heading: bool = True,
+    brief: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines that describe a run."""
+    """Yield the lines that describe a run.
+
+    If `brief` is true, only the first jobs with a problem are listed if the run has many jobs.
+    """
     jobs, width = document["jobs"], terminal_width()
     if heading:
-        began = str(view.started)[:16].replace("T", " ")
-        yield click.style(
-            escape_line(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True
-        )
-        yield escape_line(f"model {document['model']}")
-    yield from job_lines(jobs, width, verbose=options.verbose)
+        yield from _heading(view, document)
+    if brief and len(jobs) > _MOST_LISTED and not options.verbose:
+        yield from _problem_lines(options, project, view, jobs)
+    else:
+        yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
     yield from skipped_lines(document["totals"])
@@ -60,8 +71,40 @@ def run_lines(
         yield from wrap_text(line, None if line.startswith("  ") else width)
 
 
+def status_lines(
+    options: Options, view: RunView, document: Document, statuses: Collection[str]
+) -> Iterator[str]:
+    """Yield the jobs of a run that have one of the statuses, and the totals of the run."""
+    yield from _heading(view, document)
+    jobs = JobDocuments([job for job in view.jobs if job.status in statuses])
+    yield from job_lines(jobs, terminal_width(), verbose=options.verbose)
+    yield ""
+    yield totals_line(document)
+
+
+def _heading(view: RunView, document: Document) -> Iterator[str]:
+    began = str(view.started)[:16].replace("T", " ")
+    yield click.style(escape_line(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
+    yield escape_line(f"model {document['model']}")
+
+
+def _problem_lines(
+    options: Options, project: Project, view: RunView, jobs: Sequence[Document]
+) -> Iterator[str]:
+    """Yield the first jobs that failed, and the commands that list the others."""
+    wrong = {status: [j for j in view.jobs if j.status == status] for status in _WRONG}
+    first = [job for each in wrong.values() for job in each[:_MOST_PROBLEMS]]
+    yield from job_lines(JobDocuments(first), terminal_width(), verbose=False)
+    for status, found in wrong.items():
+        if len(found) > _MOST_PROBLEMS:
+            show = next_command(options, project.root, "show", view.run_id, "--status", status)
+            yield f"{len(found) - _MOST_PROBLEMS:,} more with the status {status}: `{show}`"
+    show = next_command(options, project.root, "show", view.run_id)
+    yield f"`{show}` lists all {len(jobs):,} jobs"
+
+
 def attempt_lines(
-    options: Options, project: Project, view: RunView, jobs: list[Document]
+    options: Options, project: Project, view: RunView, jobs: Sequence[Document]
 ) -> Iterator[str]:
     """Yield the results of the given jobs, and the commands to run next."""
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
@@ -132,7 +175,9 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
         yield from wrap_text(text, width)
 
 
-def _rejected_before(older: OlderRuns, jobs: list[Document], width: int | None) -> Iterator[str]:
+def _rejected_before(
+    older: OlderRuns, jobs: Sequence[Document], width: int | None
+) -> Iterator[str]:
     """Yield the feedback with which earlier change sets of pending jobs were rejected."""
     for job in jobs:
         text = older.feedback.get((job["operation"], job["node_id"]))
@@ -158,12 +203,14 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
 
 
 def _wrong(
-    options: Options, project: Project, view: RunView, jobs: list[Document]
+    options: Options, project: Project, view: RunView, jobs: Sequence[Document]
 ) -> Iterator[str]:
     unread = {job.agent_id for job in view.damaged}
     stale = [display_name(job["node_id"]) for job in jobs if job["review"] == "stale"]
-    wrong = [job for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread]
-    lost = [display_name(job["node_id"]) for job in jobs if job["stop_reason"] == "model_error"]
+    wrong = (
+        job["agent_id"] for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread
+    )
+    lost = (display_name(job["node_id"]) for job in jobs if job["stop_reason"] == "model_error")
     for title, commands in (
         (
             "to redo conflicting changes on your current files:",
@@ -175,12 +222,12 @@ def _wrong(
         ),
         (
             "to ask the model about a job again:",
-            [("retry", view.run_id, escape_line(node)) for node in lost[:1]],
+            [("retry", view.run_id, escape_line(node)) for node in islice(lost, 1)],
         ),
         ("to see what cannot be read:", [("trace", "verify", one) for one in sorted(unread)]),
         (
             "to see what went wrong, turn by turn:",
-            [("trace", "transcript", job["agent_id"]) for job in wrong[:1]],
+            [("trace", "transcript", agent) for agent in islice(wrong, 1)],
         ),
     ):
         yield from _commands(options, project, title, commands)

@@ -1,6 +1,7 @@
 """Attempts and planned jobs of a run, read from the run's stream."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import msgspec
 
@@ -9,6 +10,8 @@ from remora.errors import StreamDamaged
 from remora.ids import agent_id
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
 from remora.trace.read.reader import INTERRUPTED, decode_part, typed_payload
+
+_Planned = TypeVar("_Planned")
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +73,8 @@ def read_attempts(events: Iterable[Event], before: Attempts | None = None) -> At
     ended = before is not None and before.ended
     for event in events:
         if event.type == RunStart.type and start is None:
-            start, jobs = _start_and_jobs(event)
+            start, planned = start_and_jobs(event, Job)
+            jobs = {_key(job): job for job in planned}
             continue
         data = typed_payload(event)
         if isinstance(data, JobStart):
@@ -89,22 +93,23 @@ def read_attempts(events: Iterable[Event], before: Attempts | None = None) -> At
     )
 
 
-def _start_and_jobs(event: Event) -> tuple[RunStart | None, dict[tuple[str, str], Job]]:
-    """Return `run_start` without its jobs, and the jobs.
+def start_and_jobs(event: Event, kind: type[_Planned]) -> tuple[RunStart | None, list[_Planned]]:
+    """Return `run_start` without its jobs, and the jobs as records of the type `kind`.
 
-    A large plan takes several times as much memory if it is decoded without its types.
+    A large plan takes several times as much memory if it is decoded without its types. Raises
+    StreamDamaged if the plan is not valid.
     """
     fields = decode_part(event, dict[str, msgspec.Raw])
     try:
         plan = msgspec.json.decode(fields.get("plan", b"{}"), type=dict[str, msgspec.Raw])
-        jobs = msgspec.json.decode(plan.pop("jobs", b"[]"), type=list[Job])
+        jobs = msgspec.json.decode(plan.pop("jobs", b"[]"), type=list[kind])  # type: ignore[valid-type]
     except (ValueError, RecursionError) as error:
         raise StreamDamaged(
             f"run_start has no valid plan: {error}", hint="run `remora trace verify`"
         ) from error
     rest = msgspec.json.encode({**fields, "plan": plan})
     start = typed_payload(msgspec.structs.replace(event, data=msgspec.Raw(rest)))
-    return start if isinstance(start, RunStart) else None, {_key(job): job for job in jobs}
+    return start if isinstance(start, RunStart) else None, jobs
 
 
 def _job(start: JobStart, planned: Job | None, run_id: str) -> Job:

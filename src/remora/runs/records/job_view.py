@@ -45,7 +45,7 @@ from remora.trace.read.verified_reader import events_with_heads
 from remora.trace.trace_folder import TraceFolder
 
 
-class JobView(msgspec.Struct, frozen=True, kw_only=True):
+class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One attempt of a job.
 
     `nodes` has the same meaning as in `Job`. It is null if the plan was not read.
@@ -158,6 +158,11 @@ def read_job(
     else:
         view = msgspec.structs.replace(view, status=RUNNING if running else INTERRUPTED)
     return fold.in_view(view)
+
+
+def without_details(job: JobView) -> JobView:
+    """Return a job without what tools listed and tests observed."""
+    return msgspec.structs.replace(job, first_findings=(), last_findings=(), observed={})
 
 
 def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:

@@ -1,7 +1,7 @@
 """Results of a run, read from its streams, and the corresponding JSON documents."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
 import msgspec
 
@@ -9,31 +9,37 @@ from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
-from remora.memory.events import Head, RunStart
+from remora.memory.events import Event, Head, RunStart
 from remora.runs.project import Project
+from remora.runs.records.attempts import start_and_jobs
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
-from remora.runs.records.job_view import JobView, read_job
-from remora.runs.records.run_record import RunRecord, read_own_record, read_record
-from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
-from remora.trace.read.reader import run_status, typed_payload
+from remora.runs.records.job_view import JobView, read_job, without_details
+from remora.runs.records.run_record import RunRecord, read_own_record
+from remora.runs.records.totals import skipped_node_count, totals_by_operation
+from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A run and the current attempt of each job.
+
+    The plan in `start` has no jobs. `planned` is their number, and `skipped_nodes` the number of
+    nodes without a job. `head` is the head of the run's stream. `record` has no events if the run
+    was read by its ID.
+    """
+
     run_id: str
     started: str
     status: str
     start: RunStart
+    planned: int
+    skipped_nodes: int
     jobs: tuple[JobView, ...]
+    head: Head
     record: RunRecord
-
-    @property
-    def head(self) -> Head:
-        """The head of the run's stream."""
-        return self.record.head
 
     @property
     def damaged(self) -> tuple[JobView, ...]:
@@ -61,41 +67,68 @@ def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
     return read_run(project, read_own_record(project, run_id, trusted=trusted))
 
 
-def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = ()) -> RunView:
+def read_run(
+    project: Project,
+    run: str | RunRecord,
+    known: Sequence[JobView] = (),
+    *,
+    details: bool = True,
+) -> RunView:
     """Read a run from its streams.
+
+    Without `details`, listed findings and observed calls are left out, which saves half the memory.
 
     Attempts in `known` that have already ended are not read again. Raises NotFound if the run does
     not exist, and StreamDamaged if the run's stream is damaged. If only the stream of an attempt is
     damaged, the attempt's view has `damaged` set.
     """
-    record = run if isinstance(run, RunRecord) else read_record(project, run)
-    run_id, events = record.run_id, record.events
-    if not events:
+    if isinstance(run, RunRecord):
+        record, events = run, iter(run.events)
+    else:  # its events are not kept, because a large run has many
+        path = project.trace.existing_run(run)
+        record = RunRecord(run_id=run, events=(), is_written=is_being_written(path))
+        events = read_events(path)
+    first, start, planned = _read_start(record.run_id, events)
+    counting, last = CurrentAttempts(), first
+    for last in events:
+        counting.add(typed_payload(last))
+    node_ids = [job.node_id for job in planned]
+    operations, skipped = len(start.plan.get("operations", ())), start.plan.get("skipped", 0)
+    nodes = {(job.operation, job.node_id): job.nodes for job in planned if job.nodes is not None}
+    jobs = _jobs(project.trace, counting, known, nodes, hashed=record.verified)
+    return RunView(
+        run_id=record.run_id,
+        started=first.timestamp,
+        status=run_status(is_written=record.is_written, ended=counting.ended),
+        start=start,
+        planned=len(planned),
+        skipped_nodes=skipped_node_count(node_ids, operations, skipped),
+        jobs=tuple(jobs if details else map(without_details, jobs)),
+        head=Head(count=last.seq + 1, hash=last.hash),
+        record=record,
+    )
+
+
+class _PlannedJob(msgspec.Struct, frozen=True, gc=False):
+    operation: str = ""
+    node_id: str = ""
+    nodes: list[str] | None = None
+
+
+def _read_start(run_id: str, events: Iterator[Event]) -> tuple[Event, RunStart, list[_PlannedJob]]:
+    """Return the first event of a run, its data without the planned jobs, and these."""
+    first = next(events, None)
+    if first is None:
         raise NotFound(
             f"the run {run_id} has an empty stream",
             hint="the run was killed before it wrote anything",
         )
-    start = typed_payload(events[0])
-    if not isinstance(start, RunStart):
-        raise NotFound(f"{run_id} is not a run: its stream begins with {events[0].type}")
-    counting = CurrentAttempts()
-    for event in events:
-        counting.add(typed_payload(event))
-    nodes = {
-        (job.get("operation"), job.get("node_id")): job.get("nodes")
-        for job in start.plan.get("jobs", [])
-    }
-    return RunView(
-        run_id=run_id,
-        started=events[0].timestamp,
-        status=run_status(is_written=record.is_written, ended=counting.ended),
-        start=start,
-        jobs=tuple(
-            msgspec.structs.replace(job, nodes=nodes.get((job.operation, job.node_id)))
-            for job in _jobs(project.trace, counting, known, hashed=record.verified)
-        ),
-        record=record,
-    )
+    start, planned = None, list[_PlannedJob]()
+    if first.type == RunStart.type:
+        start, planned = start_and_jobs(first, _PlannedJob)
+    if start is None:
+        raise NotFound(f"{run_id} is not a run: its stream begins with {first.type}")
+    return msgspec.structs.replace(first, data=msgspec.Raw(b"{}")), start, planned
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
@@ -133,7 +166,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
     """Return the document printed by `analyze --json` and `show --json`."""
     plan = view.start.plan
     statuses = [job.status for job in view.jobs]
-    jobs = [job_document(job) for job in view.jobs]
+    jobs = JobDocuments(view.jobs)
     return {
         "run_id": view.run_id,
         "root": str(project.root),
@@ -141,10 +174,10 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
         "rules": plan.get("rules") or None,
         "jobs": jobs,
         "totals": {
-            "jobs": len(plan.get("jobs", [])),
+            "jobs": view.planned,
             **{status: statuses.count(status) for status in STATUSES},
             "skipped": plan.get("skipped", 0),
-            "skipped_nodes": planned_skipped_nodes(plan),
+            "skipped_nodes": view.skipped_nodes,
             "unreadable": plan.get("unreadable", []),
             "decisions": total_of(job.decisions for job in view.jobs),
             "operations": [
@@ -155,6 +188,26 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
             ],
         },
     }
+
+
+class JobDocuments(Sequence[dict[str, Any]]):
+    """The entries of jobs in a run's document. Each is created when it is read, to save memory."""
+
+    def __init__(self, jobs: Sequence[JobView]) -> None:
+        self._jobs = jobs
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "JobDocuments": ...
+
+    def __getitem__(self, place: int | slice) -> "dict[str, Any] | JobDocuments":
+        found = self._jobs[place]
+        return job_document(found) if isinstance(found, JobView) else JobDocuments(found)
 
 
 def job_document(job: JobView) -> dict[str, Any]:
@@ -187,9 +240,17 @@ def job_document(job: JobView) -> dict[str, Any]:
 
 
 def _jobs(
-    folder: TraceFolder, counting: CurrentAttempts, known: Iterable[JobView], *, hashed: bool
+    folder: TraceFolder,
+    counting: CurrentAttempts,
+    known: Iterable[JobView],
+    nodes: Mapping[tuple[str, str], list[str]],
+    *,
+    hashed: bool,
 ) -> Iterator[JobView]:
-    """Yield the current attempt of each job, in the order in which jobs began."""
+    """Yield the current attempt of each job, in the order in which jobs began.
+
+    `nodes` has the nodes of the jobs on a file.
+    """
     earlier = {job.agent_id: job for job in known}
     for start in counting.starts():
         agent_id, end = start.agent_id, counting.ends.get(start.agent_id)
@@ -203,6 +264,7 @@ def _jobs(
             review = STALE
         yield msgspec.structs.replace(
             job,
+            nodes=nodes.get((job.operation, job.node_id)),
             review=review,
             branch=last and last.branch,
             conflicts=tuple(last.detail) if last is not None else (),

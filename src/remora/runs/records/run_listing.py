@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from remora.errors import RemoraError
 from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CONFLICT, PENDING, CurrentAttempts
+from remora.runs.records.stored_run_lines import RunLine, StoredLine, store_lines, stored_lines
 from remora.trace.read.reader import (
     DAMAGED,
     decode_part,
@@ -17,22 +19,6 @@ from remora.trace.read.reader import (
     typed_payload,
 )
 from remora.trace.trace_folder import TraceFolder, stream_id
-
-
-class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of `runs --json`, with the numbers of pending, accepted and conflicting change sets.
-
-    `jobs` is the number of planned jobs. If a run cannot be read completely, its status is
-    `damaged` and its change sets are not counted.
-    """
-
-    run_id: str
-    started: str
-    status: str
-    jobs: int
-    pending: int = 0
-    accepted: int = 0
-    conflicts: int = 0
 
 
 class _Job(msgspec.Struct, frozen=True, gc=False):
@@ -63,7 +49,30 @@ def list_run_lines(folder: TraceFolder) -> list[RunLine]:
 
     Files that do not begin with `run_start` are ignored.
     """
-    return [line for line, _ in _read_runs(folder, folder.run_streams())]
+    known, lines = stored_lines(folder.path), dict[str, StoredLine]()
+    for path in folder.run_streams():
+        found = _current_line(path, known.get(path.name))
+        if found is not None and folder.copy_problem(path):
+            found = replace(found, line=_damaged(found.line))
+        lines |= {path.name: found} if found is not None else {}
+    store_lines(folder.path, lines, known)
+    return sorted((found.line for found in lines.values()), key=_order)
+
+
+def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
+    """Return the entry of a run, which is read only if its stream has changed."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    if known is not None and known.is_current(status) and known.line.status != DAMAGED:
+        now = run_status(is_written=is_being_written(path), ended=known.ended)
+        return replace(known, line=replace(known.line, status=now))
+    read = read_run_line(path)
+    if read is None:
+        return None
+    line, counted = read
+    return StoredLine(line, counted.ended, status.st_size, status.st_mtime_ns)
 
 
 def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:
@@ -113,7 +122,7 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
         for event in events:
             counting.add(typed_payload(event))
         states = [counting.review(start.agent_id) for start in counting.starts()]
-        line = msgspec.structs.replace(
+        line = replace(
             line,
             status=run_status(is_written=is_written, ended=counting.ended),
             pending=states.count(PENDING),

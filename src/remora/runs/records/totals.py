@@ -1,6 +1,7 @@
 """Totals of a run for each operation."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -36,27 +37,28 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def totals_by_operation(
-    jobs: Sequence[Document], planned: int, totals: Sequence[Totals]
+    jobs: Iterable[Document], planned: int, totals: Sequence[Totals]
 ) -> tuple[OperationTotals, ...]:
     """Return the totals of each operation, computed from job documents.
 
     Operations are ordered by the first of `totals` that applies to them, then by their first job.
     `planned` is the number of lint findings in the plan.
     """
-    known = {
-        name: [job for job in jobs if job["operation"] == name]
-        for name in dict.fromkeys(str(job["operation"]) for job in jobs)
-    }
-    found = {name: _findings(each) for name, each in known.items()}
-    measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in known}
+    counts, verified, found = Counter[str](), Counter[str](), dict[str, list[JobFindings]]()
+    for job in jobs:
+        name = str(job["operation"])
+        counts[name] += 1
+        verified[name] += job["status"] == "submitted" and counts_as_done(job)
+        found.setdefault(name, []).extend(_findings(job))
+    measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in counts}
     for each in totals:
-        measured = {name: each.measure(found[name], 0) for name in known}
+        measured = {name: each.measure(found[name], 0) for name in counts}
         having = [name for name, measure in measured.items() if measure is not None]
         if len(having) == 1:  # otherwise the plan's findings cannot be assigned
             measured[having[0]] = each.measure(found[having[0]], planned)
         for name, measure in measured.items():
             measures[name][each.key] = measure
-    sums = [_sum(name, known[name], measures[name], totals) for name in known]
+    sums = [_sum(name, counts[name], verified[name], measures[name], totals) for name in counts]
     return tuple(sorted(sums, key=lambda one: [one.measures[each.key] is None for each in totals]))
 
 
@@ -67,12 +69,6 @@ def skipped_node_count(node_ids: Sequence[str], operations: int, skipped: int) -
     without a job.
     """
     return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
-
-
-def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
-    """Return the number of nodes without a job in a recorded plan."""
-    nodes = [str(job["node_id"]) for job in plan.get("jobs", ())]
-    return skipped_node_count(nodes, len(plan.get("operations", ())), plan.get("skipped", 0))
 
 
 def asked_text(asked: int, differed: int) -> str:
@@ -91,35 +87,32 @@ def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
 
 def _sum(
     operation: str,
-    jobs: Sequence[Document],
+    jobs: int,
+    verified: int,
     measures: dict[str, dict[str, int] | None],
     totals: Sequence[Totals],
 ) -> OperationTotals:
-    verified = sum(job["status"] == "submitted" and counts_as_done(job) for job in jobs)
     phrases = [
         each.phrase(measure) for each in totals if (measure := measures[each.key]) is not None
     ]
     if not phrases:
-        what = f"{operation} {plural('job', len(jobs))} verified"
-        phrases = [Phrase(done=verified, of=len(jobs), what=what)]
+        what = f"{operation} {plural('job', jobs)} verified"
+        phrases = [Phrase(done=verified, of=jobs, what=what)]
     return OperationTotals(
         operation=operation,
-        jobs=len(jobs),
+        jobs=jobs,
         verified=verified,
         measures=measures,
         phrases=tuple(phrases),
     )
 
 
-def _findings(jobs: Sequence[Document]) -> list[JobFindings]:
-    """Return the findings of each job. Jobs whose findings are unknown are left out."""
-    return [
-        JobFindings(
+def _findings(job: Document) -> Iterator[JobFindings]:
+    """Yield the findings of a job if they are known."""
+    if (pair := fixed_and_left(job)) is not None:
+        yield JobFindings(
             fixed=pair[0],
             left=pair[1],
             is_counted=counts_as_done(job),
             measurements=job["worth"] or {},
         )
-        for job in jobs
-        if (pair := fixed_and_left(job)) is not None
-    ]

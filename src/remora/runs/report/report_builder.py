@@ -15,7 +15,7 @@ from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
-from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
+from remora.runs.records.totals import totals_by_operation
 from remora.runs.report.remaining_findings import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
 from remora.trace.redact.redactor import Redactor
@@ -52,9 +52,9 @@ def _raw(project: Project, view: RunView) -> Report:
         version=__version__,
         head=view.head,
         commit=view.start.base.get("commit"),
-        planned=len(plan.get("jobs", [])),
+        planned=view.planned,
         skipped=plan.get("skipped", 0),
-        skipped_nodes=planned_skipped_nodes(plan),
+        skipped_nodes=view.skipped_nodes,
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
         waiting=sum(job.review in UNDECIDED for job in view.jobs),

@@ -9,7 +9,8 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import Head, JobEnd, JobStart
-from remora.runs.records.run_listing import RunLine, list_run_lines
+from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.stored_run_lines import RunLine
 from remora.runs.retention.retention_rules import RunFacts, StreamFacts
 from remora.trace.read.reader import (
     DAMAGED,

@@ -1,0 +1,78 @@
+"""Entries of large runs in `remora runs`, stored so that their streams are not read each time.
+
+The file can be deleted at any time.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import msgspec
+
+from remora.trace.content.private_files import open_file, open_folder, open_read_only, write_all
+
+_FILE = "run_lines.json"
+_LARGE = 1 << 20
+"""Bytes of a run's stream. Reading a smaller one takes less than 20 ms."""
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of `runs --json`, with the numbers of pending, accepted and conflicting change sets.
+
+    `jobs` is the number of planned jobs. If a run cannot be read completely, its status is
+    `damaged` and its change sets are not counted.
+    """
+
+    run_id: str
+    started: str
+    status: str
+    jobs: int
+    pending: int = 0
+    accepted: int = 0
+    conflicts: int = 0
+
+
+class StoredLine(msgspec.Struct, frozen=True):
+    """The entry of a run, and the size and time of its stream before it was read.
+
+    `ended` is True if the stream has a `run_end`.
+    """
+
+    line: RunLine
+    ended: bool
+    bytes: int
+    modified_ns: int
+
+    def is_current(self, status: os.stat_result) -> bool:
+        return (self.bytes, self.modified_ns) == (status.st_size, status.st_mtime_ns)
+
+
+def stored_lines(folder: Path) -> dict[str, StoredLine]:
+    """Return the stored entries, by file name. There are none if the file cannot be read."""
+    try:
+        with os.fdopen(open_read_only(folder / _FILE), "rb") as file:
+            return msgspec.json.decode(file.read(), type=dict[str, StoredLine])
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def store_lines(
+    folder: Path, lines: Mapping[str, StoredLine], stored: Mapping[str, StoredLine]
+) -> None:
+    """Replace the stored entries by those of large runs, unless the disk refuses it."""
+    large = {name: line for name, line in lines.items() if line.bytes >= _LARGE}
+    if large == stored:
+        return
+    temporary = f".{_FILE}-{os.urandom(4).hex()}"
+    with suppress(OSError), ExitStack() as stack:
+        top = open_folder(folder)
+        stack.callback(os.close, top)
+        file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=top)
+        stack.callback(os.close, file)
+        try:
+            write_all(file, msgspec.json.encode(large))
+            os.rename(temporary, _FILE, src_dir_fd=top, dst_dir_fd=top)
+        except OSError:
+            os.unlink(temporary, dir_fd=top)
+            raise
