@@ -23,7 +23,9 @@ from remora.trace.read.reader import decode_part, read_events, read_lines
 from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 
-Format = Literal["jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"]
+Format = Literal[
+    "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")

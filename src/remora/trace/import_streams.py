@@ -63,7 +63,7 @@ def import_streams(sources: Iterable[Path], target: ImportTarget) -> ImportCount
             _import_contents(TraceFolder(source.parent, source), target, counts)
         paths = _stream_files(source) if source.is_dir() else (source,)
         for path in paths:
-            _import_file(path, target, counts)
+            import_stream_file(path, target, counts)
     return counts
 
 
@@ -85,7 +85,7 @@ def _import_contents(source: TraceFolder, target: ImportTarget, counts: ImportCo
         to.sync()
 
 
-def _import_file(path: Path, target: ImportTarget, counts: ImportCounts) -> None:
+def import_stream_file(path: Path, target: ImportTarget, counts: ImportCounts) -> None:
     """Import the streams of a file, which may contain the lines of several streams in a row.
 
     The file is read twice, so nothing of a damaged stream is added.

@@ -10,10 +10,7 @@ import click
 from remora.cli.app.entry import output_lost
 from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.output import (
-    note,
-    print_json,
-)
+from remora.cli.app.output import emit, note, print_json
 from remora.cli.app.project_context import records_of
 from remora.text import count, escape_line
 from remora.version import __version__
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
-    "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+    "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
 )  # fmt: skip
 _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
@@ -38,6 +35,7 @@ _MARKDOWN = (".md", ".markdown")
         "remora trace export --run last --format inspect -o run.eval",
         "remora trace export --all --format sft -o rows.jsonl",
         "remora trace export --run last --format jsonl -o run.jsonl",
+        "remora trace export --all --format folder -o history",
     ),
 )
 @click.argument("agent", type=STREAM, required=False)
@@ -55,7 +53,7 @@ _MARKDOWN = (".md", ".markdown")
     "--output",
     type=PATH,
     metavar="FILE",
-    help="Write to this file, mode 0600. [default: stdout]",
+    help="Write to this file, mode 0600, or with folder to this folder. [default: stdout]",
 )
 @click.option("--markdown", is_flag=True, help="transcript: write Markdown (default for FILE.md).")
 @click.option("--endpoint", metavar="URL", help="otel: send spans to this OTLP/HTTP endpoint.")
@@ -67,8 +65,9 @@ def export(
 ) -> int:
     """Export an agent, a run or everything in the format of another tool.
 
-    The jsonl format is the recorded lines, byte for byte, which `trace import` reads. The
-    transcript format is text or Markdown. The otel format contains OpenTelemetry GenAI spans,
+    The folder format is a folder such as .agentfs, with all blobs and objects, which include your
+    source code. `trace import` adds it to another project or database. The jsonl format is the
+    recorded lines alone, byte for byte. The transcript format is text or Markdown. The otel format contains OpenTelemetry GenAI spans,
     which are written as OTLP JSON lines or sent to an endpoint (OTEL_EXPORTER_OTLP_HEADERS sets its
     headers). The inspect format is an Inspect AI .eval log; with --all, FILE is a folder for
     several logs. The sft, functiongemma and preference formats are JSON lines with exactly the
@@ -90,6 +89,8 @@ def export(
         markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
         content=how["content"],
     )
+    if form == "folder":
+        return _export_folder(options, folder, groups, output or Path())
     tally = _write(folder, groups, export_options, how, several=every)
     _print_summary(options, form, how, tally)
     return 1 if tally.damaged else 0
@@ -103,6 +104,8 @@ def _check(options: Options, form: str, how: dict[str, Any]) -> None:
     output, endpoint = how["output"], how["endpoint"]
     if output is not None and endpoint is not None:
         raise click.UsageError("use either -o FILE or --endpoint URL")
+    if form == "folder" and (output is None or str(output) == "-"):
+        raise click.UsageError("name a folder to write to with -o FOLDER")
     if output is None and form == "inspect":
         raise click.UsageError("an Inspect log is binary; write it to a file with -o FILE")
     if output is None and endpoint is None and options.json:
@@ -158,6 +161,24 @@ def _write(
     except BrokenPipeError as error:  # the reader closed the pipe
         output_lost(error)
         return ExportCounts()
+
+
+def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", output: Path) -> int:
+    import msgspec
+
+    from remora.exports.trace_copy import export_folder
+
+    done = export_folder(folder, groups, output)
+    lines = [
+        f"{count(done.streams, 'stream')} with {count(done.events, 'event')} and "
+        f"{count(done.contents, 'blob or object', 'blobs and objects')}: {output}",
+        f"{count(done.unchanged, 'stream')} already complete",
+    ]
+    document = {"format": "folder", "to": str(output), **msgspec.to_builtins(done)}
+    emit(options, document, map(escape_line, lines if done.unchanged else lines[:1]))
+    for problem in done.problems:
+        note(options, f"skipped: {problem}; see `remora trace verify`")
+    return 1 if done.problems else 0
 
 
 def _print_summary(options: Options, form: str, how: dict[str, Any], tally: "ExportCounts") -> None:

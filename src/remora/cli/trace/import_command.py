@@ -18,10 +18,10 @@ from remora.text import count, escape_line
 def import_(options: Options, sources: tuple[Path, ...]) -> int:
     """Add streams to the configured store, byte for byte.
 
-    SOURCE is a file written by `trace export --format jsonl`, or a folder of streams such as
-    .agentfs, whose blobs and objects are added, too. Use it to move the history of a project into
-    a database (trace_store: postgres). An exported file has no blobs and objects, so runs that were
-    moved out of a database can be read, but not accepted.
+    SOURCE is a folder of streams with their blobs and objects, such as .agentfs or one written by
+    `trace export --format folder`, or a file with the lines of streams alone, as written by
+    `trace export --format jsonl`. Use it to move the history of a project into a database
+    (trace_store: postgres), or out of it.
 
     Each hash is checked first. A stream that is already there is continued, and one that differs
     is left as it is. Exit with 1 if any stream was refused.

@@ -4,7 +4,7 @@ import fcntl
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -118,6 +118,10 @@ class ObjectStore:
             raise StreamDamaged(
                 f"{path} does not match its hash", hint="check it with `remora trace verify`"
             )
+
+    def existing(self, digests: Iterable[str]) -> set[str]:
+        """Return those of the hashes whose objects are stored."""
+        return {digest for digest in digests if (self.folder / digest[:2] / digest).is_file()}
 
     def problem(self, digest: object) -> str | None:
         """Return a description of the damage to a stored object, or None if it is intact.

@@ -55,13 +55,18 @@ def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
 
     Every JSON string that is a SHA-256 counts as a reference.
     """
+    return frozenset(known) & mentioned_hashes(path)
+
+
+def mentioned_hashes(path: Path) -> frozenset[str]:
+    """Return all JSON strings in a stream that are a SHA-256."""
     found: set[bytes] = set()
     with open_stream(path) as source:
         rest = b""
         for piece in read_pieces(source):
             found.update(_NAME.findall(rest + piece))
             rest = piece[-_LENGTH:] if len(piece) >= _LENGTH else rest + piece
-    return frozenset(known).intersection(name.decode() for name in found)
+    return frozenset(name.decode() for name in found)
 
 
 def remove_contents(store: ObjectStore, digests: Collection[str], put_before: float) -> set[str]:
