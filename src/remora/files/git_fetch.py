@@ -1,58 +1,103 @@
 """Copies of repositories that are elsewhere, for workers."""
 
-import fcntl
-import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
+from typing import NamedTuple
 
+from remora.config.user_folders import make_private
 from remora.errors import OutsideError
 from remora.files.git import git_command, git_environment, git_output
+from remora.files.repository_cache import locked, new_tree, remove_unused, used_clone
 
 _PROTOCOLS = "https:ssh:file"
 _FETCH_S = 1800
+_IN_FOREGROUND = ("-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false")
+"""Settings with which git repacks a clone before it ends."""
 _PASSED = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+
+
+class Source(NamedTuple):
+    """Where a repository is fetched from: its URL or path, or bundles that have no address.
+
+    `name` is the address, or identifies the repository that the bundles are made of. `bundle`
+    stores a bundle in a folder, and returns its path.
+    """
+
+    name: str
+    bundle: Callable[[Path], Path] | None = None
 
 
 @contextmanager
 def checked_out(
-    source: str, commit: str, cache: Path, environ: Mapping[str, str]
+    source: Source, commit: str, cache: Path, environ: Mapping[str, str]
 ) -> Iterator[Path]:
     """Yield a working tree of a commit, fetched from `source` unless `cache` has it.
 
-    `source` is a URL, or the path of a repository or a bundle. Several processes may do this at
-    once. Raises OutsideError if the commit cannot be fetched.
+    Several processes may do this at once. What none of them uses any more is removed. Raises
+    OutsideError if the commit cannot be fetched.
     """
-    bare = cache / "repositories" / sha256(source.encode()).hexdigest()[:16]
-    with _locked(bare):
-        _fetch(source, commit, bare, environ)
-    tree = Path(mkdtemp(prefix="tree-", dir=bare.parent))
-    try:
-        git_output(bare, "worktree", "add", "--quiet", "--force", "--detach", str(tree), commit)
-        yield tree
-    finally:
-        with suppress(OutsideError):  # it was not added
-            git_output(bare, "worktree", "remove", "--force", str(tree))
-        rmtree(tree, ignore_errors=True)
+    folder = cache / "repositories"
+    make_private(folder)
+    remove_unused(folder)
+    with used_clone(folder, sha256(source.name.encode()).hexdigest()[:16]) as bare:
+        with locked(bare.with_suffix(".lock")):
+            _fetch(source, commit, bare, environ)
+        with new_tree(folder) as tree:
+            try:
+                git_output(
+                    bare, "worktree", "add", "--quiet", "--force", "--detach", str(tree), commit
+                )
+                yield tree
+            finally:
+                with suppress(OutsideError):  # it was not added
+                    git_output(bare, "worktree", "remove", "--force", str(tree))
 
 
-def _fetch(source: str, commit: str, bare: Path, environ: Mapping[str, str]) -> None:
+def _fetch(source: Source, commit: str, bare: Path, environ: Mapping[str, str]) -> None:
     if not (bare / "HEAD").exists():
         git_output(bare.parent, "init", "--quiet", "--bare", str(bare))
+    git_output(bare, "worktree", "prune")  # trees of processes that were killed
+    if _has_commit(bare, commit):
+        return
+    if source.bundle is None:
+        _fetch_from(source.name, commit, bare, environ)
+    else:
+        with _empty_folder(bare.with_suffix(".bundle")) as folder:
+            _fetch_from(str(source.bundle(folder)), commit, bare, environ)
+    git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
+
+
+def _has_commit(bare: Path, commit: str) -> bool:
     try:
         git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
     except OutsideError:
-        command = git_command("fetch", "--quiet", "--no-tags", "--", source)
-        try:
-            run_with_network([*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, source)
-        except OutsideError:  # a server or a bundle that gives only what has a name
-            names = ("+refs/heads/*:refs/fetched/heads/*", "+refs/remora/*:refs/fetched/remora/*")
-            run_with_network([*command, *names], bare, environ, source)
-        git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
+        return False
+    return True
+
+
+@contextmanager
+def _empty_folder(path: Path) -> Iterator[Path]:
+    rmtree(path, ignore_errors=True)  # of a process that was killed
+    make_private(path)
+    try:
+        yield path
+    finally:
+        rmtree(path, ignore_errors=True)
+
+
+def _fetch_from(address: str, commit: str, bare: Path, environ: Mapping[str, str]) -> None:
+    for left in (*bare.glob("*.lock"), *(bare / "refs").rglob("*.lock")):
+        left.unlink()  # of a git that was killed: only one process fetches at a time
+    command = git_command(*_IN_FOREGROUND, "fetch", "--quiet", "--no-tags", "--", address)
+    try:
+        run_with_network([*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, address)
+    except OutsideError:  # a server or a bundle that gives only what has a name
+        names = ("+refs/heads/*:refs/fetched/heads/*", "+refs/remora/*:refs/fetched/remora/*")
+        run_with_network([*command, *names], bare, environ, address)
 
 
 def run_with_network(
@@ -75,14 +120,3 @@ def run_with_network(
             f"the repository {source} cannot be fetched: {reason}",
             hint="check that this machine may read it, with `git fetch`",
         ) from error
-
-
-@contextmanager
-def _locked(bare: Path) -> Iterator[None]:
-    bare.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(bare.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from remora.config.user_folders import UserFolders, make_private
+from remora.config.user_folders import UserFolders
 from remora.errors import OutsideError
-from remora.files.git_fetch import checked_out
-from remora.runs.execution.shard_task import ShardTask
+from remora.files.git_fetch import Source, checked_out
+from remora.runs.execution.shard_task import Repository, ShardTask
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import this_machine
@@ -29,14 +29,18 @@ def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Ite
             hint="start `remora worker` there, or put the project into git",
         )
     cache = UserFolders.from_environ(environ).cache
-    source = repository.url or _stored_bundle(repository.bundle, dsn, cache)
-    with checked_out(source, repository.commit, cache, environ) as tree:
+    with checked_out(_source(repository, dsn), repository.commit, cache, environ) as tree:
         yield tree / repository.folder
 
 
-def _stored_bundle(digest: str, dsn: str, cache: Path) -> str:
-    """Return the path of a copy of the bundle in the object store."""
-    folder = cache / "repositories" / "bundles"
-    make_private(folder)
-    PostgresObjectStore(folder, Database(dsn), "objects").get(digest)
-    return str(folder / digest[:2] / digest)
+def _source(repository: Repository, dsn: str) -> Source:
+    """Return the address of a repository, or where its bundle in the object store comes from."""
+    if repository.url:
+        return Source(repository.url)
+
+    def store_bundle(folder: Path) -> Path:
+        digest = repository.bundle
+        PostgresObjectStore(folder, Database(dsn), "objects").get(digest)
+        return folder / digest[:2] / digest
+
+    return Source(f"{repository.machine}:{repository.path}", store_bundle)

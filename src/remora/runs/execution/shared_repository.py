@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit, urlunsplit
 
 from remora.errors import OutsideError
@@ -12,6 +13,8 @@ from remora.runs.project import Project
 
 _REACHABLE = re.compile(r"(https|ssh|file)://|[\w.-]+@[\w.-]+:")
 """Addresses that another machine may be able to read. Other runs send a bundle."""
+_MAX_BUNDLE = 256 << 20
+"""Bytes of a bundle. It is in memory as a whole, in the driver and in workers."""
 
 
 def shared_repository(
@@ -28,14 +31,26 @@ def shared_repository(
     folder = git_output(root, "rev-parse", "--show-prefix").strip().decode()
     url, bundle = _published_at(root, commit), ""
     if not url:
-        ref = f"refs/remora/{run_id}"
-        bundle = project.trace.objects.put(
-            git_output(root, "bundle", "create", "--quiet", "-", ref)
-        )
+        bundle = project.trace.objects.put(_make_bundle(root, f"refs/remora/{run_id}"))
         project.trace.objects.sync()
     return Repository(
         machine=machine, path=str(root), commit=commit, folder=folder, url=url, bundle=bundle
     )
+
+
+def _make_bundle(root: Path, ref: str) -> bytes:
+    """Return the history of a ref. Raises OutsideError if it is too large for the database."""
+    with TemporaryDirectory(prefix="remora-bundle-") as folder:
+        path = Path(folder) / "history.bundle"
+        git_output(root, "bundle", "create", "--quiet", str(path), ref)
+        size = path.stat().st_size
+        if size > _MAX_BUNDLE:
+            raise OutsideError(
+                f"the history of {root} is too large to be sent to workers through the database: "
+                f"{size >> 20:,} MB (maximum {_MAX_BUNDLE >> 20} MB)",
+                hint="push the commit to `origin`, so that workers fetch it from there",
+            )
+        return path.read_bytes()
 
 
 def _published_at(root: Path, commit: str) -> str:

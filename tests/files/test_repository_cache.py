@@ -1,0 +1,170 @@
+"""The clones and trees of workers: made once, kept while they are used, and then removed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from remora.errors import OutsideError
+from remora.files.git_fetch import Source, checked_out
+from remora.runs.execution import shared_repository
+
+HOLD = """
+import os, sys, time
+from pathlib import Path
+from remora.files.git_fetch import Source, checked_out
+
+source, commit, cache = sys.argv[1:]
+with checked_out(Source(source), commit, Path(cache), os.environ) as tree:
+    print(tree, flush=True)
+    time.sleep(60)
+"""
+LONG_AGO = time.time() - 8 * 86_400
+
+
+def git(folder: Path, *words: str) -> str:
+    names = ("-c", "user.name=a", "-c", "user.email=a@b")
+    done = subprocess.run(["git", *names, *words], cwd=folder, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+def commit_in(repository: Path, text: str) -> str:
+    (repository / "a.py").write_text(text)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", text)
+    commit = git(repository, "rev-parse", "HEAD")
+    git(repository, "update-ref", "refs/remora/run", commit)
+    return commit
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    commit_in(folder, "one")
+    return folder
+
+
+@contextmanager
+def other_process(repository: Path, cache: Path) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
+    """A process that has a tree of the newest commit."""
+    words = (str(repository), git(repository, "rev-parse", "HEAD"), str(cache))
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, *words], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        tree = Path(process.stdout.readline().strip())
+        try:
+            yield process, tree
+        finally:
+            process.kill()
+
+
+def check_out(source: Source, commit: str, cache: Path) -> str:
+    with checked_out(source, commit, cache, os.environ) as tree:
+        return (tree / "a.py").read_text()
+
+
+def names(cache: Path, pattern: str) -> list[str]:
+    return [path.name for path in (cache / "repositories").glob(pattern)]
+
+
+def test_the_tree_of_a_killed_process_is_removed_and_that_of_a_living_one_kept(
+    repository: Path, tmp_path: Path
+) -> None:
+    commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
+    with other_process(repository, cache) as (_, living):
+        with other_process(repository, cache) as (process, left):
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert (left / "a.py").exists()
+            assert check_out(Source(str(repository)), commit, cache) == "one"
+        assert names(cache, "tree-*") == [living.name]
+        assert (living / "a.py").read_text() == "one"
+        assert git(living, "status", "--porcelain") == ""
+    assert names(cache, "gone-*") == []
+
+
+def test_a_clone_that_was_not_used_for_a_week_is_removed(repository: Path, tmp_path: Path) -> None:
+    commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
+    other = Source(f"file://{repository}")
+    check_out(other, commit, cache)
+    (use,) = (cache / "repositories").glob("*.use")
+    clone = use.with_suffix("")
+    check_out(Source(str(repository)), commit, cache)
+    assert (clone / "HEAD").exists()
+    os.utime(use, (LONG_AGO, LONG_AGO))
+    check_out(Source(str(repository)), commit, cache)
+    assert not clone.exists()
+    assert check_out(other, commit, cache) == "one"
+    assert names(cache, "gone-*") == []
+
+
+def test_a_clone_that_is_used_is_kept_however_long_that_takes(
+    repository: Path, tmp_path: Path
+) -> None:
+    commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
+    with other_process(repository, cache) as (_, tree):
+        (use,) = (cache / "repositories").glob("*.use")
+        os.utime(use, (LONG_AGO, LONG_AGO))
+        check_out(Source(f"file://{repository}"), commit, cache)
+        assert git(tree, "rev-parse", "HEAD") == commit
+
+
+def test_what_an_interrupted_removal_left_is_removed(repository: Path, tmp_path: Path) -> None:
+    commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
+    (cache / "repositories" / "gone-tree-1" / "deep").mkdir(parents=True)
+    check_out(Source(str(repository)), commit, cache)
+    assert names(cache, "gone-*") == []
+
+
+def test_a_fetch_that_was_killed_does_not_stop_the_next_one(
+    repository: Path, tmp_path: Path
+) -> None:
+    source, cache = Source(str(repository)), tmp_path / "cache"
+    check_out(source, git(repository, "rev-parse", "HEAD"), cache)
+    (use,) = (cache / "repositories").glob("*.use")
+    commit = commit_in(repository, "two")
+    (use.with_suffix("") / "packed-refs.lock").touch()
+    (use.with_suffix("") / "refs" / "fetched" / f"{commit}.lock").touch()
+    use.with_suffix(".bundle").mkdir()
+    assert check_out(source, commit, cache) == "two"
+
+
+def test_bundles_of_a_repository_share_a_clone_and_are_not_kept(
+    repository: Path, tmp_path: Path
+) -> None:
+    made = list[Path]()
+
+    def bundle(folder: Path) -> Path:
+        made.append(folder / "b")
+        git(repository, "bundle", "create", "-q", str(folder / "b"), "refs/remora/run")
+        return folder / "b"
+
+    source, cache = Source("machine:/repository", bundle), tmp_path / "cache"
+    for text, number in (("one", 1), ("one", 1), ("two", 2)):
+        if number == 2:
+            commit_in(repository, text)
+        commit = git(repository, "rev-parse", "HEAD")
+        assert check_out(source, commit, cache) == text
+        assert len(made) == number
+    assert not made[-1].parent.exists()
+    assert len(names(cache, "*.use")) == 1
+
+
+def test_a_bundle_that_is_too_large_is_refused(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = shared_repository._make_bundle(repository, "refs/remora/run")
+    assert small.startswith(b"# v2 git bundle")
+    monkeypatch.setattr(shared_repository, "_MAX_BUNDLE", len(small) - 1)
+    with pytest.raises(OutsideError, match="too large") as refused:
+        shared_repository._make_bundle(repository, "refs/remora/run")
+    assert "push the commit" in refused.value.hint
