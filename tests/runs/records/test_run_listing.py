@@ -1,5 +1,7 @@
 """All runs in one look, from their own streams alone."""
 
+from pathlib import Path
+
 import pytest
 
 from remora.runs.records import run_listing, stored_run_lines
@@ -53,9 +55,12 @@ def test_the_stream_of_a_large_run_is_read_again_only_after_a_change(
     (before,) = list_run_lines(trace)
     read = list[str]()
     whole = run_listing.read_run_line
-    monkeypatch.setattr(
-        run_listing, "read_run_line", lambda path: read.append(path.stem) or whole(path)
-    )
+
+    def noted(path: Path) -> object:
+        read.append(path.stem)
+        return whole(path)
+
+    monkeypatch.setattr(run_listing, "read_run_line", noted)
     assert list_run_lines(trace) == [before]
     assert read == []
     accept(ran.project, run_id, [], every=True)
