@@ -1,7 +1,7 @@
 """Folder of a machine's clones and working trees for workers, which several processes share.
 
-A process locks what it uses, and its end releases the locks, also if it was killed. So whatever
-nobody has locked can be removed.
+A process locks what it uses, and its end releases the locks, also if it was killed. So whatever is
+not locked can be removed.
 """
 
 import fcntl
@@ -14,7 +14,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 _UNUSED_S = 7 * 86_400
-"""Time after which a clone that nobody has used is removed."""
+"""Time after which an unused clone is removed."""
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def _put_away_clones(folder: Path) -> None:
         file = _open_locked(use)
         if file is None:
             continue
-        if time.time() - os.fstat(file).st_mtime >= _UNUSED_S:  # nobody has used it just now
+        if time.time() - os.fstat(file).st_mtime >= _UNUSED_S:  # it was not used just now
             for path in (use.with_suffix(""), use.with_suffix(".bundle")):
                 if path.exists():
                     _put_away(path)

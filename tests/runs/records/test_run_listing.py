@@ -1,5 +1,7 @@
 """All runs in one look, from their own streams alone."""
 
+from pathlib import Path
+
 import pytest
 
 from remora.runs.records import run_listing, stored_run_lines
@@ -51,12 +53,19 @@ def test_the_stream_of_a_large_run_is_read_again_only_after_a_change(
     monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
     trace, run_id = ran.project.trace, ran.newest
     (before,) = list_run_lines(trace)
-    with monkeypatch.context() as patch:
-        patch.delattr(run_listing, "read_run_line")  # nothing is read
-        assert list_run_lines(trace) == [before]
+    read = list[str]()
+    whole = run_listing.read_run_line
+
+    def noted(path: Path) -> object:
+        read.append(path.stem)
+        return whole(path)
+
+    monkeypatch.setattr(run_listing, "read_run_line", noted)
+    assert list_run_lines(trace) == [before]
+    assert read == []
     accept(ran.project, run_id, [], every=True)
     (after,) = list_run_lines(trace)
-    assert (after.accepted, after.pending) == (before.pending, 0)
+    assert (read, after.accepted, after.pending) == ([run_id], before.pending, 0)
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"a.jsonl": {"line": 3}}'])

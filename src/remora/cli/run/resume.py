@@ -1,5 +1,6 @@
 """Implements `analyze --resume`, which completes an interrupted run."""
 
+import gc
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -72,8 +73,8 @@ def resume_run(options: Options, flags: Mapping[str, Any], request: ResumeReques
     project = open_project(invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, request.run)
-    # the plan and the events of a large run are not kept while its results are printed
     stopped = _run_remaining(options, invocation, project, run_id, request)
+    gc.collect()  # the plan and the events of a large run, before its results are read
     if stopped is not None:
         return print_run_results(options, project, run_id, stopped)
     note(options, f"nothing to resume: run {run_id} has already ended")
