@@ -96,7 +96,7 @@ def test_every_exported_name_is_found(name: str) -> None:
 def test_one_text_stands_for_a_list_of_one(project: Path) -> None:
     assert len(remora.plan("a.py", operations="lint").jobs) == 1
     remora.analyze("a.py", operations="lint")
-    with pytest.raises(UsageError, match="'F4O1' is not a rule code"):
+    with pytest.raises(UsageError, match="'F4O1' is not a rule"):
         remora.accept(every=True, rules="F4O1")
     assert len(remora.accept(every=True, rules="F401", only_if="verified").accepted) == 1
 
