@@ -49,6 +49,16 @@ def test_a_configuration_in_a_folder_counts(remora: Remora, folder: Path) -> Non
     assert planned(remora, folder)["jobs"] == {"lint": 1}
 
 
+def test_a_clone_whose_changes_git_cannot_list_is_planned_again(
+    remora: Remora, folder: Path
+) -> None:
+    remora(*LINT, cwd=folder)
+    assert planned(remora, folder)["state"] == "unchanged"
+    write(folder / "shop", {"new.py": UNUSED})
+    (folder / "shop" / ".git" / "index").write_bytes(b"damaged")
+    assert planned(remora, folder)["state"] != "unchanged"
+
+
 def test_an_operation_without_an_environment_is_reported_and_made_up_for(
     remora: Remora, folder: Path
 ) -> None:

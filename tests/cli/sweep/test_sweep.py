@@ -130,6 +130,15 @@ def test_records_that_cannot_be_read_are_a_failure(remora: Remora, company: Path
     fails("revert", "last")
 
 
+def test_a_repository_whose_records_cannot_be_opened_is_a_failure_without_any_run(
+    remora: Remora, company: Path
+) -> None:
+    (company / "shop" / ".agentfs").symlink_to(company)
+    done = remora("runs", "--repos", "repos.yaml", cwd=company)
+    assert done.code == 1
+    assert "shop: " in done.err
+
+
 @pytest.mark.slow
 def test_changes_are_accepted_onto_a_branch_per_operation(remora: Remora, company: Path) -> None:
     remora(*LINT, cwd=company)
@@ -142,6 +151,7 @@ def test_changes_are_accepted_onto_a_branch_per_operation(remora: Remora, compan
     assert {
         (one["name"], one["branch"], one["error"]) for one in done.document["repositories"]
     } == {
+        ("gone", None, f"{company / 'nowhere'} does not exist"),
         ("web", "remora/lint", None),
         ("shop", "remora/lint", None),
     }

@@ -1,11 +1,16 @@
 """All runs in one look, from their own streams alone."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from remora.runs.records import run_listing, stored_run_lines
-from remora.runs.records.run_listing import list_run_lines, read_older_runs
+from remora.runs.records.run_listing import (
+    list_run_lines,
+    read_older_runs,
+    read_run_lines,
+)
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import CHOICE, Desk
 
@@ -68,7 +73,9 @@ def test_the_stream_of_a_large_run_is_read_again_only_after_a_change(
     assert (read, after.accepted, after.pending) == ([run_id], before.pending, 0)
 
 
-@pytest.mark.parametrize("content", [b"", b"[1]", b'{"a.jsonl": {"line": 3}}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"[1]", b'{"format": 1, "lines": {"a.jsonl": {"line": 3}}}']
+)
 def test_stored_entries_that_cannot_be_read_are_replaced(
     ran: Desk, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
@@ -81,3 +88,30 @@ def test_stored_entries_that_cannot_be_read_are_replaced(
     assert list_run_lines(trace) == before
     assert stored.read_bytes() == right
     assert stored.stat().st_mode & 0o777 == 0o600
+
+
+def test_entries_that_another_version_stored_are_not_used(
+    ran: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
+    trace = ran.project.trace
+    before = list_run_lines(trace)
+    stored = trace.path / "run_lines.json"
+    document = json.loads(stored.read_text())
+    for entry in document["lines"].values():
+        del entry["line"]["pending"]
+    stored.write_text(json.dumps({**document, "format": 0}))
+    assert list_run_lines(trace) == before
+
+
+def test_what_may_be_removed_is_read_from_the_streams(
+    ran: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
+    trace = ran.project.trace
+    (before,) = list_run_lines(trace)
+    assert before.pending
+    stored = trace.path / "run_lines.json"
+    stored.write_text(stored.read_text().replace(f'"pending":{before.pending}', '"pending":0'))
+    assert [line.pending for line in list_run_lines(trace)] == [0]
+    assert read_run_lines(trace) == [before]

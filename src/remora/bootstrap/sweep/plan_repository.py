@@ -94,7 +94,7 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
     request = _request(task, project)
     own = sweep_settings(task, request.operations)
     uncommitted = _uncommitted(project)
-    commit = None if uncommitted else _commit(project)
+    commit = _commit(project) if uncommitted == 0 else None
     earlier = None if task.full else find_earlier_sweep(project, request, own, commit)
     if earlier is not None and earlier.left_out and _has_environment(invocation, project):
         earlier = None
@@ -108,7 +108,7 @@ def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
             _record(invocation, prepared, own)
         state = PLANNED if prepared.plan.jobs else NOTHING
         found = _result(task, project, state, commit, earlier, prepared)
-        return msgspec.structs.replace(found, uncommitted=uncommitted)
+        return msgspec.structs.replace(found, uncommitted=uncommitted or 0)
     finally:
         prepared.close()
 
@@ -133,12 +133,12 @@ def _request(task: PlanTask, project: Project) -> RunRequest:
     return RunRequest(**given, operations=names, engine=task.engine)
 
 
-def _uncommitted(project: Project) -> int:
-    """Return the number of files and folders with uncommitted changes, or 0 without git."""
+def _uncommitted(project: Project) -> int | None:
+    """Return the number of changed and untracked files and folders, or None if git fails."""
     try:
         return len(git_output(project.root, "status", "--porcelain", "--", ".").splitlines())
     except OutsideError:
-        return 0
+        return None
 
 
 def _commit(project: Project) -> str | None:

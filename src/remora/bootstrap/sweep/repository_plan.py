@@ -33,7 +33,8 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `left_out` contains the number of nodes that are left for lack of an environment, by operation,
     and `unreadable` the number of files that agents cannot work on. `uncommitted` is the number of
-    files with uncommitted changes; if there are any, the jobs work on them, and `commit` is None.
+    changed and untracked files and folders; if there are any, the jobs work on the files as they
+    are, and `commit` is None.
 
     `jobs` counts them by operation, and `with_model` those that ask a model. If only nodes that have
     changed were planned, or if nothing has changed, `since` is the earlier run. `error` and `hint`

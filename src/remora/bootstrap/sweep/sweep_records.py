@@ -35,6 +35,13 @@ class SweptProject(NamedTuple):
     error: RemoraError | None = None
 
 
+class SweepList(NamedTuple):
+    """All sweeps of the listed repositories, oldest first, and why repositories cannot be read."""
+
+    sweeps: Sequence["RecordedSweep"]
+    errors: Mapping[str, RemoraError]
+
+
 class RecordedSweep(NamedTuple):
     """A run of a sweep in all listed repositories."""
 
@@ -46,6 +53,12 @@ class RecordedSweep(NamedTuple):
         for each in self.projects:
             if each.error is not None:
                 yield each.name, each.error
+
+    def missing(self) -> Iterator[tuple[str, Path]]:
+        """Yield the name and the folder of each repository whose folder does not exist."""
+        for each in self.projects:
+            if each.project is None and each.error is None:
+                yield each.name, each.root
 
     def recorded(self) -> Iterator[tuple[str, Project, str]]:
         """Yield the name, the project and the run of each repository that has a run."""
@@ -83,12 +96,13 @@ def sweep_at(
     return found.sweep(run_id if run_id in found.run_ids else max(found.run_ids, default=run_id))
 
 
-def list_sweeps(
-    invocation: Invocation, repositories: Sequence[ListedRepository]
-) -> list[RecordedSweep]:
-    """Return all sweeps of the listed repositories, oldest first."""
+def list_sweeps(invocation: Invocation, repositories: Sequence[ListedRepository]) -> SweepList:
+    """Return all sweeps of the listed repositories."""
     found = _Projects.open(invocation, repositories)
-    return [found.sweep(run_id) for run_id in sorted(found.run_ids)]
+    return SweepList(
+        [found.sweep(run_id) for run_id in sorted(found.run_ids)],
+        {one.name: one.error for one in found.opened if one.error is not None},
+    )
 
 
 def own_settings(sweep: RecordedSweep, *, trusted: bool) -> Mapping[str, Any]:

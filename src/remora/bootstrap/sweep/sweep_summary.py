@@ -20,7 +20,8 @@ class RepositorySummary(msgspec.Struct, frozen=True, kw_only=True):
     """A repository of a sweep.
 
     `run_id` is null if no run is recorded. It is an earlier run if nothing had changed since.
-    `status` is `missing` if the folder does not exist. `statuses` counts the jobs that have ended, by status.
+    `status` is `missing` if the folder does not exist. `statuses` counts the jobs that have ended,
+    by status.
     """
 
     name: str

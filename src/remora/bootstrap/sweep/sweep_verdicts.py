@@ -1,6 +1,7 @@
 """Accepts, rejects and reverts the change sets of a sweep, one repository after the other."""
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.bootstrap import api
@@ -19,12 +20,16 @@ OPERATION = "{operation}"
 
 
 class SweepPart(NamedTuple):
-    """What was done in a repository, on `branch` if it is not None, or why nothing was done."""
+    """What was done in a repository, on `branch` if it is not None, or why nothing was done.
+
+    `missing` is the folder of the repository if it does not exist.
+    """
 
     name: str
     branch: str | None = None
     done: Verdicts | Reverted | None = None
     error: RemoraError | None = None
+    missing: Path | None = None
 
 
 _Act = Callable[[str, Project, str], Iterator[SweepPart]]
@@ -88,6 +93,7 @@ def revert_sweep(
 
 def _in_each(invocation: Invocation, sweep: RecordedSweep, act: _Act) -> Iterator[SweepPart]:
     yield from (SweepPart(name, error=error) for name, error in sweep.unreadable())
+    yield from (SweepPart(name, missing=root) for name, root in sweep.missing())
     for name, recorded, run_id in sweep.recorded():
         try:
             root = recorded.root

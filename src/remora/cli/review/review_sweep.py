@@ -97,7 +97,7 @@ def review(
                 click.style(escape_line(f"══ {desk.heading(name, part, group)} ══"), bold=True)
             )
             part.group = group
-            part.before, part.after = desk.around(part, group)
+            part.before, part.after = desk.position(part, group)
             part.decide_all(group)
             if part.has_quit:
                 break
@@ -143,7 +143,7 @@ class _Desk(NamedTuple):
         every = count(opened + self._unopened, "repository", "repositories")
         return f"{name} ({opened} of {every}): {number}"
 
-    def around(self, part: Review, group: str | None) -> tuple[int, int]:
+    def position(self, part: Review, group: str | None) -> tuple[int, int]:
         """Return how many change sets come before and after those of `part` and `group`.
 
         If the repositories are opened one after the other, only its own are known.
@@ -236,18 +236,27 @@ def _entry(part: SweepPart, verb: str) -> dict[str, Any]:
         "run_id": getattr(part.done, "run_id", None),
         verb: getattr(part.done, verb, []),
         "conflicts": getattr(part.done, "conflicts", []),
-        "error": None if part.error is None else part.error.message,
+        "error": _why_nothing(part),
     }
 
 
+def _why_nothing(part: SweepPart) -> str | None:
+    if part.missing is not None:
+        return f"{part.missing} does not exist"
+    return None if part.error is None else part.error.message
+
+
 def _has_failed(part: SweepPart) -> bool:
-    return part.done is None or bool(part.done.conflicts or part.done.damaged)
+    if part.done is None:
+        return part.error is not None
+    return bool(part.done.conflicts or part.done.damaged)
 
 
 def _lines(parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
     for part in parts:
-        if part.error is not None:
-            yield color_word("error") + escape_line(f" {part.name}: {part.error.message}")
+        if part.done is None:
+            word = "missing" if part.missing else color_word("error")
+            yield word + escape_line(f" {part.name}: {_why_nothing(part)}")
             continue
         where = f" onto {part.branch}" if part.branch else ""
         number = count(len(getattr(part.done, verb)), "change set")
@@ -255,7 +264,7 @@ def _lines(parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
         branches = getattr(part.done, "branches", ())
         if branches and not getattr(part.done, verb):
             yield f"  {on_branches(branches)}"
-        for found in part.done.conflicts if part.done is not None else ():
+        for found in part.done.conflicts:
             yield escape_line(f"  conflict: {found['path']}: {found['detail']}")
     if not parts:
         yield f"no change set was {verb}"

@@ -33,7 +33,7 @@ def runs(options: Options, repos: Path | None) -> int:
     PENDING is the number of verified change sets without a verdict. CONFLICT is the number of
     change sets that could not be merged with your files. A run is damaged if one of its streams
     cannot be read to the end. With --repos, the exit code is 1 if the records of a repository
-    cannot be read.
+    cannot be opened.
     """
     import msgspec
 

@@ -22,12 +22,11 @@ from remora.text import escape_line
 
 
 def list_runs(options: Options, file: Path) -> int:
-    """Print the sweeps of the listed repositories. Return 1 if the records of one cannot be read."""
+    """Print the sweeps of the listed repositories. Return 1 if one cannot be opened."""
     refuse_root(options)
-    sweeps = list_sweeps(invocation_of(options), read_repository_list(file))
+    sweeps, errors = list_sweeps(invocation_of(options), read_repository_list(file))
     found = [summarize(sweep.without_earlier()) for sweep in sweeps]
     emit(options, {"runs": [_entry(one) for one in found]}, _lines(found))
-    errors = dict(sweeps[-1].unreadable()) if sweeps else {}
     for name, error in errors.items():
         note(options, f"{name}: {error.message}")
     return 1 if errors else 0

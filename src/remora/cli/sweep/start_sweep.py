@@ -25,7 +25,7 @@ from remora.cli.sweep.show_sweep import refuse_root
 from remora.cli.sweep.sweep_plan_view import (
     plan_lines,
     plan_note,
-    remark_lines,
+    plan_notes,
     sweep_plan_document,
 )
 from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
@@ -80,7 +80,7 @@ def start_sweep(
         emit(options, sweep_plan_document(run_id, plans, seconds), plan_lines(plans, seconds))
         return 1 if any(plan.state == FAILED for plan in plans) else 0
     if not any(plan.job_count for plan in plans):
-        for line in remark_lines(plans):
+        for line in plan_notes(plans):
             note(options, line)
         return _print(options, arguments, run_id, plans)
     if not options.quiet:

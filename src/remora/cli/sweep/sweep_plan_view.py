@@ -55,14 +55,14 @@ def plan_lines(plans: Sequence[RepositoryPlan], planning_seconds: float) -> Iter
     for plan in plans:
         if plan.state == FAILED:
             yield f"{plan.name}: {plan.error}" + (f" ({plan.hint})" if plan.hint else "")
-    yield from remark_lines(plans)
+    yield from plan_notes(plans)
     size = sweep_size(plans)
-    had = f", after {about(planning_seconds)} of planning"
-    yield size + (had if any(plan.job_count for plan in plans) else "")
+    planning = f", after {about(planning_seconds)} of planning"
+    yield size + (planning if any(plan.job_count for plan in plans) else "")
 
 
-def remark_lines(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
-    """Yield what was planned in another way than usual.
+def plan_notes(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
+    """Yield notes about the plans.
 
     No job is planned for operations without an environment and for unreadable files. Uncommitted
     changes are part of what is planned.

@@ -45,7 +45,7 @@ class OlderRuns(msgspec.Struct, frozen=True):
 
 
 def list_run_lines(folder: TraceFolder) -> list[RunLine]:
-    """Return all runs, oldest first.
+    """Return all runs, oldest first, large ones from stored entries if these are current.
 
     Files that do not begin with `run_start` are ignored.
     """
@@ -73,6 +73,11 @@ def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
         return None
     line, counted = read
     return StoredLine(line, counted.ended, status.st_size, status.st_mtime_ns)
+
+
+def read_run_lines(folder: TraceFolder) -> list[RunLine]:
+    """Return what `list_run_lines` returns, from the streams alone."""
+    return [line for line, _ in _read_runs(folder, folder.run_streams())]
 
 
 def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:

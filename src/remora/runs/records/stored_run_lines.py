@@ -15,6 +15,8 @@ from remora.trace.content.private_files import open_file, open_folder, open_read
 _FILE = "run_lines.json"
 _LARGE = 1 << 20
 """Bytes of a run's stream. Reading a smaller one takes less than 20 ms."""
+_FORMAT = 1
+"""Number of the file's format. Increase it whenever an entry has other keys or counts otherwise."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,13 +52,21 @@ class StoredLine(msgspec.Struct, frozen=True):
         return (self.bytes, self.modified_ns) == (status.st_size, status.st_mtime_ns)
 
 
+class _StoredLines(msgspec.Struct, frozen=True):
+    """The content of the file, with the entries by the name of the stream's file."""
+
+    format: int
+    lines: dict[str, StoredLine]
+
+
 def stored_lines(folder: Path) -> dict[str, StoredLine]:
     """Return the stored entries, by file name. There are none if the file cannot be read."""
     try:
         with os.fdopen(open_read_only(folder / _FILE), "rb") as file:
-            return msgspec.json.decode(file.read(), type=dict[str, StoredLine])
+            stored = msgspec.json.decode(file.read(), type=_StoredLines)
     except (OSError, ValueError, RecursionError):
         return {}
+    return stored.lines if stored.format == _FORMAT else {}
 
 
 def store_lines(
@@ -73,7 +83,7 @@ def store_lines(
         file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=top)
         stack.callback(os.close, file)
         try:
-            write_all(file, msgspec.json.encode(large))
+            write_all(file, msgspec.json.encode(_StoredLines(_FORMAT, large)))
             os.rename(temporary, _FILE, src_dir_fd=top, dst_dir_fd=top)
         except OSError:
             os.unlink(temporary, dir_fd=top)
