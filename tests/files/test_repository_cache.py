@@ -1,5 +1,6 @@
 """The clones and trees of workers: made once, kept while they are used, and then removed."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from remora.errors import OutsideError
 from remora.files.git_fetch import Source, checked_out
+from remora.files.repository_cache import remove_unused
 from remora.runs.execution import shared_repository
 
 HOLD = """
@@ -76,6 +78,17 @@ def names(cache: Path, pattern: str) -> list[str]:
     return [path.name for path in (cache / "repositories").glob(pattern)]
 
 
+def is_unlocked(path: Path) -> bool:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
 def test_the_tree_of_a_killed_process_is_removed_and_that_of_a_living_one_kept(
     repository: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +136,38 @@ def test_what_an_interrupted_removal_left_is_removed(repository: Path, tmp_path:
     (cache / "repositories" / "gone-tree-1" / "deep").mkdir(parents=True)
     check_out(Source(str(repository)), commit, cache)
     assert names(cache, "gone-*") == []
+
+
+def test_a_folder_that_cannot_be_renamed_stays_unlocked_and_stops_no_other_removal(
+    tmp_path: Path,
+) -> None:
+    long = "n" * 240  # with the prefix `gone-`, too long for a name
+    (tmp_path / f"tree-{long}").mkdir()
+    (tmp_path / long).mkdir()
+    (tmp_path / f"{long}.use").touch()
+    (tmp_path / "unused").mkdir()
+    (tmp_path / "unused.use").touch()
+    for use in tmp_path.glob("*.use"):
+        os.utime(use, (LONG_AGO, LONG_AGO))
+    (tmp_path / "gone-1").mkdir()
+    remove_unused(tmp_path)
+    assert not (tmp_path / "unused").exists()
+    assert not (tmp_path / "gone-1").exists()
+    for path in (tmp_path / f"tree-{long}", tmp_path / f"{long}.use"):
+        assert path.exists()
+        assert is_unlocked(path)
+
+
+def test_what_was_removed_meanwhile_stops_no_other_removal(tmp_path: Path) -> None:
+    for name in ("tree-1", "clone.use"):  # they are listed, but cannot be opened
+        (tmp_path / name).symlink_to(tmp_path / "missing")
+    for name in ("tree-2", "gone-1", "unused"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "unused.use").touch()
+    os.utime(tmp_path / "unused.use", (LONG_AGO, LONG_AGO))
+    remove_unused(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"tree-1", "clone.use", "trees.lock", "unused.use"}
 
 
 def test_a_fetch_that_was_killed_does_not_stop_the_next_one(

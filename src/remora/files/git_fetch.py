@@ -37,8 +37,8 @@ def checked_out(
 ) -> Iterator[Path]:
     """Yield a working tree of a commit, fetched from `source` unless `cache` has it.
 
-    Several processes may do this at once. What none of them uses any more is removed. Raises
-    OutsideError if the commit cannot be fetched.
+    Several processes may do this at once. Unused clones and trees are removed. Raises OutsideError
+    if the commit cannot be fetched.
     """
     folder = cache / "repositories"
     make_private(folder)

@@ -8,7 +8,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -39,15 +39,14 @@ def used_clone(folder: Path, name: str) -> Iterator[Path]:
 @contextmanager
 def new_tree(folder: Path) -> Iterator[Path]:
     """Yield an empty folder for a working tree. It is removed afterwards."""
-    with locked(_trees_lock(folder)):
-        tree = Path(mkdtemp(prefix="tree-", dir=folder))
-        file = _open_locked(tree)
-    try:
-        yield tree
-    finally:
-        rmtree(tree, ignore_errors=True)
-        if file is not None:
-            os.close(file)
+    with ExitStack() as stack:
+        with locked(_trees_lock(folder)):
+            tree = Path(mkdtemp(prefix="tree-", dir=folder))
+            stack.enter_context(_try_lock(tree))
+        try:
+            yield tree
+        finally:
+            rmtree(tree, ignore_errors=True)
 
 
 def remove_unused(folder: Path) -> None:
@@ -55,50 +54,58 @@ def remove_unused(folder: Path) -> None:
 
     If it is interrupted, the next call removes the rest.
     """
-    with suppress(OSError):
-        _put_away_trees(folder)
-        _put_away_clones(folder)
-        for path in folder.glob("gone-*"):
-            rmtree(path, ignore_errors=True)
+    for path in _unused(folder):
+        with suppress(OSError):  # a full disk, or another process removed it
+            _rename_for_removal(path)
+    for path in folder.glob("gone-*"):
+        rmtree(path, ignore_errors=True)
 
 
-def _put_away_trees(folder: Path) -> None:
-    with locked(_trees_lock(folder)):  # a new tree is locked before this lock is free
+def _unused(folder: Path) -> Iterator[Path]:
+    """Yield unused trees and clones. Each one is locked until the next one is requested."""
+    yield from _unused_trees(folder)
+    yield from _unused_clones(folder)
+
+
+def _unused_trees(folder: Path) -> Iterator[Path]:
+    # a new tree is locked before this lock is free
+    with suppress(OSError), locked(_trees_lock(folder)):
         for tree in folder.glob("tree-*"):
-            file = _open_locked(tree)
-            if file is not None:
-                _put_away(tree)
-                os.close(file)
+            with suppress(OSError), _try_lock(tree) as file:  # its process may have removed it
+                if file is not None:
+                    yield tree
 
 
-def _put_away_clones(folder: Path) -> None:
+def _unused_clones(folder: Path) -> Iterator[Path]:
     for use in folder.glob("*.use"):
-        if time.time() - use.stat().st_mtime < _UNUSED_S:
-            continue
-        file = _open_locked(use)
-        if file is None:
-            continue
-        if time.time() - os.fstat(file).st_mtime >= _UNUSED_S:  # it was not used just now
-            for path in (use.with_suffix(""), use.with_suffix(".bundle")):
-                if path.exists():
-                    _put_away(path)
-        os.close(file)
+        with suppress(OSError), _try_lock(use) as file:
+            if file is not None and time.time() - os.fstat(file).st_mtime >= _UNUSED_S:
+                for path in (use.with_suffix(""), use.with_suffix(".bundle")):
+                    if path.exists():
+                        yield path
 
 
-def _put_away(path: Path) -> None:
+def _rename_for_removal(path: Path) -> None:
     """Give a folder another name at once, because its removal takes long."""
     path.rename(path.with_name(f"gone-{path.name}-{os.urandom(4).hex()}"))
 
 
-def _open_locked(path: Path) -> int | None:
-    """Lock a file or folder for this process alone, or return None if another process uses it."""
+@contextmanager
+def _try_lock(path: Path) -> Iterator[int | None]:
+    """Lock a file or folder for this process alone, and yield its descriptor.
+
+    Yield None if another process uses it.
+    """
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+        else:
+            yield file
+    finally:
         os.close(file)
-        return None
-    return file
 
 
 def _trees_lock(folder: Path) -> Path:
