@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pytest
 
 from remora.errors import OutsideError
 from remora.files.git_fetch import Source, checked_out
-from remora.files.repository_cache import remove_unused
+from remora.files.repository_cache import locked, remove_unused
 from remora.runs.execution import shared_repository
 
 HOLD = """
@@ -76,6 +76,13 @@ def check_out(source: Source, commit: str, cache: Path) -> str:
 
 def names(cache: Path, pattern: str) -> list[str]:
     return [path.name for path in (cache / "repositories").glob(pattern)]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def is_unlocked(path: Path) -> bool:
@@ -168,6 +175,36 @@ def test_what_was_removed_meanwhile_stops_no_other_removal(tmp_path: Path) -> No
     remove_unused(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"tree-1", "clone.use", "trees.lock", "unused.use"}
+
+
+def test_a_clone_stays_locked_until_the_git_of_a_killed_process_ends(tmp_path: Path) -> None:
+    ssh, started, hold = (tmp_path / name for name in ("ssh", "started", "hold"))
+    ssh.write_text(f"#!/bin/sh\ntouch {started}\nwhile test -e {hold}; do sleep 0.02; done\nexit 1")
+    ssh.chmod(0o700)
+    hold.touch()
+    (tmp_path / ".gitconfig").write_text(f"[core]\nsshCommand = {ssh}\n")
+    cache = tmp_path / "cache"
+    words = ("ssh://host/repository", "0" * 40, str(cache))
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    try:
+        with subprocess.Popen([sys.executable, "-c", HOLD, *words], env=environment) as process:
+            wait_until(started.exists)
+            process.kill()
+        (clone,) = (cache / "repositories").glob("*/")
+        assert not is_unlocked(clone.with_suffix(".lock"))
+    finally:
+        hold.unlink()
+    wait_until(lambda: is_unlocked(clone.with_suffix(".lock")))
+
+
+def test_a_process_that_git_left_keeps_nothing_locked(tmp_path: Path) -> None:
+    with locked(tmp_path / "lock") as lock:
+        left = subprocess.Popen(["sleep", "60"], pass_fds=(lock,))
+    try:
+        assert is_unlocked(tmp_path / "lock")
+    finally:
+        left.kill()
+        left.wait()
 
 
 def test_a_fetch_that_was_killed_does_not_stop_the_next_one(

@@ -44,8 +44,8 @@ def checked_out(
     make_private(folder)
     remove_unused(folder)
     with used_clone(folder, sha256(source.name.encode()).hexdigest()[:16]) as bare:
-        with locked(bare.with_suffix(".lock")):
-            _fetch(source, commit, bare, environ)
+        with locked(bare.with_suffix(".lock")) as lock:
+            _fetch(source, commit, bare, environ, lock)
         with new_tree(folder) as tree:
             try:
                 git_output(
@@ -57,17 +57,17 @@ def checked_out(
                     git_output(bare, "worktree", "remove", "--force", str(tree))
 
 
-def _fetch(source: Source, commit: str, bare: Path, environ: Mapping[str, str]) -> None:
+def _fetch(source: Source, commit: str, bare: Path, environ: Mapping[str, str], lock: int) -> None:
     if not (bare / "HEAD").exists():
         git_output(bare.parent, "init", "--quiet", "--bare", str(bare))
     git_output(bare, "worktree", "prune")  # trees of processes that were killed
     if _has_commit(bare, commit):
         return
     if source.bundle is None:
-        _fetch_from(source.name, commit, bare, environ)
+        _fetch_from(source.name, commit, bare, environ, lock)
     else:
         with _empty_folder(bare.with_suffix(".bundle")) as folder:
-            _fetch_from(str(source.bundle(folder)), commit, bare, environ)
+            _fetch_from(str(source.bundle(folder)), commit, bare, environ, lock)
     git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
 
 
@@ -89,29 +89,43 @@ def _empty_folder(path: Path) -> Iterator[Path]:
         rmtree(path, ignore_errors=True)
 
 
-def _fetch_from(address: str, commit: str, bare: Path, environ: Mapping[str, str]) -> None:
+def _fetch_from(
+    address: str, commit: str, bare: Path, environ: Mapping[str, str], lock: int
+) -> None:
     for left in (*bare.glob("*.lock"), *(bare / "refs").rglob("*.lock")):
         left.unlink()  # of a git that was killed: only one process fetches at a time
     command = git_command(*_IN_FOREGROUND, "fetch", "--quiet", "--no-tags", "--", address)
     try:
-        run_with_network([*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, address)
+        run_with_network(
+            [*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, address, lock
+        )
     except OutsideError:  # a server or a bundle that gives only what has a name
         names = ("+refs/heads/*:refs/fetched/heads/*", "+refs/remora/*:refs/fetched/remora/*")
-        run_with_network([*command, *names], bare, environ, address)
+        run_with_network([*command, *names], bare, environ, address, lock)
 
 
 def run_with_network(
-    command: list[str], folder: Path, environ: Mapping[str, str], source: str
+    command: list[str],
+    folder: Path,
+    environ: Mapping[str, str],
+    source: str,
+    lock: int | None = None,
 ) -> None:
     """Run git with the protocols and the identities that fetching needs.
 
-    Raises OutsideError, which names `source`, if git fails.
+    If this process is killed, git continues, and holds the descriptor `lock` until it ends. Raises OutsideError, which names `source`, if git fails.
     """
     passed = {name: environ[name] for name in _PASSED if name in environ}
     environment = {**git_environment(), **passed, "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
     try:
         subprocess.run(
-            command, cwd=folder, env=environment, check=True, capture_output=True, timeout=_FETCH_S
+            command,
+            cwd=folder,
+            env=environment,
+            check=True,
+            capture_output=True,
+            timeout=_FETCH_S,
+            pass_fds=() if lock is None else (lock,),
         )
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", b"") or b""

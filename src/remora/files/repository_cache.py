@@ -18,14 +18,19 @@ _UNUSED_S = 7 * 86_400
 
 
 @contextmanager
-def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
-    """Lock a file, which is created if it is missing, and set its time to now."""
+def locked(path: Path, *, shared: bool = False) -> Iterator[int]:
+    """Lock a file, which is created if it is missing, and set its time to now.
+
+    Yield its descriptor. If this process is killed, the lock lasts until all processes that got the
+    descriptor have ended.
+    """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         os.utime(file)
-        yield
+        yield file
     finally:
+        fcntl.flock(file, fcntl.LOCK_UN)  # also if git left a process, such as a credential cache
         os.close(file)
 
 
