@@ -2,12 +2,14 @@
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,11 @@ def check_out(source: Source, commit: str, cache: Path) -> str:
 
 def names(cache: Path, pattern: str) -> list[str]:
     return [path.name for path in (cache / "repositories").glob(pattern)]
+
+
+def clone_in(cache: Path) -> Path:
+    (use,) = (cache / "repositories").glob("*.use")
+    return use.with_suffix("")
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -215,9 +222,39 @@ def test_a_fetch_that_was_killed_does_not_stop_the_next_one(
     (use,) = (cache / "repositories").glob("*.use")
     commit = commit_in(repository, "two")
     (use.with_suffix("") / "packed-refs.lock").touch()
-    (use.with_suffix("") / "refs" / "fetched" / f"{commit}.lock").touch()
+    (use.with_suffix("") / "refs" / "fetched" / "a.lock").touch()
     use.with_suffix(".bundle").mkdir()
     assert check_out(source, commit, cache) == "two"
+
+
+def test_a_commit_that_was_not_fetched_completely_is_fetched_again(
+    repository: Path, tmp_path: Path
+) -> None:
+    source, cache = Source(str(repository)), tmp_path / "cache"
+    check_out(source, git(repository, "rev-parse", "HEAD"), cache)
+    commit = commit_in(repository, "two")
+    part = Path("objects") / commit[:2] / commit[2:]
+    (clone_in(cache) / part).parent.mkdir(exist_ok=True)
+    (clone_in(cache) / part).write_bytes((repository / ".git" / part).read_bytes())
+    assert check_out(source, commit, cache) == "two"
+
+
+def test_refs_that_were_not_used_for_a_week_are_deleted(repository: Path, tmp_path: Path) -> None:
+    source, cache = Source(str(repository)), tmp_path / "cache"
+    old = git(repository, "rev-parse", "HEAD")
+    check_out(source, old, cache)
+    (ref,) = git(clone_in(cache), "for-each-ref", "--format=%(refname)").split()
+    week_ago = datetime.now(UTC).date() - timedelta(days=7)
+    for day in (week_ago, week_ago - timedelta(days=1)):
+        git(clone_in(cache), "update-ref", f"refs/fetched/{day}/{old}", old)
+    git(clone_in(cache), "update-ref", "-d", ref)
+    new = commit_in(repository, "two")
+    assert check_out(source, new, cache) == "two"
+    refs = git(clone_in(cache), "for-each-ref", "--format=%(refname)").split()
+    assert refs == [f"refs/fetched/{week_ago}/{old}", ref.replace(old, new)]
+    shutil.rmtree(repository / ".git")
+    assert check_out(source, old, cache) == "one"
+    assert ref in git(clone_in(cache), "for-each-ref", "--format=%(refname)").split()
 
 
 def test_bundles_of_a_repository_share_a_clone_and_are_not_kept(

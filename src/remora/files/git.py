@@ -45,11 +45,13 @@ def git_output(
     stdin: bytes = b"",
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
+    pass_fds: tuple[int, ...] = (),
 ) -> bytes:
     """Run git in `root` and return its output.
 
-    `index` is the index file to use instead of the repository's index. Raises OutsideError if git
-    is missing, stalls, times out, or exits with a status that is not in `succeeds`.
+    `index` is the index file to use instead of the repository's index. git inherits the descriptors
+    `pass_fds`. Raises OutsideError if git is missing, stalls, times out, or exits with a status that
+    is not in `succeeds`.
     """
     check_not_stalled(root)
     try:
@@ -60,6 +62,7 @@ def git_output(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=pass_fds,
         ) as process:
             try:
                 output, problem = _communicate(process, root, words[0], stdin)

@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
@@ -15,6 +16,9 @@ from remora.files.repository_cache import locked, new_tree, remove_unused, used_
 
 _PROTOCOLS = "https:ssh:file"
 _FETCH_S = 1800
+_REFS = "refs/fetched"
+"""Prefix of refs. It is followed by the day on which a commit was used last."""
+_KEPT = timedelta(days=7)
 _IN_FOREGROUND = ("-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false")
 """Settings with which git repacks a clone before it ends."""
 _PASSED = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
@@ -58,25 +62,31 @@ def checked_out(
 
 
 def _fetch(source: Source, commit: str, bare: Path, environ: Mapping[str, str], lock: int) -> None:
+    """Fetch a commit unless it has a ref, and delete the refs that were not used for a week."""
     if not (bare / "HEAD").exists():
         git_output(bare.parent, "init", "--quiet", "--bare", str(bare))
+    for left in (*bare.glob("*.lock"), *(bare / "refs").rglob("*.lock")):
+        left.unlink()  # of a git that was killed: the clone is locked
     git_output(bare, "worktree", "prune")  # trees of processes that were killed
-    if _has_commit(bare, commit):
-        return
+    refs = git_output(bare, "for-each-ref", "--format=%(refname)", _REFS).decode().split()
+    day = datetime.now(UTC).date()
+    # git writes refs last: a commit without a ref may be incomplete
+    if not any(ref.endswith(f"/{commit}") for ref in refs):
+        with _address(source, bare) as address:
+            _fetch_from(address, commit, f"{_REFS}/{day}", bare, environ, lock)
+    changes = [f"update {_REFS}/{day}/{commit} {commit}"]
+    changes += [f"delete {ref}" for ref in refs if ref < f"{_REFS}/{day - _KEPT}"]
+    stdin = "".join(f"{change}\n" for change in changes).encode()
+    git_output(bare, "update-ref", "--stdin", stdin=stdin, pass_fds=(lock,))
+
+
+@contextmanager
+def _address(source: Source, bare: Path) -> Iterator[str]:
     if source.bundle is None:
-        _fetch_from(source.name, commit, bare, environ, lock)
+        yield source.name
     else:
         with _empty_folder(bare.with_suffix(".bundle")) as folder:
-            _fetch_from(str(source.bundle(folder)), commit, bare, environ, lock)
-    git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
-
-
-def _has_commit(bare: Path, commit: str) -> bool:
-    try:
-        git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
-    except OutsideError:
-        return False
-    return True
+            yield str(source.bundle(folder))
 
 
 @contextmanager
@@ -90,18 +100,15 @@ def _empty_folder(path: Path) -> Iterator[Path]:
 
 
 def _fetch_from(
-    address: str, commit: str, bare: Path, environ: Mapping[str, str], lock: int
+    address: str, commit: str, refs: str, bare: Path, environ: Mapping[str, str], lock: int
 ) -> None:
-    for left in (*bare.glob("*.lock"), *(bare / "refs").rglob("*.lock")):
-        left.unlink()  # of a git that was killed: only one process fetches at a time
     command = git_command(*_IN_FOREGROUND, "fetch", "--quiet", "--no-tags", "--", address)
     try:
-        run_with_network(
-            [*command, f"+{commit}:refs/fetched/{commit}"], bare, environ, address, lock
-        )
+        run_with_network([*command, f"+{commit}:{refs}/{commit}"], bare, environ, address, lock)
     except OutsideError:  # a server or a bundle that gives only what has a name
-        names = ("+refs/heads/*:refs/fetched/heads/*", "+refs/remora/*:refs/fetched/remora/*")
+        names = (f"+refs/heads/*:{refs}/heads/*", f"+refs/remora/*:{refs}/remora/*")
         run_with_network([*command, *names], bare, environ, address, lock)
+        git_output(bare, "cat-file", "-e", f"{commit}^{{commit}}")
 
 
 def run_with_network(
@@ -113,7 +120,8 @@ def run_with_network(
 ) -> None:
     """Run git with the protocols and the identities that fetching needs.
 
-    If this process is killed, git continues, and holds the descriptor `lock` until it ends. Raises OutsideError, which names `source`, if git fails.
+    If this process is killed, git continues and holds the descriptor `lock` until it ends.
+    Raises OutsideError, which names `source`, if git fails.
     """
     passed = {name: environ[name] for name in _PASSED if name in environ}
     environment = {**git_environment(), **passed, "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
