@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import pytest
 
 from remora.errors import OutsideError
 from remora.files.git_fetch import Source, checked_out
-from remora.files.repository_cache import locked, remove_unused
+from remora.files.repository_cache import locked, remove_unused, repositories_folder
 from remora.runs.execution import shared_repository
 
 HOLD = """
@@ -77,11 +78,11 @@ def check_out(source: Source, commit: str, cache: Path) -> str:
 
 
 def names(cache: Path, pattern: str) -> list[str]:
-    return [path.name for path in (cache / "repositories").glob(pattern)]
+    return [path.name for path in repositories_folder(cache).glob(pattern)]
 
 
 def clone_in(cache: Path) -> Path:
-    (use,) = (cache / "repositories").glob("*.use")
+    (use,) = repositories_folder(cache).glob("*.use")
     return use.with_suffix("")
 
 
@@ -123,7 +124,7 @@ def test_a_clone_that_was_not_used_for_a_week_is_removed(repository: Path, tmp_p
     commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
     other = Source(f"file://{repository}")
     check_out(other, commit, cache)
-    (use,) = (cache / "repositories").glob("*.use")
+    (use,) = repositories_folder(cache).glob("*.use")
     clone = use.with_suffix("")
     check_out(Source(str(repository)), commit, cache)
     assert (clone / "HEAD").exists()
@@ -139,15 +140,28 @@ def test_a_clone_that_is_used_is_kept_however_long_that_takes(
 ) -> None:
     commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
     with other_process(repository, cache) as (_, tree):
-        (use,) = (cache / "repositories").glob("*.use")
+        (use,) = repositories_folder(cache).glob("*.use")
         os.utime(use, (LONG_AGO, LONG_AGO))
         check_out(Source(f"file://{repository}"), commit, cache)
         assert git(tree, "rev-parse", "HEAD") == commit
 
 
+def test_the_trees_of_another_machine_with_the_same_cache_are_kept(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    with monkeypatch.context() as other_machine:
+        other_machine.setattr(socket, "gethostname", lambda: "../other")
+        tree = repositories_folder(cache) / "tree-1"  # its lock is not known here
+    tree.mkdir(parents=True)
+    assert tree.parent.parent == repositories_folder(cache).parent
+    check_out(Source(str(repository)), git(repository, "rev-parse", "HEAD"), cache)
+    assert tree.exists()
+
+
 def test_what_an_interrupted_removal_left_is_removed(repository: Path, tmp_path: Path) -> None:
     commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
-    (cache / "repositories" / "gone-tree-1" / "deep").mkdir(parents=True)
+    (repositories_folder(cache) / "gone-tree-1" / "deep").mkdir(parents=True)
     check_out(Source(str(repository)), commit, cache)
     assert names(cache, "gone-*") == []
 
@@ -197,7 +211,7 @@ def test_a_clone_stays_locked_until_the_git_of_a_killed_process_ends(tmp_path: P
         with subprocess.Popen([sys.executable, "-c", HOLD, *words], env=environment) as process:
             wait_until(started.exists)
             process.kill()
-        (clone,) = (cache / "repositories").glob("*/")
+        (clone,) = repositories_folder(cache).glob("*/")
         assert not is_unlocked(clone.with_suffix(".lock"))
     finally:
         hold.unlink()
@@ -219,7 +233,7 @@ def test_a_fetch_that_was_killed_does_not_stop_the_next_one(
 ) -> None:
     source, cache = Source(str(repository)), tmp_path / "cache"
     check_out(source, git(repository, "rev-parse", "HEAD"), cache)
-    (use,) = (cache / "repositories").glob("*.use")
+    (use,) = repositories_folder(cache).glob("*.use")
     commit = commit_in(repository, "two")
     (use.with_suffix("") / "packed-refs.lock").touch()
     (use.with_suffix("") / "refs" / "fetched" / "a.lock").touch()

@@ -12,7 +12,13 @@ from typing import NamedTuple
 from remora.config.user_folders import make_private
 from remora.errors import OutsideError
 from remora.files.git import git_command, git_environment, git_output
-from remora.files.repository_cache import locked, new_tree, remove_unused, used_clone
+from remora.files.repository_cache import (
+    locked,
+    new_tree,
+    remove_unused,
+    repositories_folder,
+    used_clone,
+)
 
 _PROTOCOLS = "https:ssh:file"
 _FETCH_S = 1800
@@ -44,7 +50,7 @@ def checked_out(
     Several processes may do this at once. Unused clones and trees are removed. Raises OutsideError
     if the commit cannot be fetched.
     """
-    folder = cache / "repositories"
+    folder = repositories_folder(cache)
     make_private(folder)
     remove_unused(folder)
     with used_clone(folder, sha256(source.name.encode()).hexdigest()[:16]) as bare:

@@ -6,15 +6,26 @@ not locked can be removed.
 
 import fcntl
 import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from urllib.parse import quote
 
 _UNUSED_S = 7 * 86_400
 """Time after which an unused clone is removed."""
+
+
+def repositories_folder(cache: Path) -> Path:
+    """Return this machine's folder of clones and trees.
+
+    Machines may share `cache`, but on a network's file system a lock on a folder is only known to
+    its own machine.
+    """
+    return cache / "repositories" / f"host-{quote(socket.gethostname(), safe='')}"
 
 
 @contextmanager
