@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -295,9 +296,21 @@ def test_bundles_of_a_repository_share_a_clone_and_are_not_kept(
 def test_a_bundle_that_is_too_large_is_refused(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    git(repository, "gc", "-q")  # the history is smaller than its bundle, which has a header
     small = shared_repository._make_bundle(repository, "refs/remora/run")
     assert small.startswith(b"# v2 git bundle")
     monkeypatch.setattr(shared_repository, "_MAX_BUNDLE", len(small) - 1)
     with pytest.raises(OutsideError, match="too large") as refused:
         shared_repository._make_bundle(repository, "refs/remora/run")
     assert "push the commit" in refused.value.hint
+
+
+def test_a_history_that_is_too_large_is_refused_before_it_is_written(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(FileNotFoundError):
+        shared_repository._make_bundle(repository, "refs/remora/run")
+    monkeypatch.setattr(shared_repository, "_MAX_BUNDLE", 100)
+    with pytest.raises(OutsideError, match="too large"):
+        shared_repository._make_bundle(repository, "refs/remora/run")
