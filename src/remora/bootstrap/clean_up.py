@@ -1,4 +1,4 @@
-"""Finds what `clean` can remove: leftover files, the project's Hub and Hubs of deleted projects."""
+"""Finds what `clean` can remove: leftover files, unused clones, and Hub databases."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,6 +9,7 @@ from pathlib import Path
 from remora.bootstrap.hub.index_writer import open_store
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
+from remora.files.repository_cache import find_unused, remove_unused, repositories_folder
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
@@ -30,13 +31,21 @@ def cleanable(
     """
     acts, kept = find_removable(project, now)
     hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project, observed=observed)]
-    return [*acts, *_copies(invocation, now), *hubs], kept
+    return [*acts, *_copies(invocation, now), *_clones(invocation), *hubs], kept
 
 
 def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
     for place in orphaned_caches(invocation.folders.cache / "roots", now):
         what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
         yield what, partial(remove_tree, place)
+
+
+def _clones(invocation: Invocation) -> Iterator[Removal]:
+    """Yield the clones and trees that workers on this machine no longer use."""
+    folder = repositories_folder(invocation.folders.cache)
+    for place in find_unused(folder):
+        what = Removable(kind="clone", name=str(place), bytes=size_of(place))
+        yield what, partial(remove_unused, folder)
 
 
 def is_hub_in_use(invocation: Invocation, project: Project) -> bool:

@@ -65,6 +65,11 @@ def new_tree(folder: Path) -> Iterator[Path]:
             rmtree(tree, ignore_errors=True)
 
 
+def find_unused(folder: Path) -> list[Path]:
+    """Return what `remove_unused` would remove now."""
+    return [*_unused(folder), *folder.glob("gone-*")]
+
+
 def remove_unused(folder: Path) -> None:
     """Remove the trees of processes that were killed, and clones that were not used for a week.
 

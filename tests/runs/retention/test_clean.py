@@ -13,6 +13,7 @@ import pytest
 from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete_journals_of
+from remora.files.repository_cache import repositories_folder
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
@@ -128,6 +129,25 @@ class TestAProjectThatIsGone:
         (cache / "root").unlink()
         assert clean(other).removed == ()
         assert cache.exists()
+
+
+def test_clones_that_workers_no_longer_use_are_removed(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    folder = repositories_folder(desk.caller().folders.cache)
+    for name in ("used", "unused", "tree-1", "gone-1"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "HEAD").write_text("ref: refs/heads/main")
+    (folder / "used.use").touch()
+    (folder / "unused.use").touch()
+    os.utime(folder / "unused.use", (0, 0))
+    expected = {str(folder / name) for name in ("unused", "tree-1", "gone-1")}
+    for dry_run in (True, False):
+        done = clean(desk, dry_run=dry_run)
+        assert {found.name for found in done.removed} == expected
+        assert done.bytes > 0
+        assert (folder / "unused").exists() == dry_run
+    assert {path.name for path in folder.glob("*/")} == {"used"}
+    assert clean(desk).removed == ()
 
 
 def test_a_copy_that_is_worked_in_stays(shop: Desk) -> None:

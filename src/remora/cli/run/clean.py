@@ -29,6 +29,7 @@ _KINDS = {
     "ref": ("kept commit", "kept commits"),
     "contents": ("set of unreferenced data", "sets of unreferenced data"),
     "conflict": ("file left over from a conflict", "files left over from conflicts"),
+    "clone": ("repository copy of workers", "repository copies of workers"),
     "hub": ("Hub database", "Hub databases"),
 }
 
@@ -40,10 +41,10 @@ _KINDS = {
 def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     """Show and free disk space that is no longer needed.
 
-    This covers private copies, kept commits, unreferenced data and hub.db. Nothing is removed that
-    a running, resumable or unreviewed run needs. Links recorded by `remora hub observe` are kept in
-    hub.db, without any source code. Records and model weights are also kept. Use `remora trace
-    compact` to remove old records.
+    This covers private copies, unused repository copies of workers, kept commits, unreferenced data
+    and hub.db. Nothing is removed that a running, resumable or unreviewed run needs. Links recorded
+    by `remora hub observe` are kept in hub.db, without any source code. Records and model weights
+    are also kept. Use `remora trace compact` to remove old records.
     """
     from remora.bootstrap.clean_up import cleanable, is_hub_in_use
     from remora.bootstrap.open_project import open_project

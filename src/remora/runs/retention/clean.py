@@ -23,7 +23,7 @@ from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.retention.unused_contents import remove_contents
 from remora.workspaces.commit_files import unpin_commit
 
-Kind = Literal["workspace", "base", "ref", "contents", "conflict", "hub"]
+Kind = Literal["workspace", "base", "ref", "contents", "conflict", "clone", "hub"]
 _REFS = "refs/remora/"
 EVALUATIONS, LOCK = "restore", "lock"
 """The folder of `remora eval restore` in a project's cache, and its lock file."""
