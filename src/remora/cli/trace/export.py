@@ -67,9 +67,9 @@ def export(
     """Export an agent, a run or everything in the format of another tool.
 
     The folder format has the layout of .agentfs. Its blobs and objects include your source code.
-    `trace import` adds it to another project or database. The jsonl format is the
-    recorded lines alone, byte for byte. The transcript format is text or Markdown. The otel format
-    contains OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
+    `trace import` adds it to another project or database. The jsonl format is the recorded lines
+    alone, byte for byte. The transcript format is text or Markdown. The otel format contains
+    OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
     (OTEL_EXPORTER_OTLP_HEADERS sets its headers). The inspect format is an Inspect AI .eval log;
     with --all, FILE is a folder for several logs. The sft, functiongemma and preference formats are
     JSON lines with exactly the prompts that were sent to models. docs/reference/exports.md lists
