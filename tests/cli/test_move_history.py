@@ -33,7 +33,7 @@ def moved(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer) ->
     folder = tmp_path_factory.mktemp("exported") / "history"
     done = source(*EXPORT, folder, "--json")
     assert done.code == 0, done.err
-    assert (done.document["streams"], done.document["problems"]) == (2, [])
+    assert (done.document["streams"], done.document["damaged"]) == (2, [])
     assert done.document["contents"] >= 2
     return Moved(source, folder, run)
 
@@ -101,7 +101,7 @@ def test_a_content_that_was_changed_is_not_exported(moved: Moved, tmp_path: Path
     finally:
         source.change(f"UPDATE remora.contents SET content = '\\x{right.hex()}' {where}")
     assert done.code == 1
-    assert "does not match its hash" in json.dumps(done.document["problems"])
+    assert "does not match its hash" in json.dumps(done.document["damaged"])
     assert not (tmp_path / "history" / "objects" / digest.hex()[:2] / digest.hex()).exists()
 
 

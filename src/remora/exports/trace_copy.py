@@ -1,29 +1,35 @@
 """Export of streams with their contents into a folder that `trace import` reads."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from remora.errors import StreamDamaged, UsageError
+from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.exports.formats import Groups
 from remora.exports.run_bundles import RunBundle
+from remora.trace.content.private_files import disk_errors
 from remora.trace.import_streams import ImportCounts, ImportTarget, import_stream_file
+from remora.trace.read.reader import is_being_written, last_event
 from remora.trace.retention.unused_contents import StoreName, mentioned_hashes
 from remora.trace.stream.jsonl_store import JsonlTraceStore
-from remora.trace.trace_folder import TraceFolder
+from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.trace.verify.content_check import needed_contents
+
+_STREAMS = {"runs", "traces"}
+"""Folders that an earlier export has created."""
 
 
 def export_folder(folder: TraceFolder, groups: Groups, path: Path) -> ImportCounts:
     """Copy streams, and the blobs and objects that they mention, to a folder such as `.agentfs`.
 
     Each hash is checked. Contents are stored before the streams that mention them, and the export
-    can be interrupted and repeated. Raises UsageError if `path` contains the exported streams, and
-    DiskError if it cannot be written.
+    can be interrupted and repeated. A run that is written to during the export is a problem,
+    because its streams are not copied at the same moment. Raises UsageError if `path` contains the
+    exported streams or other files, and DiskError if it cannot be written.
     """
-    if path.resolve() == folder.path.resolve():
-        raise UsageError(
-            f"{path} contains the streams to export", hint="use -o with another folder"
-        )
+    path = path.resolve()
+    _check_target(folder, path)
     copy = TraceFolder(path.parent, path)
     copy.create()
     target = ImportTarget(JsonlTraceStore(copy.path), copy.blobs, copy.objects)
@@ -32,18 +38,56 @@ def export_folder(folder: TraceFolder, groups: Groups, path: Path) -> ImportCoun
         if isinstance(group, StreamDamaged):
             counts.problems.append(group.message)
             continue
-        for stream in _streams(folder, group):
+        streams = list(_streams(folder, group))
+        is_written = any(map(is_being_written, streams))
+        for stream in streams:
             if problem := folder.copy_problem(stream):
                 counts.problems.append(problem)
-            _copy_contents(folder, stream, target, counts, copied)
+            with suppress(StreamDamaged):  # import_stream_file reports it
+                _copy_contents(folder, stream, target, counts, copied)
             import_stream_file(stream, target, counts)
+        if is_written or _has_changed(folder, group):
+            _report_written(group.run_id, counts)
     return counts
+
+
+def _check_target(folder: TraceFolder, path: Path) -> None:
+    if path == folder.path.resolve():
+        raise UsageError(
+            f"{path} contains the streams to export", hint="use -o with another folder"
+        )
+    hint = "use -o with a new or empty folder, or one that was exported before"
+    with disk_errors(path):
+        if not path.exists():
+            return
+        if not path.is_dir():
+            raise UsageError(f"{path} is not a folder", hint=hint)
+        names = {each.name for each in path.iterdir()}
+    if names and not names >= _STREAMS:
+        raise UsageError(f"{path} contains other files", hint=hint)
 
 
 def _streams(folder: TraceFolder, group: RunBundle) -> Iterator[Path]:
     """Yield agents before their run, because the run's stream refers to the heads of its agents."""
     runs = [group.path] if group.whole and group.path is not None else []
     return chain(map(folder.existing_agent, group.agents), runs)
+
+
+def _has_changed(folder: TraceFolder, group: RunBundle) -> bool:
+    """Return True if the stream of a run has lines that were not there when its agents were listed.
+
+    A run without a stream is one that began after the runs were listed, if it has a stream now.
+    """
+    if group.path is None or group.head is None:
+        return folder.find_run(group.run_id) is not None
+    last = last_event(group.path)
+    return group.whole and last is not None and last.seq >= group.head.count
+
+
+def _report_written(run_id: str, counts: ImportCounts) -> None:
+    problem = f"run {run_id} was written to during the export; repeat it when the run has ended"
+    if problem not in counts.problems:
+        counts.problems.append(problem)
 
 
 def _copy_contents(
@@ -53,20 +97,23 @@ def _copy_contents(
     counts: ImportCounts,
     copied: set[tuple[StoreName, str]],
 ) -> None:
-    """Copy the contents that a stream mentions. Contents that are gone are not mentioned here:
-    `trace verify` reports them.
-    """
+    """Copy the contents that a stream mentions, and report those that it needs and are missing."""
+    needs = needed_contents(stream, folder.blobs)
     hashes = mentioned_hashes(stream)
     stores: tuple[StoreName, ...] = ("blobs", "objects")
-    for name in stores:
+    for name, needed in zip(stores, needs, strict=True):
         source, to = getattr(folder, name), getattr(target, name)
-        for digest in sorted(source.existing(hashes)):
+        found = source.existing(hashes)
+        stored = to.existing(found)
+        for digest in sorted(found | needed):
             if (name, digest) in copied:
                 continue
             copied.add((name, digest))
             try:
                 to.put(source.get(digest))
-                counts.contents += 1
+                counts.contents += digest not in stored
+            except NotFound:
+                counts.problems.append(f"{stream_id(stream)}: {name[:-1]} {digest} is missing")
             except StreamDamaged as error:
                 counts.problems.append(error.message)
         to.sync()

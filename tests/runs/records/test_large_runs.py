@@ -57,16 +57,17 @@ def test_the_first_failed_jobs_of_a_large_run_are_listed(
 
 
 def test_jobs_are_selected_by_status(ran: Desk, view: RunView) -> None:
-    def selected(status: str) -> str:
+    def selected(*statuses: str) -> str:
         document = run_document(ran.project, view)
-        lines = status_lines(Options(), view, document, (status,))  # type: ignore[arg-type]
+        lines = status_lines(Options(), view, document, statuses)  # type: ignore[arg-type]
         return click.unstyle("\n".join(lines))
 
     named = {job.status for job in view.jobs}
     assert named == {"submitted"}
     assert "a.py\n" in selected("submitted")
-    assert "a.py\n" not in selected("error")
-    assert "3 jobs: 3 verified" in selected("error")
+    assert "3 jobs: 3 verified" in selected("submitted", "error")
+    assert selected("error") == "no job has the status error"
+    assert selected("error", "failed") == "no job has the status error or failed"
 
 
 def test_the_statuses_are_those_of_runs() -> None:

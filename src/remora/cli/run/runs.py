@@ -61,7 +61,7 @@ def runs(options: Options, repos: Path | None) -> int:
     "statuses",
     type=click.Choice(_STATUSES),
     multiple=True,
-    help="Only jobs with this status. Can be repeated.",
+    help="Show only jobs with this status; repeatable.",
 )
 @_repos
 def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path | None) -> int:

@@ -53,7 +53,8 @@ _MARKDOWN = (".md", ".markdown")
     "--output",
     type=PATH,
     metavar="FILE",
-    help="Write to this file, mode 0600, or with folder to this folder. [default: stdout]",
+    help="Write to this file (mode 0600), or to this folder with --format folder. "
+    "[default: stdout]",
 )
 @click.option("--markdown", is_flag=True, help="transcript: write Markdown (default for FILE.md).")
 @click.option("--endpoint", metavar="URL", help="otel: send spans to this OTLP/HTTP endpoint.")
@@ -65,15 +66,17 @@ def export(
 ) -> int:
     """Export an agent, a run or everything in the format of another tool.
 
-    The folder format is a folder such as .agentfs, with all blobs and objects, which include your
-    source code. `trace import` adds it to another project or database. The jsonl format is the
-    recorded lines alone, byte for byte. The transcript format is text or Markdown. The otel format contains OpenTelemetry GenAI spans,
-    which are written as OTLP JSON lines or sent to an endpoint (OTEL_EXPORTER_OTLP_HEADERS sets its
-    headers). The inspect format is an Inspect AI .eval log; with --all, FILE is a folder for
-    several logs. The sft, functiongemma and preference formats are JSON lines with exactly the
-    prompts that were sent to models. docs/reference/exports.md lists the columns.
+    The folder format has the layout of .agentfs. Its blobs and objects include your source code.
+    `trace import` adds it to another project or database. The jsonl format is the recorded lines
+    alone, byte for byte. The transcript format is text or Markdown. The otel format contains
+    OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
+    (OTEL_EXPORTER_OTLP_HEADERS sets its headers). The inspect format is an Inspect AI .eval log;
+    with --all, FILE is a folder for several logs. The sft, functiongemma and preference formats are
+    JSON lines with exactly the prompts that were sent to models. docs/reference/exports.md lists
+    the columns.
 
-    Exit with 1 if a stream cannot be read. The other streams are still written.
+    Exit with 1 if a stream cannot be read, or if an exported folder is not complete. The other
+    streams are still written.
     """
     from remora.exports.formats import ExportOptions
 
@@ -164,8 +167,6 @@ def _write(
 
 
 def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", output: Path) -> int:
-    import msgspec
-
     from remora.exports.trace_copy import export_folder
 
     done = export_folder(folder, groups, output)
@@ -174,10 +175,18 @@ def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", ou
         f"{count(done.contents, 'blob or object', 'blobs and objects')}: {output}",
         f"{count(done.unchanged, 'stream')} already complete",
     ]
-    document = {"format": "folder", "to": str(output), **msgspec.to_builtins(done)}
+    document = {
+        "format": "folder",
+        "to": str(output),
+        "streams": done.streams,
+        "events": done.events,
+        "unchanged": done.unchanged,
+        "contents": done.contents,
+        "damaged": done.problems,
+    }
     emit(options, document, map(escape_line, lines if done.unchanged else lines[:1]))
     for problem in done.problems:
-        note(options, f"skipped: {problem}; see `remora trace verify`")
+        note(options, f"problem: {problem}")
     return 1 if done.problems else 0
 
 

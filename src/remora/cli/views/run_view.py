@@ -75,8 +75,11 @@ def status_lines(
     options: Options, view: RunView, document: Document, statuses: Collection[str]
 ) -> Iterator[str]:
     """Yield the jobs of a run that have one of the statuses, and the totals of the run."""
-    yield from _heading(view, document)
     jobs = JobDocuments([job for job in view.jobs if job.status in statuses])
+    if not jobs:
+        yield f"no job has the status {' or '.join(dict.fromkeys(statuses))}"
+        return
+    yield from _heading(view, document)
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose)
     yield ""
     yield totals_line(document)
