@@ -22,8 +22,8 @@ _UNUSED_S = 7 * 86_400
 def repositories_folder(cache: Path) -> Path:
     """Return this machine's folder of clones and trees.
 
-    Machines may share `cache`, but on a network's file system a lock on a folder is only known to
-    its own machine.
+    Machines may share `cache`, but on a network file system the lock of a folder is only known to its
+    own machine.
     """
     return cache / "repositories" / f"host-{quote(socket.gethostname(), safe='')}"
 
