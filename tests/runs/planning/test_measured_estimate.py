@@ -73,10 +73,15 @@ def test_without_rates_a_server_is_unknown_and_rules_are_not() -> None:
     assert (found.decisions, found.seconds, found.unmeasured) == (0, 200.0, ())
 
 
-def test_few_jobs_by_rules_do_not_count() -> None:
-    few, enough = rate(operation="fix", jobs=9), rate(operation="fix", jobs=10)
-    assert estimate("fix", 100, few, speed=PlannedSpeed(2)).seconds == 200.0
-    assert estimate("fix", 100, enough, speed=PlannedSpeed(2)).seconds == 150.0
+def test_the_first_measured_jobs_count_as_much_as_the_constants() -> None:
+    few, many = rate(operation="fix", jobs=3), rate(operation="fix", jobs=297)
+    assert estimate("fix", 100, few, speed=PlannedSpeed(2)).seconds == (200.0 + 150.0) / 2
+    assert estimate("fix", 100, many, speed=PlannedSpeed(2)).seconds == 150.5
+
+
+def test_constants_are_times_of_two_jobs_at_a_time() -> None:
+    assert estimate("fix", 100, speed=PlannedSpeed(1)).seconds == 400.0
+    assert estimate("fix", 100, speed=PlannedSpeed(16)).seconds == 200.0
 
 
 @pytest.mark.parametrize(

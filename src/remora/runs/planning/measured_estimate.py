@@ -1,7 +1,7 @@
 """Estimates of plans, from measured rates where there are any."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,8 +12,10 @@ from remora.runs.planning.estimate import Estimate, add_estimates
 from remora.runs.planning.measured_rates import Rate
 from remora.runs.planning.plan import Plan
 
-_ENOUGH_JOBS = 10
-"""With fewer measured jobs, the times of operations without a model server are known better."""
+_CONSTANTS_JOBS = 3
+"""The constants of an operation count as much as this number of measured jobs."""
+_AT_ONCE = 2
+"""The constants are times of two jobs that run at a time."""
 _UNKNOWN = Estimate(decisions=None, prompt_tokens=None, answer_tokens=None, seconds=None)
 
 
@@ -43,13 +45,13 @@ def estimate_plan(
     parts: dict[str, Estimate] = {}
     for name, number in Counter(job.operation for job in plan.jobs).items():
         known, asks = rates.get(name, ()), asks_server(name, operations, provider)
-        if known and (asks or _jobs_in(known) >= _ENOUGH_JOBS):
-            parts[name] = _from_rates(number, known, speed)
+        constant = None if asks else _from_constants(alone[name], speed)
+        if known:
+            parts[name] = _from_rates(number, known, speed, constant)
         elif asks_model(name, operations, provider):
-            seconds = None if asks else _divided(alone[name], speed)
-            parts[name] = msgspec.structs.replace(_UNKNOWN, seconds=seconds)
+            parts[name] = msgspec.structs.replace(_UNKNOWN, seconds=constant)
         else:
-            parts[name] = Estimate(seconds=_divided(alone[name], speed))
+            parts[name] = Estimate(seconds=constant)
     return msgspec.structs.replace(
         add_estimates(parts.values()),
         measured_jobs=sum(part.measured_jobs for part in parts.values()),
@@ -58,19 +60,25 @@ def estimate_plan(
     )
 
 
-def _from_rates(number: int, rates: Sequence[Rate], speed: PlannedSpeed) -> Estimate:
-    measured = _jobs_in(rates)
+def _from_rates(
+    number: int, rates: Sequence[Rate], speed: PlannedSpeed, constant: float | None
+) -> Estimate:
+    """Return what `number` jobs need. `constant` is their time by constants, if there are any."""
+    measured = sum(rate.jobs for rate in rates)
     each = number / measured
     seconds = shared = 0.0
     for rate in rates:
         asking, working = _at_once(rate, speed)
         seconds += rate.model_seconds / asking + rate.rules_seconds / working
         shared += rate.shared_seconds / len(rates)
+    expected = each * seconds + shared
+    if constant is not None:
+        expected += (constant - expected) * _CONSTANTS_JOBS / (_CONSTANTS_JOBS + measured)
     return Estimate(
         decisions=round(each * sum(rate.decisions for rate in rates)),
         prompt_tokens=round(each * sum(rate.prompt_tokens for rate in rates)),
         answer_tokens=round(each * sum(rate.answer_tokens for rate in rates)),
-        seconds=each * seconds + shared,
+        seconds=expected,
         measured_jobs=measured,
     )
 
@@ -94,9 +102,5 @@ def _seconds_by_operation(plan: Plan, operations: Operations, provider: str) -> 
     return found
 
 
-def _divided(seconds: float, speed: PlannedSpeed) -> float:
-    return seconds / max(speed.workers or 1, 1)
-
-
-def _jobs_in(rates: Iterable[Rate]) -> int:
-    return sum(rate.jobs for rate in rates)
+def _from_constants(seconds: float, speed: PlannedSpeed) -> float:
+    return seconds * max(_AT_ONCE / speed.concurrency, 1) / max(speed.workers or 1, 1)
