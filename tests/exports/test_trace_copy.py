@@ -31,12 +31,20 @@ class TestFolder:
         play_run(folder)
         docs = tmp_path / "docs"
         docs.mkdir(mode=0o755)
+        for name in ("runs", "traces"):  # of another program
+            (docs / name).mkdir()
         (docs / "index.md").write_text("# Home\n")
         mode = docs.stat().st_mode
         with pytest.raises(UsageError, match="contains other files"):
             exported(folder, docs)
-        assert [path.name for path in docs.iterdir()] == ["index.md"]
+        assert {path.name for path in docs.iterdir()} == {"runs", "traces", "index.md"}
         assert docs.stat().st_mode == mode
+
+    def test_an_interrupted_export_is_continued(self, folder: TraceFolder, tmp_path: Path) -> None:
+        play_run(folder)
+        (tmp_path / "history" / "traces").mkdir(parents=True)
+        assert exported(folder, tmp_path / "history").problems == []
+        assert is_valid(tmp_path / "history")
 
     def test_a_file_is_not_a_folder(self, folder: TraceFolder, tmp_path: Path) -> None:
         (tmp_path / "notes").write_text("")
@@ -140,7 +148,16 @@ class TestRunningRun:
         def bundles() -> Iterator[RunBundle]:
             for found in all_bundles(folder):
                 assert isinstance(found, RunBundle)
-                RunRecorder(folder).end()
+                run = RunRecorder(folder)
+                run.job_start()
+                run.end()
                 yield found
 
         assert export_folder(folder, bundles, tmp_path / "history").problems == [WRITTEN]
+
+    def test_an_agent_that_its_run_does_not_name_is_no_problem(
+        self, folder: TraceFolder, tmp_path: Path
+    ) -> None:
+        play_agent(folder).end()  # a fork that was killed before its job began
+        RunRecorder(folder).end()
+        assert exported(folder, tmp_path / "history").problems == []

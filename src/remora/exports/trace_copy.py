@@ -7,7 +7,7 @@ from pathlib import Path
 
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.exports.formats import Groups
-from remora.exports.run_bundles import RunBundle
+from remora.exports.run_bundles import RunBundle, bundle_of_run
 from remora.trace.content.private_files import disk_errors
 from remora.trace.import_streams import ImportCounts, ImportTarget, import_stream_file
 from remora.trace.read.reader import is_being_written, last_event
@@ -16,8 +16,8 @@ from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.content_check import needed_contents
 
-_STREAMS = {"runs", "traces"}
-"""Folders that an earlier export has created."""
+_PARTS = {"runs", "traces", "blobs", "objects", ".gitignore"}
+"""What an earlier export has created, all of it unless it was interrupted."""
 
 
 def export_folder(folder: TraceFolder, groups: Groups, path: Path) -> ImportCounts:
@@ -33,7 +33,7 @@ def export_folder(folder: TraceFolder, groups: Groups, path: Path) -> ImportCoun
     copy = TraceFolder(path.parent, path)
     copy.create()
     target = ImportTarget(JsonlTraceStore(copy.path), copy.blobs, copy.objects)
-    counts, copied = ImportCounts(), set[tuple[StoreName, str]]()
+    counts = ImportCounts()
     for group in groups():
         if isinstance(group, StreamDamaged):
             counts.problems.append(group.message)
@@ -44,7 +44,7 @@ def export_folder(folder: TraceFolder, groups: Groups, path: Path) -> ImportCoun
             if problem := folder.copy_problem(stream):
                 counts.problems.append(problem)
             with suppress(StreamDamaged):  # import_stream_file reports it
-                _copy_contents(folder, stream, target, counts, copied)
+                _copy_contents(folder, stream, target, counts)
             import_stream_file(stream, target, counts)
         if is_written or _has_changed(folder, group):
             _report_written(group.run_id, counts)
@@ -63,7 +63,7 @@ def _check_target(folder: TraceFolder, path: Path) -> None:
         if not path.is_dir():
             raise UsageError(f"{path} is not a folder", hint=hint)
         names = {each.name for each in path.iterdir()}
-    if names and not names >= _STREAMS:
+    if not names <= _PARTS:
         raise UsageError(f"{path} contains other files", hint=hint)
 
 
@@ -76,10 +76,13 @@ def _streams(folder: TraceFolder, group: RunBundle) -> Iterator[Path]:
 def _has_changed(folder: TraceFolder, group: RunBundle) -> bool:
     """Return True if the stream of a run has lines that were not there when its agents were listed.
 
-    A run without a stream is one that began after the runs were listed, if it has a stream now.
+    If the run was not listed, return True if it has a stream now that names the agents. A fork that
+    was killed leaves an agent that its run does not name.
     """
     if group.path is None or group.head is None:
-        return folder.find_run(group.run_id) is not None
+        with suppress(NotFound, StreamDamaged):
+            return not bundle_of_run(folder, group.run_id).attempts.keys().isdisjoint(group.agents)
+        return False
     last = last_event(group.path)
     return group.whole and last is not None and last.seq >= group.head.count
 
@@ -91,11 +94,7 @@ def _report_written(run_id: str, counts: ImportCounts) -> None:
 
 
 def _copy_contents(
-    folder: TraceFolder,
-    stream: Path,
-    target: ImportTarget,
-    counts: ImportCounts,
-    copied: set[tuple[StoreName, str]],
+    folder: TraceFolder, stream: Path, target: ImportTarget, counts: ImportCounts
 ) -> None:
     """Copy the contents that a stream mentions, and report those that it needs and are missing."""
     needs = needed_contents(stream, folder.blobs)
@@ -103,15 +102,11 @@ def _copy_contents(
     stores: tuple[StoreName, ...] = ("blobs", "objects")
     for name, needed in zip(stores, needs, strict=True):
         source, to = getattr(folder, name), getattr(target, name)
-        found = source.existing(hashes)
-        stored = to.existing(found)
-        for digest in sorted(found | needed):
-            if (name, digest) in copied:
-                continue
-            copied.add((name, digest))
+        found = source.existing(hashes) | needed
+        for digest in sorted(found - to.existing(found)):
             try:
                 to.put(source.get(digest))
-                counts.contents += digest not in stored
+                counts.contents += 1
             except NotFound:
                 counts.problems.append(f"{stream_id(stream)}: {name[:-1]} {digest} is missing")
             except StreamDamaged as error:

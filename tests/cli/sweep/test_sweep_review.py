@@ -86,6 +86,19 @@ def test_a_file_of_diffs_names_the_repositories_and_can_be_applied(
     assert (swept / "shop" / "b.py").read_text() == 'NAME = "plain"\n'
 
 
+def test_a_record_of_an_agent_that_cannot_be_read_is_a_failure(remora: Remora, swept: Path) -> None:
+    damaged, _ = sorted((swept / "shop" / ".agentfs" / "traces").glob("*.jsonl"))
+    lines = damaged.read_bytes().splitlines(keepends=True)
+    damaged.write_bytes(b"".join([lines[0], b"damaged\n", *lines[2:]]))
+
+    for words in (("diff", "last"), ("report",), ("accept", "last", "--all")):
+        done = remora(*words, *REPOS, cwd=swept)
+        assert done.code == 1, words
+        assert "shop: " in done.out + done.err
+        assert damaged.stem in done.out + done.err, (words, done.out, done.err)
+    assert pending(remora, swept) == {"shop": 1, "web": 0}  # read from the streams of runs
+
+
 @pytest.mark.slow
 def test_a_review_by_rule_goes_across_the_repositories(remora: Remora, swept: Path) -> None:
     with review(remora, swept, "--by", "rule") as terminal:

@@ -16,7 +16,10 @@ def make_sweep_report(sweep: RecordedSweep, operations: Operations) -> SweepRepo
     errors: dict[str, str] = {}
     for name, project, run_id in sweep.recorded():
         try:
-            debts[name] = debts_of(read_run(project, run_id), operations.totals)
+            view = read_run(project, run_id)
+            debts[name] = debts_of(view, operations.totals)
+            if view.damaged:
+                errors[name] = str(view.damaged[0].error)
         except RemoraError as error:
             errors[name] = error.message
     return SweepReport(

@@ -8,10 +8,10 @@ from remora.bootstrap import api
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.sweep.sweep_records import RecordedSweep
-from remora.errors import RemoraError
+from remora.errors import RemoraError, StreamDamaged
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import UNDECIDED
-from remora.runs.records.results import own_run
+from remora.runs.records.results import RunView, own_run
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
 
@@ -49,8 +49,9 @@ def accept_sweep(
     """
 
     def accept(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
-        trusted = choice.get("trust_run", False)
-        for branch, agents in _parts(project, run_id, git_branch, trust_run=trusted):
+        view = own_run(project, run_id, trusted=choice.get("trust_run", False))
+        yield from (SweepPart(name, error=StreamDamaged(str(job.error))) for job in view.damaged)
+        for branch, agents in _parts(view, git_branch):
             named = {**choice, "every": False}  # these agents and no others
             try:
                 done = api.accept(run_id, *agents, root=project, git_branch=branch, **named)
@@ -103,11 +104,8 @@ def _in_each(invocation: Invocation, sweep: RecordedSweep, act: _Act) -> Iterato
             yield SweepPart(name, error=error)
 
 
-def _parts(
-    project: Project, run_id: str, git_branch: str | None, *, trust_run: bool
-) -> Iterator[tuple[str | None, list[str]]]:
+def _parts(view: RunView, git_branch: str | None) -> Iterator[tuple[str | None, list[str]]]:
     """Yield each branch with the agents whose change sets go there, if there are any."""
-    view = own_run(project, run_id, trusted=trust_run)
     agents: dict[str | None, list[str]] = {}
     for job in view.jobs:
         if job.review in UNDECIDED:

@@ -68,7 +68,8 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path |
     """Show the results of a run's jobs, or with --repos, a line for each repository.
 
     RUN is a run ID, a unique prefix of an ID, or `last` (default). The exit code is 1 if a record
-    cannot be read. Failed jobs, and repositories without a run, do not change it.
+    cannot be read. Failed jobs, and repositories without a run, do not change it. With --repos, the
+    jobs' own records are not read.
     """
     from remora.cli.views.run_view import run_lines, status_lines
     from remora.runs.records.name_lookup import run_named

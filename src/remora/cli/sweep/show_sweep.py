@@ -33,7 +33,7 @@ def list_runs(options: Options, file: Path) -> int:
 
 
 def show_sweep(options: Options, file: Path, run: str) -> int:
-    """Print a sweep. Return 1 if the records of a repository cannot be read, and 0 otherwise."""
+    """Print a sweep, from the streams of its runs. Return 1 if one of them cannot be read."""
     refuse_root(options)
     summary = summarize(read_sweep(invocation_of(options), read_repository_list(file), run))
     emit(options, summary.document(), sweep_lines(file, summary))
@@ -51,16 +51,16 @@ def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> 
             "NODE cannot be combined with --repos", hint="use --root to select one repository"
         )
     sweep = read_sweep(invocation_of(options), read_repository_list(file), run)
-    errors = dict(sweep.unreadable())
-    documents, damaged = [], False
+    errors = [(name, error.message) for name, error in sweep.unreadable()]
+    documents = []
     for name, project, run_id in sweep.recorded():
         try:
             view = read_run(project, run_id)
             document = diff_document(project, view, ())
-        except RemoraError as error:
-            errors[name] = error
+        except RemoraError as failure:
+            errors.append((name, failure.message))
             continue
-        damaged = damaged or any(job.damaged for job in view.jobs)
+        errors += [(name, str(job.error)) for job in view.damaged]
         if options.json:
             documents.append({"name": name, **document})
         elif document["diffs"]:
@@ -68,11 +68,11 @@ def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> 
             click.echo(click.style(escape_line(heading), bold=True))
             print_diffs(options, document["diffs"])
     if options.json:
-        documents += [{"name": name, "error": error.message} for name, error in errors.items()]
+        documents += [{"name": name, "error": error} for name, error in errors]
         print_json({"run_id": sweep.run_id, "repositories": documents})
-    for name, failure in errors.items():
-        note(options, f"{name}: {failure.message}")
-    return 1 if damaged or errors else 0
+    for name, error in errors:
+        note(options, f"{name}: {error}")
+    return 1 if errors else 0
 
 
 def report_sweep(options: Options, file: Path, run: str, form: str) -> int:

@@ -25,7 +25,10 @@ class Debt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepositoryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A repository of a sweep. `error` says why it has no run, and is empty otherwise."""
+    """A repository of a sweep.
+
+    `error` says why it has no run, or which record cannot be read. Otherwise, it is empty.
+    """
 
     name: str
     run_id: str | None
