@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from remora.cli.run.foreground_run import jobs_exit_code
+from remora.runs.records.job_view import JobView
 
 DONE = ("submitted", "submitted")
 NOTHING = ("no_change", "no_change")
@@ -32,5 +33,8 @@ BROKEN = ("error", "tool_error")
     ],
 )
 def test_of_jobs(jobs: Sequence[tuple[str, str]], code: int) -> None:
-    documents = [{"status": status, "stop_reason": reason} for status, reason in jobs]
-    assert jobs_exit_code(documents) == code
+    views = [
+        JobView(agent_id="a", operation="o", node_id="n", status=status, stop_reason=reason)
+        for status, reason in jobs
+    ]
+    assert jobs_exit_code(views) == code

@@ -59,7 +59,8 @@ def test_the_first_failed_jobs_of_a_large_run_are_listed(
 def test_jobs_are_selected_by_status(ran: Desk, view: RunView) -> None:
     def selected(*statuses: str) -> str:
         document = run_document(ran.project, view)
-        lines = status_lines(Options(), view, document, statuses)  # type: ignore[arg-type]
+        jobs = JobDocuments([job for job in view.jobs if job.status in statuses])
+        lines = status_lines(Options(), view, document, statuses, jobs)  # type: ignore[arg-type]
         return click.unstyle("\n".join(lines))
 
     named = {job.status for job in view.jobs}

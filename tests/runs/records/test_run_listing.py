@@ -13,6 +13,7 @@ from remora.runs.records.run_listing import (
 )
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import CHOICE, Desk
+from tests.trace.conftest import RUN, RunRecorder
 
 
 def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
@@ -71,6 +72,17 @@ def test_the_stream_of_a_large_run_is_read_again_only_after_a_change(
     accept(ran.project, run_id, [], every=True)
     (after,) = list_run_lines(trace)
     assert (read, after.accepted, after.pending) == ([run_id], before.pending, 0)
+
+
+def test_a_stored_run_that_was_killed_is_interrupted(
+    ran: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
+    run = RunRecorder(ran.project.trace)
+    for status in ("running", "interrupted"):
+        statuses = {line.run_id: line.status for line in list_run_lines(ran.project.trace)}
+        assert statuses[RUN] == status
+        run.writer.close()
 
 
 @pytest.mark.parametrize(

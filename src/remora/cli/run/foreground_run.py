@@ -8,12 +8,12 @@ from remora.bootstrap.resume_run import Resumable
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import next_command
-from remora.cli.views.job_view import Document
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
+from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
 
@@ -60,14 +60,14 @@ def print_run_results(
         note(options, stopped)
         raise KeyboardInterrupt from None
     document = run_document(project, view)
-    jobs = document["jobs"]
+    jobs = view.jobs
     if only is None:
         # on a terminal the name and model were already printed
         known_name = announced and sys.stdout.isatty() and sys.stderr.isatty() and not options.quiet
         lines = run_lines(options, project, view, document, heading=not known_name, brief=True)
         emit(options, document, lines)
     else:
-        jobs = [job for job in jobs if job["agent_id"] in only]
+        jobs = tuple(job for job in jobs if job.agent_id in only)
         emit(options, document, attempt_lines(options, project, view, jobs))
     if stopped:
         note(options, f"{stopped}: your files are unchanged; completed work is recorded")
@@ -78,13 +78,13 @@ def print_run_results(
     return jobs_exit_code(jobs)
 
 
-def jobs_exit_code(jobs: Sequence[Document]) -> int:
+def jobs_exit_code(jobs: Sequence[JobView]) -> int:
     """Return the exit code for jobs that have ended.
 
     It is 3 if a model failed in any of them, also if rules completed the job.
     """
-    reasons = {job["stop_reason"] for job in jobs}
+    reasons = {job.stop_reason for job in jobs}
     if "model_error" in reasons:
         return ModelError.exit_code
-    is_good = {job["status"] for job in jobs} <= _GOOD_STATUSES
+    is_good = {job.status for job in jobs} <= _GOOD_STATUSES
     return 0 if is_good and "packet_too_large" not in reasons else 1

@@ -84,13 +84,14 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path |
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run), details=False)
     document = run_document(project, view)
-    if statuses:
-        lines = status_lines(options, view, document, statuses)
-        selected = JobDocuments([job for job in view.jobs if job.status in statuses])
-        emit(options, {**document, "jobs": selected}, lines)
-    else:
+    if not statuses:
         emit(options, document, run_lines(options, project, view, document))
-    return 1 if view.damaged else 0
+        return 1 if view.damaged else 0
+    found = [job for job in view.jobs if job.status in statuses]
+    selected = JobDocuments(found)
+    lines = status_lines(options, view, document, statuses, selected)
+    emit(options, {**document, "jobs": selected}, lines)
+    return 1 if any(job.damaged for job in found) else 0
 
 
 @command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))

@@ -80,7 +80,7 @@ def _continue(
     from remora.cli.run.foreground_run import jobs_exit_code, run_to_end
     from remora.cli.views.run_view import attempt_lines
     from remora.runs.records.job_view import read_attempt
-    from remora.runs.records.results import job_document, read_run, run_document
+    from remora.runs.records.results import job_document, read_run
     from remora.runs.records.run_record import read_own_record, read_record
 
     agent_id, run_id = made.job.agent_id, made.job.run_id
@@ -91,12 +91,12 @@ def _continue(
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = run_to_end(options, wanted, models)
     view = read_run(project, run_id)
-    whole = run_document(project, view)["jobs"]
-    (job,) = [job for job in whole if job["agent_id"] == agent_id] or [
+    (job,) = [job for job in view.jobs if job.agent_id == agent_id] or [
         # not ended, so the run shows another attempt
-        job_document(read_attempt(project, made.job, read_record(project, run_id)))
+        read_attempt(project, made.job, read_record(project, run_id))
     ]
-    emit(options, {**made.document(), "job": job}, attempt_lines(options, project, view, [job]))
+    document = {**made.document(), "job": job_document(job)}
+    emit(options, document, attempt_lines(options, project, view, [job]))
     if stopped:
         resume = next_command(options, project.root, "analyze", "--resume", run_id)
         note(options, f"{stopped}: completed work is recorded; resume with `{resume}`")

@@ -19,6 +19,7 @@ from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
 from remora.runs.project import Project
 from remora.runs.records.decision_sources import sources_text
+from remora.runs.records.job_view import JobView
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import recorded_selectors
@@ -29,7 +30,7 @@ _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
 _WRONG = ("failed", "error")
 _MOST_LISTED, _MOST_PROBLEMS = 200, 10
-"""Jobs that are listed if all are, and jobs of each kind of problem that are listed otherwise."""
+"""Maximum number of jobs in a complete list, and of jobs with each status in a brief one."""
 _NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 
 
@@ -56,7 +57,7 @@ def run_lines(
     yield ""
     yield totals_line(document)
     yield from skipped_lines(document["totals"])
-    if not options.verbose and any(job["why"] and job["status"] == "no_change" for job in jobs):
+    if not options.verbose and any(job.why and job.status == "no_change" for job in view.jobs):
         why = next_command(options, project.root, "show", view.run_id, "-v")
         yield from wrap_text(f"to see why some nodes are unchanged, run `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
@@ -65,17 +66,20 @@ def run_lines(
     yield from unreadable_lines(document["totals"], width)
     yield from decision_lines(document, width)
     older = read_older_runs(project.trace, (view.started, view.run_id))
-    yield from _rejected_before(older, jobs, width)
+    yield from _rejected_before(older, view.jobs, width)
     yield from unwritten_lines(document, project.operations, width)
-    for line in (*_next(options, project, view, document), *_waiting(options, project, older)):
+    for line in (*_next(options, project, view), *_waiting(options, project, older)):
         yield from wrap_text(line, None if line.startswith("  ") else width)
 
 
 def status_lines(
-    options: Options, view: RunView, document: Document, statuses: Collection[str]
+    options: Options,
+    view: RunView,
+    document: Document,
+    statuses: Collection[str],
+    jobs: Sequence[Document],
 ) -> Iterator[str]:
     """Yield the jobs of a run that have one of the statuses, and the totals of the run."""
-    jobs = JobDocuments([job for job in view.jobs if job.status in statuses])
     if not jobs:
         yield f"no job has the status {' or '.join(dict.fromkeys(statuses))}"
         return
@@ -107,11 +111,12 @@ def _problem_lines(
 
 
 def attempt_lines(
-    options: Options, project: Project, view: RunView, jobs: Sequence[Document]
+    options: Options, project: Project, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
     """Yield the results of the given jobs, and the commands to run next."""
-    yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
-    nodes = [display_name(job["node_id"]) for job in jobs if job["review"] == "pending"]
+    shown, verbose = JobDocuments(jobs), options.verbose or len(jobs) == 1
+    yield from job_lines(shown, terminal_width(), verbose=verbose)
+    nodes = [display_name(job.node_id) for job in jobs if job.review == "pending"]
     if nodes:
         names = dict.fromkeys(nodes)  # a file may have change sets of several operations
         commands = [(command, view.run_id, *names) for command in ("diff", "accept")]
@@ -178,46 +183,42 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
         yield from wrap_text(text, width)
 
 
-def _rejected_before(
-    older: OlderRuns, jobs: Sequence[Document], width: int | None
-) -> Iterator[str]:
+def _rejected_before(older: OlderRuns, jobs: Sequence[JobView], width: int | None) -> Iterator[str]:
     """Yield the feedback with which earlier change sets of pending jobs were rejected."""
     for job in jobs:
-        text = older.feedback.get((job["operation"], job["node_id"]))
-        if text is not None and job["review"] == "pending":
-            name = f"{job['operation']} {display_name(job['node_id'])}"
+        text = older.feedback.get((job.operation, job.node_id))
+        if text is not None and job.review == "pending":
+            name = f"{job.operation} {display_name(job.node_id)}"
             line = f"you rejected an earlier change set of {name}: {text}"
             yield from wrap_text(escape_line(line), width, "  ")
 
 
-def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:
-    jobs, run_id = document["jobs"], view.run_id
-    waiting = sum(job["review"] == "pending" for job in jobs)
+def _next(options: Options, project: Project, view: RunView) -> Iterator[str]:
+    run_id = view.run_id
+    waiting = sum(job.review == "pending" for job in view.jobs)
     if waiting:
         commands = [("diff", run_id), ("review", run_id), ("accept", run_id, "--all")]
         yield from _commands(
             options, project, f"{count(waiting, 'change set')} to review:", commands
         )
-    left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
+    left = view.planned - sum(job.status != "interrupted" for job in view.jobs)
     if view.status == "interrupted" and left:
         title = f"to run the {count(left, 'job')} that did not finish:"
         yield from _commands(options, project, title, [("analyze", "--resume", run_id)])
-    yield from _wrong(options, project, view, jobs)
+    yield from _wrong(options, project, view, view.jobs)
 
 
 def _wrong(
-    options: Options, project: Project, view: RunView, jobs: Sequence[Document]
+    options: Options, project: Project, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
-    unread = {job.agent_id for job in view.damaged}
-    stale = [display_name(job["node_id"]) for job in jobs if job["review"] == "stale"]
-    wrong = (
-        job["agent_id"] for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread
-    )
-    lost = (display_name(job["node_id"]) for job in jobs if job["stop_reason"] == "model_error")
+    unread = sorted(job.agent_id for job in view.damaged)
+    stale = [display_name(job.node_id) for job in jobs if job.review == "stale"]
+    wrong = (job.agent_id for job in jobs if job.status in _WRONG and not job.damaged)
+    lost = (display_name(job.node_id) for job in jobs if job.stop_reason == "model_error")
     for title, commands in (
         (
             "to redo conflicting changes on your current files:",
-            [_redo(view, j["operation"], j["node_id"]) for j in jobs if j["review"] == "conflict"],
+            [_redo(view, job.operation, job.node_id) for job in jobs if job.review == "conflict"],
         ),
         (
             "to redo changes on nodes that you edited during the run:",
@@ -227,7 +228,7 @@ def _wrong(
             "to ask the model about a job again:",
             [("retry", view.run_id, escape_line(node)) for node in islice(lost, 1)],
         ),
-        ("to see what cannot be read:", [("trace", "verify", one) for one in sorted(unread)]),
+        ("to see what cannot be read:", [("trace", "verify", one) for one in unread]),
         (
             "to see what went wrong, turn by turn:",
             [("trace", "transcript", agent) for agent in islice(wrong, 1)],
