@@ -8,8 +8,8 @@ import pytest
 from remora.runs.records import run_listing, stored_run_lines
 from remora.runs.records.run_listing import (
     list_run_lines,
+    list_run_lines_from_streams,
     read_older_runs,
-    read_run_lines,
 )
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import CHOICE, Desk
@@ -126,4 +126,4 @@ def test_what_may_be_removed_is_read_from_the_streams(
     stored = trace.path / "run_lines.json"
     stored.write_text(stored.read_text().replace(f'"pending":{before.pending}', '"pending":0'))
     assert [line.pending for line in list_run_lines(trace)] == [0]
-    assert read_run_lines(trace) == [before]
+    assert list_run_lines_from_streams(trace) == [before]

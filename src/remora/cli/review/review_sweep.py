@@ -236,11 +236,11 @@ def _entry(part: SweepPart, verb: str) -> dict[str, Any]:
         "run_id": getattr(part.done, "run_id", None),
         verb: getattr(part.done, verb, []),
         "conflicts": getattr(part.done, "conflicts", []),
-        "error": _why_nothing(part),
+        "error": _reason(part),
     }
 
 
-def _why_nothing(part: SweepPart) -> str | None:
+def _reason(part: SweepPart) -> str | None:
     if part.missing is not None:
         return f"{part.missing} does not exist"
     return None if part.error is None else part.error.message
@@ -256,7 +256,7 @@ def _lines(parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
     for part in parts:
         if part.done is None:
             word = "missing" if part.missing else color_word("error")
-            yield word + escape_line(f" {part.name}: {_why_nothing(part)}")
+            yield word + escape_line(f" {part.name}: {_reason(part)}")
             continue
         where = f" onto {part.branch}" if part.branch else ""
         number = count(len(getattr(part.done, verb)), "change set")

@@ -9,7 +9,12 @@ from msgspec.structs import replace
 from remora.errors import RemoraError
 from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CONFLICT, PENDING, CurrentAttempts
-from remora.runs.records.stored_run_lines import RunLine, StoredLine, store_lines, stored_lines
+from remora.runs.records.stored_run_lines import (
+    RunLine,
+    StoredLine,
+    read_stored_lines,
+    write_stored_lines,
+)
 from remora.trace.read.reader import (
     DAMAGED,
     decode_part,
@@ -49,13 +54,13 @@ def list_run_lines(folder: TraceFolder) -> list[RunLine]:
 
     Files that do not begin with `run_start` are ignored.
     """
-    known, lines = stored_lines(folder.path), dict[str, StoredLine]()
+    known, lines = read_stored_lines(folder.path), dict[str, StoredLine]()
     for path in folder.run_streams():
         found = _current_line(path, known.get(path.name))
         if found is not None and folder.copy_problem(path):
             found = replace(found, line=_damaged(found.line))
         lines |= {path.name: found} if found is not None else {}
-    store_lines(folder.path, lines, known)
+    write_stored_lines(folder.path, lines, known)
     return sorted((found.line for found in lines.values()), key=_order)
 
 
@@ -75,7 +80,7 @@ def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
     return StoredLine(line, counted.ended, status.st_size, status.st_mtime_ns)
 
 
-def read_run_lines(folder: TraceFolder) -> list[RunLine]:
+def list_run_lines_from_streams(folder: TraceFolder) -> list[RunLine]:
     """Return what `list_run_lines` returns, from the streams alone."""
     return [line for line, _ in _read_runs(folder, folder.run_streams())]
 

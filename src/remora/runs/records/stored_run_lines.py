@@ -59,7 +59,7 @@ class _StoredLines(msgspec.Struct, frozen=True):
     lines: dict[str, StoredLine]
 
 
-def stored_lines(folder: Path) -> dict[str, StoredLine]:
+def read_stored_lines(folder: Path) -> dict[str, StoredLine]:
     """Return the stored entries, by file name. There are none if the file cannot be read."""
     try:
         with os.fdopen(open_read_only(folder / _FILE), "rb") as file:
@@ -69,7 +69,7 @@ def stored_lines(folder: Path) -> dict[str, StoredLine]:
     return stored.lines if stored.format == _FORMAT else {}
 
 
-def store_lines(
+def write_stored_lines(
     folder: Path, lines: Mapping[str, StoredLine], stored: Mapping[str, StoredLine]
 ) -> None:
     """Replace the stored entries by those of large runs, unless the disk refuses it."""

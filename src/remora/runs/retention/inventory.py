@@ -9,7 +9,7 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import Head, JobEnd, JobStart
-from remora.runs.records.run_listing import read_run_lines
+from remora.runs.records.run_listing import list_run_lines_from_streams
 from remora.runs.records.stored_run_lines import RunLine
 from remora.runs.retention.retention_rules import RunFacts, StreamFacts
 from remora.trace.read.reader import (
@@ -69,7 +69,7 @@ def take_inventory(folder: TraceFolder) -> Inventory:
     """
     contents = tuple(stored_contents(folder))  # first: contents stored from now on are too young
     known = frozenset(content.digest for content in contents)
-    lines = {line.run_id: line for line in read_run_lines(folder)}
+    lines = {line.run_id: line for line in list_run_lines_from_streams(folder)}
     expired = tuple(read_expired(folder))
     logged = {entry.id for entry in expired}
     agents: dict[str, list[StreamInfo]] = {}
