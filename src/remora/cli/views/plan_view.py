@@ -44,7 +44,7 @@ def plan_lines(
         yield from wrap_text(f"expected: {needs_text(plan.estimate)}", width)
         yield from skipped_lines(document["totals"])
     else:
-        yield f"nothing to do: {_reason(prepared, paths, verbose=verbose)}"
+        yield f"nothing to do: {_why_nothing(prepared, paths, verbose=verbose)}"
         yield from wrap_text(_next_step(prepared), width) if plan.nodes else ()
     yield from left_lines(plan, verbose=verbose)
     yield from standard_lines(plan)
@@ -192,7 +192,7 @@ def _next_step(prepared: PreparedRun) -> str:
     return "to do more: " + "; ".join(steps) if steps else ""
 
 
-def _reason(prepared: PreparedRun, paths: Sequence[Path], *, verbose: bool = False) -> str:
+def _why_nothing(prepared: PreparedRun, paths: Sequence[Path], *, verbose: bool = False) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
         listed = findings_left(plan) + ("" if verbose else " (-v lists them)")
