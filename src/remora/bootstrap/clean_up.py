@@ -9,7 +9,6 @@ from pathlib import Path
 from remora.bootstrap.hub.index_writer import open_store
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
-from remora.files.repository_cache import find_unused, remove_unused, repositories_folder
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
@@ -19,6 +18,11 @@ from remora.runs.project import Project
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
 from remora.runs.retention.orphaned_copies import orphaned_caches
 from remora.sandbox.child.rmtree import remove_tree
+from remora.workspaces.repository_cache import (
+    find_unused,
+    remove_if_unused,
+    repositories_folder,
+)
 
 
 def cleanable(
@@ -41,11 +45,11 @@ def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
 
 
 def _clones(invocation: Invocation) -> Iterator[Removal]:
-    """Yield the clones and trees that workers on this machine no longer use."""
+    """Yield the clones and trees that workers no longer use."""
     folder = repositories_folder(invocation.folders.cache)
     for place in find_unused(folder):
         what = Removable(kind="clone", name=str(place), bytes=size_of(place))
-        yield what, partial(remove_unused, folder)
+        yield what, partial(remove_if_unused, place, folder)
 
 
 def is_hub_in_use(invocation: Invocation, project: Project) -> bool:

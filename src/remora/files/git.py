@@ -45,24 +45,24 @@ def git_output(
     stdin: bytes = b"",
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
-    pass_fds: tuple[int, ...] = (),
+    git_dir: Path | None = None,
 ) -> bytes:
     """Run git in `root` and return its output.
 
-    `index` is the index file to use instead of the repository's index. git inherits the descriptors
-    `pass_fds`. Raises OutsideError if git is missing, stalls, times out, or exits with a status that
-    is not in `succeeds`.
+    `index` is the index file to use instead of the repository's index. With `git_dir`, git does not
+    search for a repository. Raises OutsideError if git is missing, stalls, times out, or exits with a
+    status that is not in `succeeds`.
     """
     check_not_stalled(root)
+    paths = {"GIT_INDEX_FILE": index, "GIT_DIR": git_dir}
     try:
         with subprocess.Popen(
             git_command(*words),
             cwd=root,
-            env=git_environment() | ({"GIT_INDEX_FILE": str(index)} if index else {}),
+            env=git_environment() | {name: str(path) for name, path in paths.items() if path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=pass_fds,
         ) as process:
             try:
                 output, problem = _communicate(process, root, words[0], stdin)

@@ -13,7 +13,6 @@ import pytest
 from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete_journals_of
-from remora.files.repository_cache import repositories_folder
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
@@ -23,6 +22,7 @@ from remora.runs.retention.clean import CleanResult, remove_all
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.apply.journal import JournalEntry, JournalFolder, new_journal
+from remora.workspaces.repository_cache import repositories_folder
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 DAYS = 100
@@ -134,13 +134,13 @@ class TestAProjectThatIsGone:
 def test_clones_that_workers_no_longer_use_are_removed(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     folder = repositories_folder(desk.caller().folders.cache)
-    for name in ("used", "unused", "tree-1", "gone-1"):
+    for name in ("used", "unused", "new-1", "gone-1"):
         (folder / name).mkdir(parents=True)
         (folder / name / "HEAD").write_text("ref: refs/heads/main")
     (folder / "used.use").touch()
     (folder / "unused.use").touch()
     os.utime(folder / "unused.use", (0, 0))
-    expected = {str(folder / name) for name in ("unused", "tree-1", "gone-1")}
+    expected = {str(folder / name) for name in ("unused", "new-1", "gone-1")}
     for dry_run in (True, False):
         done = clean(desk, dry_run=dry_run)
         assert {found.name for found in done.removed} == expected

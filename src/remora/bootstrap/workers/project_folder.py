@@ -6,18 +6,19 @@ from pathlib import Path
 
 from remora.config.user_folders import UserFolders
 from remora.errors import OutsideError
-from remora.files.git_fetch import Source, checked_out
 from remora.runs.execution.shard_task import Repository, ShardTask
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import this_machine
+from remora.workspaces.commit_checkout import Origin, checked_out
 
 
 @contextmanager
 def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the project's folder: on the driver's machine its own, elsewhere a fresh checkout.
 
-    Raises OutsideError if the repository cannot be fetched.
+    Raises NotFound if the repository does not have the commit, and OutsideError if it cannot be
+    fetched.
     """
     repository = task.repository
     if repository.machine == this_machine() and Path(repository.path).is_dir():
@@ -29,18 +30,24 @@ def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Ite
             hint="start `remora worker` there, or put the project into git",
         )
     cache = UserFolders.from_environ(environ).cache
-    with checked_out(_source(repository, dsn), repository.commit, cache, environ) as tree:
+    with checked_out(_origin(repository, dsn), repository.commit, cache, environ) as tree:
         yield tree / repository.folder
 
 
-def _source(repository: Repository, dsn: str) -> Source:
+def _origin(repository: Repository, dsn: str) -> Origin:
     """Return the address of a repository, or where its bundle in the object store comes from."""
     if repository.url:
-        return Source(repository.url)
+        return Origin(repository.url)
+    name = f"{repository.machine}:{repository.path}"
 
     def store_bundle(folder: Path) -> Path:
         digest = repository.bundle
-        PostgresObjectStore(folder, Database(dsn), "objects").get(digest)
+        problem = PostgresObjectStore(folder, Database(dsn), "objects").problem(digest)
+        if problem:
+            raise OutsideError(
+                f"the bundle of {name} in the database {problem}",
+                hint="`remora analyze --resume RUN` stores it again",
+            )
         return folder / digest[:2] / digest
 
-    return Source(f"{repository.machine}:{repository.path}", store_bundle)
+    return Origin(name, store_bundle)

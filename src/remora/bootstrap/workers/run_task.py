@@ -17,7 +17,7 @@ async def run_task(
 ) -> None:
     """Run the jobs of a task that have not ended, in the project's folder or a checkout of it.
 
-    Raises whatever `run_shard` raises, and OutsideError if the repository cannot be fetched.
+    Raises whatever `run_shard` and `project_folder` raise.
     """
     _log.info("run %s, shard %s: %s jobs", task.run_id, task.number, len(task.agents))
     try:

@@ -9,8 +9,9 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
 from remora.evals.restore.slot_results import ArmResult
+from remora.files.file_lock import try_lock
 from remora.runs.project import Project
-from remora.runs.retention.clean import EVALUATIONS, LOCK, try_lock
+from remora.runs.retention.clean import EVALUATIONS, LOCK
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -23,6 +24,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     try:
         make_private(folder)
+        (folder / LOCK).touch(mode=0o600)
     except OSError as error:
         raise DiskError(f"{folder}: {error.strerror}") from error
     with try_lock(folder / LOCK) as free:

@@ -40,32 +40,17 @@ def shared_repository(
 
 def _make_bundle(root: Path, ref: str) -> bytes:
     """Return the history of a ref. Raises OutsideError if it is too large for the database."""
-    _check_size(root, _size_in_repository(root, ref))
     with TemporaryDirectory(prefix="remora-bundle-") as folder:
         path = Path(folder) / "history.bundle"
         git_output(root, "bundle", "create", "--quiet", str(path), ref)
-        _check_size(root, path.stat().st_size)
+        size = path.stat().st_size
+        if size > _MAX_BUNDLE:
+            raise OutsideError(
+                f"the history of {root} is too large to be sent to workers through the database: "
+                f"{size >> 20:,} MB (maximum {_MAX_BUNDLE >> 20} MB)",
+                hint="push the commit to `origin`, so that workers fetch it from there",
+            )
         return path.read_bytes()
-
-
-def _size_in_repository(root: Path, ref: str) -> int:
-    """Return the bytes of a ref's history in the repository, or 0 if git cannot say (before 2.31).
-
-    A bundle of the history is about as large, or smaller if the repository is not packed.
-    """
-    with suppress(OutsideError):
-        return int(git_output(root, "rev-list", "--disk-usage", "--objects", ref))
-    return 0
-
-
-def _check_size(root: Path, size: int) -> None:
-    if size > _MAX_BUNDLE:
-        raise OutsideError(
-            f"the history of {root} is too large to be sent to workers through the database: "
-            f"{size >> 20:,} MB (maximum {_MAX_BUNDLE >> 20} MB)",
-            hint="push the commit to `origin`, so that workers fetch it from there, "
-            "or make the history smaller with `git gc`",
-        )
 
 
 def _published_at(root: Path, commit: str) -> str:

@@ -1,9 +1,8 @@
 """Removal of files that a project's runs no longer need."""
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from remora.errors import DiskError, OutsideError, RemoraError
+from remora.files.file_lock import try_lock
 from remora.files.git import git_output
 from remora.runs.project import Project
 from remora.runs.retention.conflict_files import conflict_files
@@ -88,13 +88,13 @@ def remove_all(
 
 def _workspaces(project: Project) -> Iterator[Removal]:
     """Yield the private copies that are not in use. The next run creates them again."""
-    with suppress(FileNotFoundError):
-        for place in sorted((project.cache / "slots").iterdir()):
-            if place.is_dir() and not place.is_symlink():
-                with try_lock(place.with_suffix(".lock")) as free:
-                    if free:
-                        what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
-                        yield what, partial(_remove_workspace, place)
+    for lock in sorted((project.cache / "slots").glob("*.lock")):
+        place = lock.with_suffix("")
+        if place.is_dir() and not place.is_symlink():
+            with try_lock(lock) as free:
+                if free:
+                    what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
+                    yield what, partial(_remove_workspace, place)
 
 
 def _remove_workspace(place: Path) -> None:
@@ -108,7 +108,7 @@ def _remove_workspace(place: Path) -> None:
 def _evaluations(project: Project) -> Iterator[Removal]:
     """Yield the copies and results of `remora eval restore`. The same command makes them again."""
     place = project.cache / EVALUATIONS
-    if place.is_dir():
+    if (place / LOCK).exists():
         with try_lock(place / LOCK) as free:
             if free:
                 what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
@@ -171,21 +171,6 @@ def _conflict_files(project: Project) -> Iterator[Removal]:
     """
     for path, size, remove in conflict_files(project.root, project.state / "journal"):
         yield Removable(kind="conflict", name=path, bytes=size), remove
-
-
-@contextmanager
-def try_lock(lock: Path) -> Iterator[bool]:
-    """Try to lock a file for the duration of the block. Yield True if the lock was acquired."""
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)
 
 
 def size_of(place: Path) -> int:

@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.config.user_folders import make_private
+from remora.files.file_lock import try_lock
 from remora.runs.project import Project, root_name
-from remora.runs.retention.clean import try_lock
 from remora.runs.retention.orphaned_bases import GRACE_S
 
 _NOTE = "root"
