@@ -150,6 +150,17 @@ def test_clones_that_workers_no_longer_use_are_removed(tmp_path: Path) -> None:
     assert clean(desk).removed == ()
 
 
+def test_a_clone_that_cannot_be_removed_is_reported(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    folder = repositories_folder(desk.caller().folders.cache)
+    (folder / "new-1").mkdir(parents=True)
+    (folder / "gone-1").touch()  # not a folder
+    done = clean(desk)
+    assert [found.name for found in done.removed] == [str(folder / "new-1")]
+    (problem,) = done.problems
+    assert problem.startswith(f"{folder / 'gone-1'}: ")
+
+
 def test_a_copy_that_is_worked_in_stays(shop: Desk) -> None:
     lock = next((shop.project.cache / "slots").glob("*.lock"))
     with lock.open() as held:

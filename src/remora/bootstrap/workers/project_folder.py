@@ -1,7 +1,7 @@
 """The folder in which a worker finds a shard's project."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from remora.config.user_folders import UserFolders
@@ -42,7 +42,8 @@ def _origin(repository: Repository, dsn: str) -> Origin:
 
     def store_bundle(folder: Path) -> Path:
         digest = repository.bundle
-        problem = PostgresObjectStore(folder, Database(dsn), "objects").problem(digest)
+        with closing(Database(dsn)) as database:
+            problem = PostgresObjectStore(folder, database, "objects").problem(digest)
         if problem:
             raise OutsideError(
                 f"the bundle of {name} in the database {problem}",
