@@ -1,6 +1,7 @@
 """The clones and trees of workers: made once, kept while they are used, and then removed."""
 
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -292,15 +293,18 @@ def test_a_process_that_git_left_keeps_nothing_locked(tmp_path: Path) -> None:
         left.wait()
 
 
-def test_a_fetch_that_was_killed_does_not_stop_the_next_one(
+def test_what_a_killed_git_left_does_not_stop_the_next_one(
     repository: Path, tmp_path: Path
 ) -> None:
     origin, cache = Origin(str(repository)), tmp_path / "cache"
-    check_out(origin, git(repository, "rev-parse", "HEAD"), cache)
-    commit = commit_in(repository, "two")
-    (clone_in(cache) / "packed-refs.lock").touch()
-    (clone_in(cache) / "refs" / "fetched" / "a.lock").touch()
-    assert check_out(origin, commit, cache) == "two"
+    commit = git(repository, "rev-parse", "HEAD")
+    check_out(origin, commit, cache)
+    clone = clone_in(cache)
+    number = clone.stat().st_ino
+    (clone / "packed-refs.lock").touch()
+    (clone / (git(clone, "for-each-ref", "--format=%(refname)") + ".lock")).touch()
+    assert check_out(origin, commit, cache) == "one"
+    assert clone.stat().st_ino == number  # it was not fetched again
 
 
 @pytest.mark.slow
@@ -399,12 +403,22 @@ def test_a_clone_that_was_last_used_a_month_ago_is_used(repository: Path, tmp_pa
 def test_git_repacks_a_clone_before_it_is_unlocked(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".gitconfig").write_text("[gc]\nautoPackLimit = 1\n[fetch]\nunpackLimit = 1\n")
+    events = tmp_path / "events"
+    (tmp_path / ".gitconfig").write_text(
+        "[gc]\nautoPackLimit = 1\n[fetch]\nunpackLimit = 1\n"
+        f"[trace2]\neventTarget = {events}\n[safe]\nbareRepository = explicit\n"
+    )
     monkeypatch.setenv("HOME", str(tmp_path))
     origin, cache = Origin(f"file://{repository}"), tmp_path / "cache"
     for text in ("two", "three"):
-        check_out(origin, commit_in(repository, text), cache)
-    assert len(list((clone_in(cache) / "objects/pack").glob("*.pack"))) == 1
+        commit = commit_in(repository, text)
+        events.unlink()
+        check_out(origin, commit, cache)
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    steps = {line["name"]: line["sid"] for line in lines if line["event"] == "cmd_name"}
+    order = [line["sid"] for line in lines]
+    assert steps["gc"] in order
+    assert steps["gc"] not in order[order.index(steps["update-ref"]) :]
 
 
 def test_an_error_of_the_disk_is_told_from_one_in_the_block(

@@ -161,8 +161,10 @@ def _address(origin: Origin, bare: Path) -> Iterator[str]:
     if origin.bundle is None:
         yield origin.name
     else:
-        with new_folder(bare.parent) as folder:
-            yield str(origin.bundle(folder))
+        with new_folder(bare.parent) as folder:  # it is locked, and an object store locks its own
+            objects = folder / "objects"
+            objects.mkdir(mode=0o700)
+            yield str(origin.bundle(objects))
 
 
 def _git(bare: Path, *words: str, stdin: bytes = b"") -> bytes:
