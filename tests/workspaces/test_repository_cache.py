@@ -307,6 +307,22 @@ def test_what_a_killed_git_left_does_not_stop_the_next_one(
     assert clone.stat().st_ino == number  # it was not fetched again
 
 
+def test_a_clone_is_locked_while_a_tree_is_added(repository: Path, tmp_path: Path) -> None:
+    words = (Origin(str(repository)), git(repository, "rev-parse", "HEAD"), tmp_path / "cache")
+    seen = 0
+    with checked_out(*words, os.environ), ThreadPoolExecutor() as threads:
+        clone = clone_in(words[2])
+        done = threads.submit(lambda: [check_out(*words) for _ in range(5)])
+        while not done.done():
+            for added in clone.glob("worktrees/*/locked"):  # git has this file while it adds one
+                is_free = is_unlocked(clone.with_suffix(".lock"))
+                if added.exists():
+                    seen += 1
+                    assert not is_free
+    assert done.result() == ["one"] * 5
+    assert seen > 0
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(200)
 def test_processes_that_use_a_clone_at_once_do_not_disturb_each_other(
