@@ -83,7 +83,7 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     "words",
     [
         ("many.py",), ("-o", "lint"), ("--node", "x"), ("--changed",), ("--max-nodes", "1"),
-        ("--yes",), ("--unsafe-fixes",), ("--select", "F"), ("--max-turns", "3"), ("--seed", "1"), ("--dry-run",),
+        ("--unsafe-fixes",), ("--select", "F"), ("--max-turns", "3"), ("--seed", "1"), ("--dry-run",),
     ],
 )  # fmt: skip
 def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran, words: tuple[str, ...]) -> None:

@@ -61,6 +61,16 @@ def test_changes_of_an_owner_are_accepted_and_reverted(remora: Remora, swept: Pa
 
 
 @pytest.mark.slow
+def test_a_conflict_says_how_to_redo_the_change(remora: Remora, swept: Path) -> None:
+    write(swept / "shop", {"b.py": 'NAME = f"edited"\n'})
+    done = remora("accept", "last", *REPOS, "--all", cwd=swept)
+    assert done.code == 1
+    assert "shop: accepted 1 change set\n1 conflict, not written:\n  b.py (module)" in done.out
+    assert f"next: remora --root {swept}/shop analyze -o lint" in done.out
+    assert "web: accepted 2 change sets\n" in done.out
+
+
+@pytest.mark.slow
 def test_a_rule_is_rejected_everywhere(remora: Remora, swept: Path) -> None:
     diffs = remora("diff", "last", *REPOS, "--json", cwd=swept).document["repositories"]
     assert [len(one["diffs"]) for one in diffs] == [2, 2]

@@ -22,10 +22,12 @@ OPERATION = "{operation}"
 class SweepPart(NamedTuple):
     """What was done in a repository, on `branch` if it is not None, or why nothing was done.
 
-    `missing` is the folder of the repository if it does not exist.
+    `project` is None if it cannot be opened. `missing` is the folder of the repository if it does
+    not exist.
     """
 
     name: str
+    project: Project | None = None
     branch: str | None = None
     done: Verdicts | Reverted | None = None
     error: RemoraError | None = None
@@ -56,9 +58,9 @@ def accept_sweep(
             try:
                 done = api.accept(run_id, *agents, root=project, git_branch=branch, **named)
             except RemoraError as error:
-                yield SweepPart(name, branch, error=error)
+                yield SweepPart(name, project, branch, error=error)
             else:
-                yield SweepPart(name, branch, done)
+                yield SweepPart(name, project, branch, done)
 
     return _in_each(invocation, sweep, accept)
 

@@ -1,13 +1,16 @@
 """Runs the task of an engine in this process."""
 
 import logging
+import time
 from collections.abc import Mapping
+from pathlib import PurePath
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.workers.project_folder import project_folder
 from remora.bootstrap.workers.shard_worker import run_shard
 from remora.errors import RemoraError
 from remora.runs.execution.shard_task import ShardTask
+from remora.text import count
 
 _log = logging.getLogger("remora.worker")
 
@@ -19,11 +22,14 @@ async def run_task(
 
     Raises whatever `run_shard` and `project_folder` raise.
     """
-    _log.info("run %s, shard %s: %s jobs", task.run_id, task.number, len(task.agents))
+    begun, repository = time.monotonic(), PurePath(task.repository.path).name
+    shard = f"run {task.run_id}, {repository}, shard {task.number}"
+    _log.info("%s: %s", shard, count(len(task.agents), "job"))
     try:
         with project_folder(task, dsn, environ) as root:
             invocation = Invocation(environ=environ, folder=root, root=root)
             await run_shard(task, invocation, concurrency)
     except RemoraError as error:
-        _log.error("run %s, shard %s: %s", task.run_id, task.number, error.with_hint)
+        _log.error("%s: %s", shard, error.with_hint)
         raise
+    _log.info("%s: ended after %.0f s", shard, time.monotonic() - begun)

@@ -20,12 +20,13 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
 from remora.cli.review.review_session import Review, review_options, sum_up
-from remora.cli.review.verdicts import Chosen, choice_of, on_branches, skipped_lines
+from remora.cli.review.verdicts import Chosen, choice_of, conflict_lines, on_branches, skipped_lines
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.results import own_run
 from remora.runs.review.pending import GroupBy, grouping
+from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
 
 _NOTES = 3
@@ -227,7 +228,7 @@ def _print(
     for text in skipped_lines(options, skipped):
         note(options, text)
     entries = [{"name": part.name, **more(part), **_entry(part, verb)} for part in found]
-    emit(options, {"repositories": entries}, _lines(found, verb))
+    emit(options, {"repositories": entries}, _lines(options, found, verb))
     return 1 if any(_has_failed(part) for part in found) else 0
 
 
@@ -252,7 +253,7 @@ def _has_failed(part: SweepPart) -> bool:
     return bool(part.done.conflicts or part.done.damaged)
 
 
-def _lines(parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
+def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
     for part in parts:
         if part.done is None:
             word = "missing" if part.missing else color_word("error")
@@ -264,7 +265,10 @@ def _lines(parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
         branches = getattr(part.done, "branches", ())
         if branches and not getattr(part.done, verb):
             yield f"  {on_branches(branches)}"
-        for found in part.done.conflicts:
-            yield escape_line(f"  conflict: {found['path']}: {found['detail']}")
+        if part.project is not None and isinstance(part.done, Verdicts):
+            yield from conflict_lines(options, part.project, part.done)
+        else:
+            for found in part.done.conflicts:
+                yield escape_line(f"  conflict: {found['path']}: {found['detail']}")
     if not parts:
         yield f"no change set was {verb}"

@@ -198,17 +198,20 @@ def _accepted(
     yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
         yield escape_line(f"committed to the branch {branch}: your files are unchanged")
-    if done.conflicts:
-        yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
-    nodes = dict.fromkeys(conflict["node_id"] for conflict in done.conflicts)
-    for node in nodes:
-        yield from _conflict(options, project, done, node)
-    if done.accepted or nodes:
+    yield from conflict_lines(options, project, done)
+    if done.accepted or done.conflicts:
         yield from _head(options, done)
 
 
+def conflict_lines(options: Options, project: Project, done: Verdicts) -> Iterator[str]:
+    """Yield the location and cause of each conflict, and a command to redo the change."""
+    if done.conflicts:
+        yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
+    for node in dict.fromkeys(conflict["node_id"] for conflict in done.conflicts):
+        yield from _conflict(options, project, done, node)
+
+
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
-    """Yield the location and cause of a conflict, and a command to redo the change."""
     yield escape_line(f"  {display_name(node)}")
     for found in done.conflicts:
         if found["node_id"] == node:

@@ -26,7 +26,6 @@ _NEW_RUN_OPTIONS = {
     "node": "--node",
     "changed": "--changed",
     "max_nodes": "--max-nodes",
-    "yes": "--yes",
     "select": "--select",
     "unsafe_fixes": "--unsafe-fixes",
     "strengthen": "--strengthen",

@@ -156,7 +156,7 @@ def duration_text(estimate: Estimate) -> str:
     basis = f", as measured on {count(measured, 'job')}" if measured else " on two cores"
     workers = f" with {count(estimate.workers, 'worker')}" if estimate.workers else ""
     if estimate.workers == 0:  # their number is unknown
-        workers = " with as many workers as then" if measured else " with one worker"
+        workers = " with as many workers as in that run" if measured else " with one worker"
     return about(estimate.seconds) + workers + basis
 
 
