@@ -48,7 +48,10 @@ def _address(value: object) -> object:
     if isinstance(value, str) and value.startswith("http://"):
         raise ValueError("expected an address with https://, because http:// is not encrypted")
     if isinstance(value, str) and not _URL.match(value):
-        raise ValueError("expected an address such as https://git.example.com/team/shop.git")
+        raise ValueError(
+            "expected an address such as https://git.example.com/team/shop.git; "
+            "a folder has `path` instead of `url`"
+        )
     if isinstance(value, str) and re.match(r"https?://[^/]*@", value):
         raise ValueError(
             "expected an address without a user name or token; use a git credential helper"

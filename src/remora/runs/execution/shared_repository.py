@@ -42,7 +42,14 @@ def _make_bundle(root: Path, ref: str) -> bytes:
     """Return the history of a ref. Raises OutsideError if it is too large for the database."""
     with TemporaryDirectory(prefix="remora-bundle-") as folder:
         path = Path(folder) / "history.bundle"
-        git_output(root, "bundle", "create", "--quiet", str(path), ref)
+        try:
+            git_output(root, "bundle", "create", "--quiet", str(path), ref)
+        except OutsideError as error:
+            raise OutsideError(
+                error.message,
+                hint="check the repository with `git fsck`, or push the commit to `origin`, so that "
+                "workers fetch it from there",
+            ) from error
         size = path.stat().st_size
         if size > _MAX_BUNDLE:
             raise OutsideError(
