@@ -65,8 +65,8 @@ def test_a_conflict_says_how_to_redo_the_change(remora: Remora, swept: Path) -> 
     write(swept / "shop", {"b.py": 'NAME = f"edited"\n'})
     done = remora("accept", "last", *REPOS, "--all", cwd=swept)
     assert done.code == 1
-    assert "shop: accepted 1 change set\n1 conflict, not written:\n  b.py (module)" in done.out
-    assert f"next: remora --root {swept}/shop analyze -o lint" in done.out
+    assert "shop: accepted 1 change set\n  1 conflict, not written:\n    b.py\n" in done.out
+    assert f"next: remora analyze -o lint --node 'b.py:*' --root {swept}/shop\n" in done.out
     assert "web: accepted 2 change sets\n" in done.out
 
 

@@ -266,7 +266,7 @@ def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[
         if branches and not getattr(part.done, verb):
             yield f"  {on_branches(branches)}"
         if part.project is not None and isinstance(part.done, Verdicts):
-            yield from conflict_lines(options, part.project, part.done)
+            yield from (f"  {line}" for line in conflict_lines(options, part.project, part.done))
         else:
             for found in part.done.conflicts:
                 yield escape_line(f"  conflict: {found['path']}: {found['detail']}")
