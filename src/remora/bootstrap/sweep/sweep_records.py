@@ -105,6 +105,19 @@ def list_sweeps(invocation: Invocation, repositories: Sequence[ListedRepository]
     )
 
 
+def open_repository(invocation: Invocation, repository: ListedRepository) -> SweptProject:
+    """Open the records of a listed repository. `run_id` of the result is None."""
+    name, root = repository.name, repository.root
+    if not root.is_dir():
+        return SweptProject(name, root, None, None)
+    try:
+        own = Invocation(environ=invocation.environ, folder=root, root=root, flags=invocation.flags)
+        project = open_records(own)
+    except RemoraError as error:
+        return SweptProject(name, root, None, None, error=error)
+    return SweptProject(name, project.root, project, None)
+
+
 def own_settings(sweep: RecordedSweep, *, trusted: bool) -> Mapping[str, Any]:
     """Return what a run has recorded about its sweep, from a repository with a sound record.
 
@@ -133,7 +146,7 @@ class _Projects(NamedTuple):
 
     @classmethod
     def open(cls, invocation: Invocation, repositories: Sequence[ListedRepository]) -> "_Projects":
-        opened = [_open(invocation, each) for each in repositories]
+        opened = [open_repository(invocation, each) for each in repositories]
         known = {
             one.name: _sweep_runs(one.project.trace, one.name)
             for one in opened
@@ -155,18 +168,6 @@ class _Projects(NamedTuple):
         same = (run for run, its in runs.items() if run <= run_id and its == operations)
         found = max(same, default=None)
         return one._replace(run_id=found, is_earlier=found is not None and found != run_id)
-
-
-def _open(invocation: Invocation, repository: ListedRepository) -> SweptProject:
-    name, root = repository.name, repository.root
-    if not root.is_dir():
-        return SweptProject(name, root, None, None)
-    try:
-        own = Invocation(environ=invocation.environ, folder=root, root=root, flags=invocation.flags)
-        project = open_records(own)
-    except RemoraError as error:
-        return SweptProject(name, root, None, None, error=error)
-    return SweptProject(name, project.root, project, None)
 
 
 def _sweep_runs(trace: TraceFolder, name: str) -> dict[str, Sequence[str]]:

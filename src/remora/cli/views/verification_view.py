@@ -48,7 +48,7 @@ def _anchor_lines(report: VerifyReport, stored: int) -> Iterator[str]:
             f"expired: {anchor.line}; its stream was removed (see .agentfs/expired.jsonl)"
         )
     if report.signatures is not None:
-        yield _signature_line(report.signatures)
+        yield signature_line(report.signatures)
 
 
 def _stream(stream: StreamReport) -> str:
@@ -59,7 +59,7 @@ def _stream(stream: StreamReport) -> str:
     return f"{state}  {text if width is None else clip(text, width - 5)}"
 
 
-def _signature_line(counted: SignatureCounts) -> str:
+def signature_line(counted: SignatureCounts) -> str:
     """Return a line that counts signed anchors, unsigned runs and runs signed with another key."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:
