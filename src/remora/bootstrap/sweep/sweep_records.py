@@ -36,9 +36,13 @@ class SweptProject(NamedTuple):
 
 
 class SweepList(NamedTuple):
-    """All sweeps of the listed repositories, oldest first, and why repositories cannot be read."""
+    """All sweeps of the listed repositories, oldest first, and why repositories cannot be read.
+
+    `projects` are those of the repositories that can be read.
+    """
 
     sweeps: Sequence["RecordedSweep"]
+    projects: Sequence[Project]
     errors: Mapping[str, RemoraError]
 
 
@@ -101,6 +105,7 @@ def list_sweeps(invocation: Invocation, repositories: Sequence[ListedRepository]
     found = _Projects.open(invocation, repositories)
     return SweepList(
         [found.sweep(run_id) for run_id in sorted(found.run_ids)],
+        [one.project for one in found.opened if one.project is not None],
         {one.name: one.error for one in found.opened if one.error is not None},
     )
 

@@ -55,6 +55,12 @@ def records_of(options: Options) -> "TraceFolder":
     return open_trace_folder(invocation, invocation.find_root())
 
 
+def runs_outside_database(project: "Project") -> Path | None:
+    """Return `.agentfs/` of a project with a database if it has runs, which are not listed then."""
+    own = project.root / ".agentfs"
+    return own if project.trace.path != own and (own / "runs").is_dir() else None
+
+
 def outside_git(root: Path) -> bool:
     """Return True if the folder is not in a git repository, or if git is not installed."""
     from remora.files.git import git_output

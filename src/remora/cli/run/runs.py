@@ -11,7 +11,7 @@ import click
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_json, table
-from remora.cli.app.project_context import next_command, recorded_project
+from remora.cli.app.project_context import next_command, recorded_project, runs_outside_database
 from remora.ids import LAST, display_name
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
 
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"
-        own = project.root / ".agentfs"
-        if project.trace.path != own and (own / "runs").is_dir():
+        if own := runs_outside_database(project):
             add = next_command(options, project.root, "trace", "import", str(own))
             yield f"the runs in .agentfs/ are not in the database; `{add}` adds them"
         return

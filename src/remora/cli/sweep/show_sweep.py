@@ -11,22 +11,24 @@ from remora.bootstrap.sweep.sweep_summary import MISSING, SweepSummary, summariz
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note, print_json, table
+from remora.cli.app.project_context import next_command, runs_outside_database
 from remora.cli.sweep.sweep_view import VERDICTS, sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
+from remora.runs.project import Project
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.results import read_run
 from remora.runs.report.sweep_report import SWEEP_FORMATS
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 
 def list_runs(options: Options, file: Path) -> int:
     """Print the sweeps of the listed repositories. Return 1 if one cannot be opened."""
     refuse_root(options)
-    sweeps, errors = list_sweeps(invocation_of(options), read_repository_list(file))
+    sweeps, projects, errors = list_sweeps(invocation_of(options), read_repository_list(file))
     found = [summarize(sweep.without_earlier()) for sweep in sweeps]
-    emit(options, {"runs": [_entry(one) for one in found]}, _lines(found))
+    emit(options, {"runs": [_entry(one) for one in found]}, _lines(options, found, projects))
     for name, error in errors.items():
         note(options, f"{name}: {error.message}")
     return 1 if errors else 0
@@ -103,9 +105,12 @@ def _entry(one: SweepSummary) -> dict[str, object]:
     return {"run_id": one.run_id, "status": one.status, **one.document()["totals"]}
 
 
-def _lines(found: Sequence[SweepSummary]) -> Iterator[str]:
+def _lines(
+    options: Options, found: Sequence[SweepSummary], projects: Sequence[Project]
+) -> Iterator[str]:
     if not found:
         yield "no runs yet; start one with `remora analyze --repos FILE`"
+        yield from _outside_database(options, projects)
         return
     rows = []
     for one in found:
@@ -113,3 +118,16 @@ def _lines(found: Sequence[SweepSummary]) -> Iterator[str]:
         numbers = (totals[name] for name in ("repositories", "jobs", *map(str.lower, VERDICTS)))
         rows.append((one.run_id, one.status, *numbers))
     yield from table(("RUN", "STATUS", "REPOSITORIES", "JOBS", *VERDICTS), rows)
+
+
+def _outside_database(options: Options, projects: Sequence[Project]) -> Iterator[str]:
+    """Yield a line if repositories have runs in `.agentfs/` that are not in their database."""
+    left = [(project, own) for project in projects if (own := runs_outside_database(project))]
+    if left:
+        project, own = left[0]
+        add = next_command(options, project.root, "trace", "import", str(own))
+        where = count(len(left), "repository", "repositories")
+        yield (
+            f"the runs in .agentfs/ of {where} are not in the database; "
+            f"`{add}` adds those of {project.root.name}"
+        )
