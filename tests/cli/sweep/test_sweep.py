@@ -1,5 +1,7 @@
 """`--repos`: one run over several repositories, each of which keeps its own records."""
 
+import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -131,14 +133,45 @@ def test_records_that_cannot_be_read_are_a_failure(remora: Remora, company: Path
 
 
 @pytest.mark.slow
+def test_a_sweep_and_its_records_are_shown_with_the_same_words(
+    remora: Remora, company: Path
+) -> None:
+    write(company / "shop", {"remora.yaml": "unknown: 1\n"})
+    ran = remora(*LINT, cwd=company)
+    assert ran.code == 1
+    assert "[1/1] web: 1 verified\n" in ran.err
+    shown = remora("show", "--repos", "repos.yaml", cwd=company)
+    for output in (ran.out, shown.out):
+        rows = re.findall(r"^(web|shop|gone)  +(.+?)  ", output, re.MULTILINE)
+        assert rows == [("web", "ended"), ("shop", "not started"), ("gone", "missing")]
+    assert re.search(r"^error shop: .*unknown", ran.out, re.MULTILINE)
+
+    # a repository that was swept before, but could not be planned now, is not unchanged
+    (company / "shop" / "remora.yaml").unlink()
+    assert remora("analyze", "--repos", "repos.yaml", "--resume", "last", cwd=company).code == 1
+    write(company / "origins" / "web", {"b.py": UNUSED})
+    git(company / "origins" / "web", "add", "-A")
+    git(company / "origins" / "web", "commit", "-q", "-m", "more")
+    write(company / "shop", {"remora.yaml": "unknown: 1\n"})
+    assert re.search("^shop +not started ", remora(*LINT, cwd=company).out, re.MULTILINE)
+
+    shutil.rmtree(company / "shop" / ".agentfs")
+    (company / "shop" / ".agentfs").symlink_to(company)
+    for words in (LINT, ("show", "--repos", "repos.yaml")):
+        shown = remora(*words, cwd=company)
+        assert shown.code == 1
+        assert re.search("^shop +unreadable ", shown.out, re.MULTILINE)
+
+
+@pytest.mark.slow
 def test_the_records_of_all_repositories_are_verified(remora: Remora, company: Path) -> None:
     verify = ("trace", "verify", "--all", "--repos", "repos.yaml")
     empty = remora(*verify, cwd=company)
     assert empty.code == 0
     assert empty.out.splitlines() == [
-        f"missing  web: {company}/repositories/web does not exist",
-        "ok       shop: 0 streams",
-        f"missing  gone: {company}/nowhere does not exist",
+        f"missing     web: {company}/repositories/web does not exist",
+        "ok          shop: 0 streams",
+        f"missing     gone: {company}/nowhere does not exist",
         "2 missing, 1 ok",
     ]
     run_id = remora(*LINT, "--json", cwd=company).document["run_id"]
@@ -148,8 +181,8 @@ def test_the_records_of_all_repositories_are_verified(remora: Remora, company: P
     damaged = remora(*verify, cwd=company)
     assert damaged.code == 1
     ok, bad, _, *totals = damaged.out.splitlines()
-    assert ok == "ok       web: 2 streams"
-    assert bad.startswith(f"damaged  shop: 2 streams, damaged: run {run_id} (line ")
+    assert ok == "ok          web: 2 streams"
+    assert bad.startswith(f"damaged     shop: 2 streams, damaged: run {run_id} (line ")
     assert totals == [
         "1 ok, 1 damaged, 1 missing",
         f"`remora trace verify --root {company}/shop` shows the problems of one repository",
@@ -169,7 +202,7 @@ def test_a_repository_whose_records_cannot_be_opened_is_a_failure_without_any_ru
     assert "shop: " in done.err
     verified = remora("trace", "verify", "--repos", "repos.yaml", cwd=company)
     assert verified.code == 1
-    assert "\nerror    shop: " in verified.out
+    assert "\nunreadable  shop: " in verified.out
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from remora.errors import RemoraError
 from remora.runs.records.run_listing import read_run_line
 from remora.trace.read.reader import DAMAGED, ENDED, INTERRUPTED, RUNNING
 
-NOT_STARTED, MISSING = "not started", "missing"
+NOT_STARTED, MISSING, UNREADABLE = "not started", "missing", "unreadable"
 _GOOD = frozenset({"submitted", "no_change"})
 _REVIEW = ("pending", "accepted", "rejected", "reverted", "conflicts")
 
@@ -20,7 +20,8 @@ class RepositorySummary(msgspec.Struct, frozen=True, kw_only=True):
     """A repository of a sweep.
 
     `run_id` is null if no run is recorded. It is an earlier run if nothing had changed since.
-    `status` is `missing` if the folder does not exist. `statuses` counts the jobs that have ended,
+    `status` is `missing` if the folder does not exist, and `unreadable` if the records cannot be
+    opened. `statuses` counts the jobs that have ended,
     by status.
     """
 
@@ -98,6 +99,12 @@ def summarize(
     )
 
 
+def _status_without_run(one: SweptProject) -> str:
+    if one.error is not None:
+        return UNREADABLE
+    return MISSING if one.project is None else NOT_STARTED
+
+
 def _summary(one: SweptProject, error: RemoraError | None) -> RepositorySummary:
     error = error or one.error
     first = RepositorySummary(
@@ -105,7 +112,7 @@ def _summary(one: SweptProject, error: RemoraError | None) -> RepositorySummary:
         root=str(one.root),
         run_id=one.run_id,
         earlier=one.is_earlier,
-        status=NOT_STARTED if one.project or one.error else MISSING,
+        status=_status_without_run(one),
         error="" if error is None else error.message,
         hint="" if error is None else error.hint,
     )

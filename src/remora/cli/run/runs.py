@@ -32,8 +32,9 @@ def runs(options: Options, repos: Path | None) -> int:
 
     PENDING is the number of verified change sets without a verdict. CONFLICT is the number of
     change sets that could not be merged with your files. A run is damaged if one of its streams
-    cannot be read to the end. With --repos, the exit code is 1 if the records of a repository
-    cannot be opened.
+    cannot be read to the end. With --repos, REPOSITORIES is the number of repositories with a
+    record of the run; those that could not be planned, or that had not changed, have none. The exit
+    code is then 1 if the records of a repository cannot be opened.
     """
     import msgspec
 

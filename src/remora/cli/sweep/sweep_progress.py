@@ -9,6 +9,7 @@ import click
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.sweep.run_repositories import RepositoryEnd
 from remora.cli.app.options import Options
+from remora.cli.views.job_view import status_word
 from remora.cli.views.run_counts import RunCounts
 from remora.memory.events import Event
 from remora.runs.execution.run import RunObserver
@@ -36,7 +37,7 @@ class SweepProgress:
         if not self._prints:
             return
         states = self._jobs[end.name]
-        parts = [f"{number:,} {state.replace('_', ' ')}" for state, number in states.items()]
+        parts = [f"{number:,} {status_word(state)}" for state, number in states.items()]
         if end.error is not None:
             parts.append(end.error.message)
         head = f"[{self._ended:>{len(str(self._repositories))}}/{self._repositories}] {end.name}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from remora.bootstrap.sweep.sweep_summary import RepositorySummary, SweepSummary
+from remora.bootstrap.sweep.sweep_summary import NOT_STARTED, RepositorySummary, SweepSummary
 from remora.cli.app.output import color_word, table
 from remora.text import count, escape_line
 from remora.trace.read.reader import ENDED
@@ -37,11 +37,16 @@ def sweep_lines(file: Path, summary: SweepSummary, *, heading: bool = True) -> I
 
 
 def _row(one: RepositorySummary) -> tuple[object, ...]:
-    status = f"unchanged since {one.run_id}" if one.earlier and one.status == ENDED else one.status
     failed = sum(n for name, n in one.statuses.items() if name not in ("submitted", "no_change"))
-    shown = "failed" if one.error else status
     verdicts = one.pending, one.accepted, one.rejected, one.reverted
-    return one.name, shown, one.jobs, *verdicts, one.conflicts, failed
+    return one.name, _status(one), one.jobs, *verdicts, one.conflicts, failed
+
+
+def _status(one: RepositorySummary) -> str:
+    """Return the status of a repository. Lines below the table show the errors."""
+    if one.earlier and one.status == ENDED:
+        return NOT_STARTED if one.error else f"unchanged since {one.run_id}"
+    return one.status
 
 
 def _next(file: Path, summary: SweepSummary, totals: Mapping[str, int]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import click
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.sweep.sweep_records import SweptProject, open_repository
+from remora.bootstrap.sweep.sweep_summary import MISSING, UNREADABLE
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import print_json
@@ -17,12 +18,13 @@ from remora.cli.views.verification_view import signature_line
 from remora.config.repository_list import ListedRepository, read_repository_list
 from remora.errors import RemoraError
 from remora.text import count, escape_line
+from remora.trace.read.reader import DAMAGED
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.verify_report import StreamReport, VerifyReport
 
-_OK, _MISSING, _DAMAGED, _ERROR = "ok", "missing", "damaged", "error"
-_COLORS = {_OK: "green", _MISSING: "yellow", _DAMAGED: "red", _ERROR: "red"}
+_OK = "ok"
+_COLORS = {_OK: "green", MISSING: "yellow", DAMAGED: "red", UNREADABLE: "red"}
 _NAMED = 3
 """Maximum number of damaged streams named in a line."""
 
@@ -47,12 +49,12 @@ def verify_sweep(options: Options, file: Path, signer: Signer | None) -> int:
     for repository in read_repository_list(file):
         one = _verify(invocation, repository, signer)
         words[one.word] += 1
-        if one.word in {_DAMAGED, _ERROR}:
+        if one.word in {DAMAGED, UNREADABLE}:
             failed.append(one.root)
         if options.json:
             documents.append(one.document)
         else:
-            click.echo(click.style(f"{one.word:7}", fg=_COLORS[one.word]) + f"  {one.line}")
+            click.echo(click.style(f"{one.word:10}", fg=_COLORS[one.word]) + f"  {one.line}")
     if options.json:
         print_json({"repositories": documents})
     else:
@@ -72,20 +74,20 @@ def _verify(
     if opened.project is None:
         line = escape_line(f"{opened.name}: {opened.root} does not exist")
         document = {"name": opened.name, "ok": True, "missing": True, "streams": []}
-        return _Verified(opened.root, _MISSING, line, document)
+        return _Verified(opened.root, MISSING, line, document)
     try:
         report = verify_all(opened.project.trace, signer=signer)
     except RemoraError as error:
         return _unopened(opened, error)
     line = escape_line(f"{opened.name}: {_details(report)}")
     document = {"name": opened.name, **report.as_json()}
-    return _Verified(opened.root, _OK if report.ok else _DAMAGED, line, document)
+    return _Verified(opened.root, _OK if report.ok else DAMAGED, line, document)
 
 
 def _unopened(opened: SweptProject, error: RemoraError) -> _Verified:
     line = escape_line(f"{opened.name}: {error.message}")
     document = {"name": opened.name, "ok": False, "error": error.message, "streams": []}
-    return _Verified(opened.root, _ERROR, line, document)
+    return _Verified(opened.root, UNREADABLE, line, document)
 
 
 def _details(report: VerifyReport) -> str:
