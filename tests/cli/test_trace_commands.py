@@ -135,7 +135,7 @@ class TestTail:
     def test_following_a_stream_without_a_writer_ends_at_once(self, ran: Ran, agent: str) -> None:
         done = ran("trace", "tail", agent, "-f")
         assert done.code == 0
-        assert f"{agent} is submitted" in done.err
+        assert f"{agent} is verified" in done.err
 
     def test_what_is_written_meanwhile_is_shown_until_the_writer_goes(
         self, follow: Follow, tmp_path: Path

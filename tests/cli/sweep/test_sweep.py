@@ -78,6 +78,8 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
     # each repository has the run, and can be worked with alone
     shown = remora("show", run_id, "--json", "--root", "shop", cwd=company)
     assert [job["status"] for job in shown.document["jobs"]] == ["submitted"]
+    verified = ("show", run_id, "--status", "verified", "--json", "--root", "shop")
+    assert remora(*verified, cwd=company).document == shown.document
 
     check_reading(remora, company)
     again = remora(*LINT, "--json", cwd=company)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")  # those of runs.records
+_SHOWN_AS = {"verified": "submitted"}
+"""Displayed statuses that `--status` accepts in addition."""
 _repos = click.option(
     "--repos", type=PATH, metavar="FILE", help="Show a sweep of the repositories in FILE."
 )
@@ -60,9 +62,9 @@ def runs(options: Options, repos: Path | None) -> int:
 @click.option(
     "--status",
     "statuses",
-    type=click.Choice(_STATUSES),
+    type=click.Choice((*_STATUSES, *_SHOWN_AS)),
     multiple=True,
-    help="Show only jobs with this status; repeatable.",
+    help="Show only jobs with this status; verified means submitted; repeatable.",
 )
 @_repos
 def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path | None) -> int:
@@ -88,7 +90,8 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path |
     if not statuses:
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0
-    found = [job for job in view.jobs if job.status in statuses]
+    meant = {_SHOWN_AS.get(status, status) for status in statuses}
+    found = [job for job in view.jobs if job.status in meant]
     selected = JobDocuments(found)
     lines = status_lines(options, view, document, statuses, selected)
     emit(options, {**document, "jobs": selected}, lines)

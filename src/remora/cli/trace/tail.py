@@ -53,6 +53,7 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     its running agents. Ctrl-C stops the command with exit code 130.
     """
     from remora.cli.trace.event_lines import event_json, json_document
+    from remora.cli.views.job_view import status_word
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import stream_status
 
@@ -68,7 +69,8 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     if follow:
-        note(options, f"{name} is {stream_status(path_of(folder, name))}; nothing is writing to it")
+        status = status_word(stream_status(path_of(folder, name)))
+        note(options, f"{name} is {status}; nothing is writing to it")
     return 0
 
 
