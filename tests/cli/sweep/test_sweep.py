@@ -306,6 +306,8 @@ def test_an_interrupted_sweep_is_resumed(remora: Remora, tmp_path: Path) -> None
         (("accept", "last", "--repos", "repos.yaml", "a.py"), "NODE cannot be combined"),
         (("accept", "last", "--repos", "repos.yaml"), "nothing is selected"),
         (("analyze", "--repos", "missing.yaml"), "missing.yaml: no such file"),
+        (("trace", "verify", "--repos", "repos.yaml", "--root", "shop"), "combined with --root"),
+        (("trace", "verify", "lint-1", "--repos", "repos.yaml"), "combined with AGENT or --anch"),
     ],
 )
 def test_what_does_not_fit_is_refused(
