@@ -21,8 +21,7 @@ class RepositorySummary(msgspec.Struct, frozen=True, kw_only=True):
 
     `run_id` is null if no run is recorded. It is an earlier run if nothing had changed since.
     `status` is `missing` if the folder does not exist, and `unreadable` if the records cannot be
-    opened. `statuses` counts the jobs that have ended,
-    by status.
+    opened. `statuses` counts the jobs that have ended, by status.
     """
 
     name: str
