@@ -135,6 +135,11 @@ def test_names_are_written_as_the_file_can_use_them(
     assert written(before, {"a": term}, minor) == after
 
 
+def test_a_name_that_the_oldest_python_does_not_have_is_not_imported() -> None:
+    assert "SupportsIndex" in written("def f(a): ...", {"a": "SupportsIndex"}, 8)
+    assert written("def f(a): ...", {"a": "SupportsIndex"}, 7) == "def f(a): ..."
+
+
 @pytest.mark.parametrize(
     ("text", "term"),
     [

@@ -13,7 +13,12 @@ from remora.operations.types.source.project_index import (
     is_builtin,
 )
 from remora.operations.types.source.terms import arguments_of, head_of, members_of
-from remora.operations.types.writing.stdlib_names import OLD_ALIASES, STDLIB_MODULES, STDLIB_NAMES
+from remora.operations.types.writing.stdlib_names import (
+    ADDED_IN,
+    OLD_ALIASES,
+    STDLIB_MODULES,
+    STDLIB_NAMES,
+)
 
 _BUILTIN_GENERIC = re.compile(rf"\b(?:{'|'.join(OLD_ALIASES)})\[")
 _GENERICS_SINCE, _UNION_SINCE, _SELF_SINCE, _LAZY_SINCE = 9, 10, 11, 14
@@ -123,6 +128,12 @@ class FileNames:
             return found
         if is_builtin(name):
             return self._builtin(name)
+        return self._unbound(name)
+
+    def _unbound(self, name: str) -> "_Local | None":
+        """Return a name of a module, unless the project's oldest Python does not have the name."""
+        if self._project.minor < ADDED_IN.get(name, 0):
+            return None
         return self._of_module(name) or self._imported(name)
 
     def _is_hidden(self, name: str, function: Function) -> bool:

@@ -60,6 +60,8 @@ STDLIB_NAMES = {
     name: module for module, names in STDLIB_MODULES.items() for name in names if _COUNTS[name] == 1
 }
 """The module of each name that only one of these modules has."""
+ADDED_IN = {"Literal": 8, "SupportsIndex": 8}
+"""The minor version of Python 3 that added a name of these modules, if it is 8 or later."""
 OLD_ALIASES = {
     "list": "List",
     "dict": "Dict",
