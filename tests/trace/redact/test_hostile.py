@@ -111,15 +111,16 @@ def test_a_megabyte(shape: str) -> None:
 
 def test_long_base64() -> None:
     text = base64.b64encode(random.Random(1).randbytes(750_000)).decode()
-    assert seconds(TANGLED, text) < 0.5
-    assert seconds(TANGLED, "password=" + text) < 0.5
+    used = max(seconds(TANGLED, text), seconds(TANGLED, "password=" + text))
+    assert used < 0.5 or used / slowness() < 0.5
 
 
 def test_one_finding_per_line() -> None:
     """Many different secrets, so that nothing is found twice."""
     pick = random.Random(2)
     text = "\n".join(f'api_key = "{pick.randbytes(12).hex()}"' for _ in range(5_000))
-    assert seconds(TANGLED, text) < 0.6
+    used = seconds(TANGLED, text)
+    assert used < 0.6 or used / slowness() < 0.6
 
 
 def test_short_strings_cost_microseconds() -> None:
@@ -127,4 +128,5 @@ def test_short_strings_cost_microseconds() -> None:
     start = time.process_time()
     for _ in range(10_000):
         PLAIN.text(text)
-    assert time.process_time() - start < 0.1
+    used = time.process_time() - start
+    assert used < 0.1 or used / slowness() < 0.1
