@@ -1,32 +1,25 @@
 """Hub queries for commands, with a long timeout."""
 
 import asyncio
-import time
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from functools import cache, partial
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from remora.bootstrap.hub.open_hub import HubObserver, Progress, open_hub
 from remora.bootstrap.hub.target import HubTarget, hub_paths_of
-from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.hub.docstring_summary import docstring_summary
 from remora.cli.hub.hub_options import note_root_above
-from remora.errors import OutsideError
 from remora.hub.client import HubClient
-from remora.hub.file_limits import FileRules
 from remora.hub.lookup.find import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
-from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import AnsweredNode
-from remora.hub.python_gc import tune_gc
 
-_TIMEOUT_S = 120.0
-_POLL_S = 0.1
 _Result = TypeVar("_Result")
 
 
@@ -85,60 +78,13 @@ class HubQuery:
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
     """Open the project's Hub. If there is neither a daemon nor an index, build the index first."""
     caller, target = invocation_of(options), HubTarget(db=db, socket=socket)
-    places = hub_paths_of(caller, target)
-    note_root_above(options, caller, places)
-    files = cache(partial(_file_rules, caller, places))
-    if control.running(places) is not None:
-        _wait_for_daemon(options, places)
-    else:
-        files()  # an invalid configuration is an error; a daemon has read it already
-        _make_index(options, caller, target, places)
-    tune_gc()
-    with asyncio.Runner() as runner:
-        client = HubClient(
-            places.root, socket=places.socket, db=places.db, deadline=_TIMEOUT_S, files=files
-        )
-        try:
-            yield HubQuery(client, runner, places, caller.folder)
-        finally:
-            client.close()
+    note_root_above(options, caller, hub_paths_of(caller, target))
+    observer = HubObserver(note=partial(note, options), progress=partial(_progress, options))
+    with open_hub(caller, target, observer) as hub, asyncio.Runner() as runner:
+        yield HubQuery(hub.client, runner, hub.places, hub.folder)
 
 
-def _file_rules(invocation: Invocation, places: HubPaths) -> FileRules:
-    if not is_configured(invocation, places.root):
-        return FileRules()
-    config = open_config(invocation, places.root)
-    return FileRules(config.exclude, config.hub.file_limit)
+def _progress(options: Options) -> AbstractContextManager[Progress]:
+    from remora.cli.hub.index import progress_bar  # imports the analysis
 
-
-def _wait_for_daemon(options: Options, places: HubPaths) -> None:
-    """Wait for the daemon's initial scan, because reading all files in this process is slower."""
-    if control.has_scanned(places):
-        return
-    note(options, "waiting for the daemon's initial scan")
-    until = time.monotonic() + _TIMEOUT_S
-    while time.monotonic() < until and not control.has_scanned(places):
-        time.sleep(_POLL_S)
-
-
-def _make_index(
-    options: Options, invocation: Invocation, target: HubTarget, places: HubPaths
-) -> None:
-    """Build the index if it is missing, damaged or from an earlier version."""
-    from remora.bootstrap.hub.index import (  # imports the analysis
-        index_hub,
-        is_indexed,
-        is_readable,
-    )
-    from remora.cli.hub.index import progress_bar
-
-    if is_indexed(invocation, places):
-        return
-    is_damaged = places.db.exists() and not is_readable(places)
-    lacks = "the index cannot be read" if is_damaged else "there is no index yet"
-    note(options, f"{lacks}: building it; `remora hub start` keeps it up to date")
-    try:
-        with progress_bar(options) as progress:
-            index_hub(invocation, target, progress)
-    except OutsideError as error:  # the requested file can still be read
-        note(options, f"{error.message}: continuing without an index")
+    return progress_bar(options)
