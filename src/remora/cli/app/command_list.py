@@ -16,6 +16,7 @@ COMMANDS = {
     "report": ("remora.cli.run.report:report", "Write a report of a run."),
     "trace": ("remora.cli.trace.trace_group:trace", "Read, verify and export recorded traces."),
     "hub": ("remora.cli.hub.hub_group:hub", "Query callers, callees and tests of your code."),
+    "mcp": ("remora.cli.agents.mcp:mcp", "Serve code facts and traces to other agents."),
     "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings, operations and models."),
     "model": ("remora.cli.agents.model:model", "Show the model, or download its weights."),
     "config": ("remora.cli.agents.config_show:config", "Show settings and where they come from."),
@@ -38,7 +39,7 @@ COMMANDS = {
 SECTIONS = {
     "Run": ("init", "analyze", "retry", "worker", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
-    "Inspect": ("trace", "hub", "eval", "model", "config", "database", "doctor"),
+    "Inspect": ("trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),
 }
 """The sections of the front page."""

@@ -1,5 +1,6 @@
 """Command lines and environment of child processes, which are isolated from the project."""
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,3 +45,14 @@ def detached(words: list[str]) -> list[str]:
     """Return a command line that runs `words` in a process that outlives its parent."""
     leave = "import os, sys; os.fork() and os._exit(0); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-I", "-S", "-c", leave, *words]
+
+
+def tied(words: list[str]) -> list[str]:
+    """Return a command line that runs `words` in a process that Linux kills if its parent exits."""
+    if sys.platform != "linux":
+        return words
+    run = (
+        "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); "  # PR_SET_PDEATHSIG
+        "os.getppid() == int(sys.argv[1]) or os._exit(1); os.execv(sys.argv[2], sys.argv[2:])"
+    )
+    return [sys.executable, "-I", "-S", "-c", run, str(os.getpid()), *words]

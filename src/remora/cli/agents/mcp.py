@@ -1,0 +1,62 @@
+"""The `mcp` command, which serves facts and traces to other agents."""
+
+import sys
+from functools import partial
+
+import click
+
+from remora.cli.app.invocation import invocation_of
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import note
+from remora.errors import UsageError
+
+_CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")
+
+
+@command(
+    "mcp",
+    examples=(
+        "remora mcp --print-config claude > .mcp.json",
+        "remora mcp --print-config agents-md >> AGENTS.md",
+        "remora mcp --http 8765",
+    ),
+)
+@click.option(
+    "--http", metavar="[HOST:]PORT",
+    help="Serve HTTP on a loopback address instead of stdio; port 0 picks a free port.",
+)  # fmt: skip
+@click.option("--allow-run", is_flag=True, help="Offer the tool analyze, which runs agents.")
+@click.option(
+    "--print-config", "client", type=click.Choice(_CLIENTS),
+    help="Print settings for a client, or instructions for AGENTS.md, and exit.",
+)  # fmt: skip
+def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | None) -> int:
+    """Serve facts about the code, and recorded runs, to agents that speak MCP.
+
+    Clients such as Claude Code, Codex, Cursor and VS Code start this command and talk to it over
+    stdin and stdout; --print-config prints their settings. Tools: hub_get, hub_callers and
+    hub_search find symbols, their callers and tests; runs and trace_packet show what Remora's
+    agents did and what their models saw; with --allow-run, analyze starts a run. No tool changes
+    your files or accepts changes. HTTP clients need the project's token, which --print-config
+    --http PORT prints. Requires the extra mcp.
+    """
+    from remora.bootstrap.hub.target import http_address
+    from remora.bootstrap.open_trace import require_extra
+
+    if options.json:
+        raise UsageError("--json cannot be combined with mcp", hint="stdout carries the protocol")
+    invocation = invocation_of(options)
+    address = None if http is None else http_address(http)
+    if client is not None:
+        from remora.mcp.client_settings import CLIENTS, client_settings
+
+        click.echo(client_settings(client, invocation, address, allow_run=allow_run), nl=False)
+        note(options, f"this belongs in {CLIENTS[client].file}")
+        return 0
+    require_extra("mcp", "mcp")
+    from remora.mcp.serve import serve
+
+    if address is None and sys.stdin.isatty():
+        note(options, "waiting for an MCP client on stdin; --print-config shows how to add one")
+    serve(invocation, address, partial(note, options), allow_run=allow_run)
+    return 0

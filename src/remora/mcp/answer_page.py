@@ -1,0 +1,84 @@
+"""Limits on the size of answers: long lists are cut into pages, and long strings are shortened."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from remora.errors import UsageError
+
+MAX_BYTES = 20_000
+"""Maximum bytes of an answer; about 6,000 tokens."""
+PAGE = 50
+"""Default number of list items in an answer."""
+MAX_PAGE = 500
+_STRING_LIMITS = (2_000, 500, 120)
+"""Lengths to which strings are shortened, one after the other, until an answer fits."""
+
+
+def answer_text(
+    document: Mapping[str, Any], lists: Sequence[str] = (), *, limit: int = PAGE, offset: int = 0
+) -> str:
+    """Return a document as compact JSON of at most MAX_BYTES.
+
+    Of each list named in `lists`, at most `limit` items after the first `offset` are kept, and
+    fewer if the answer is too long. What was left out is in `cut`, by the name of the list:
+    its `total` and the `next_offset`. Raises UsageError if the document cannot be made to fit.
+    """
+    for size in _sizes(limit):
+        text = _compact(_page(document, lists, size, offset))
+        if _fits(text):
+            return text
+    for length in _STRING_LIMITS:
+        text = _compact(_shortened(_page(document, lists, 1, offset), length))
+        if _fits(text):
+            return text
+    raise UsageError(f"the answer is longer than {MAX_BYTES:,} bytes", hint="ask for less")
+
+
+def text_page(text: str, command: str) -> str:
+    """Return the beginning of a text, and what prints all of it if it is too long."""
+    if _fits(text):
+        return text
+    kept = text.encode()[:MAX_BYTES].decode(errors="ignore").rpartition("\n")[0]
+    return f"{kept}\n[{len(text) - len(kept):,} characters left out; `{command}` prints all]\n"
+
+
+def _sizes(limit: int) -> Sequence[int]:
+    sizes = [limit]
+    while sizes[-1] > 1:
+        sizes.append(sizes[-1] // 2)
+    return sizes
+
+
+def _page(
+    document: Mapping[str, Any], lists: Sequence[str], size: int, offset: int
+) -> dict[str, Any]:
+    page, cut = dict(document), {}
+    for name in lists:
+        items = document[name]
+        if items is None:
+            continue
+        kept = list(items[offset : offset + size])
+        page[name] = kept
+        end = offset + len(kept)
+        if end < len(items):
+            cut[name] = {"total": len(items), "next_offset": end}
+    return {**page, "cut": cut} if cut else page
+
+
+def _shortened(value: Any, length: int) -> Any:
+    if isinstance(value, str) and len(value) > length:
+        return f"{value[:length]}… ({len(value) - length:,} more characters)"
+    if isinstance(value, Mapping):
+        return {key: _shortened(each, length) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shortened(each, length) for each in value]
+    return value
+
+
+def _compact(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=list)
+
+
+def _fits(text: str) -> bool:
+    return len(text.encode("utf-8", "surrogatepass")) <= MAX_BYTES

@@ -1,0 +1,123 @@
+"""Settings with which MCP clients start or reach the server."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from remora.bootstrap.invocation import Invocation
+from remora.errors import DiskError
+from remora.hub.process.addresses import make_token
+from remora.runs.project import root_name
+
+PATH = "/mcp"
+"""The path of the server's URL."""
+
+AGENTS_MD = """\
+## Finding code
+
+Before you change a Python function, call the tool `hub_get` of the MCP server `remora` with its
+name. It returns the callers, the callees and the tests that run the function, which is faster and
+more complete than grep. Run the tests that it names after the change. If you do not know the name,
+call `hub_search`. If a change by Remora is in question, call `runs`, and `trace_packet` for what
+its model saw. You cannot accept Remora's changes; ask the user to run `remora review`.
+"""
+
+
+class Endpoint(NamedTuple):
+    """How a client reaches the server: a command, or a URL and a token."""
+
+    command: Sequence[str]
+    url: str = ""
+    token: str = ""
+
+
+class Client(NamedTuple):
+    """A client, the file that the settings belong to, and their format."""
+
+    file: str
+    settings: Callable[[Endpoint], str]
+
+
+def _json_settings(servers: str, *, typed: bool) -> Callable[[Endpoint], str]:
+    def settings(endpoint: Endpoint) -> str:
+        entry: dict[str, Any]
+        if endpoint.url:
+            headers = {"Authorization": f"Bearer {endpoint.token}"}
+            entry = {"type": "http", "url": endpoint.url, "headers": headers}
+        else:
+            command, *words = endpoint.command
+            entry = {"type": "stdio", "command": command, "args": words}
+        if not typed:
+            del entry["type"]
+        return json.dumps({servers: {"remora": entry}}, indent=2) + "\n"
+
+    return settings
+
+
+def _toml_settings(endpoint: Endpoint) -> str:
+    """Return a table of TOML, in which JSON strings and lists are written the same."""
+    if endpoint.url:
+        headers = f'{{ Authorization = "Bearer {endpoint.token}" }}'
+        entries = {"url": json.dumps(endpoint.url), "http_headers": headers}
+    else:
+        command, *words = endpoint.command
+        entries = {"command": json.dumps(command), "args": json.dumps(words)}
+    lines = [f"{name} = {value}\n" for name, value in entries.items()]
+    return "[mcp_servers.remora]\n" + "".join(lines)
+
+
+CLIENTS = {
+    "claude": Client(".mcp.json", _json_settings("mcpServers", typed=True)),
+    "codex": Client(".codex/config.toml", _toml_settings),
+    "cursor": Client(".cursor/mcp.json", _json_settings("mcpServers", typed=False)),
+    "vscode": Client(".vscode/mcp.json", _json_settings("servers", typed=True)),
+    "agents-md": Client("AGENTS.md", lambda _endpoint: AGENTS_MD),
+}
+"""Clients by the name of `--print-config`."""
+
+
+def client_settings(
+    client: str, invocation: Invocation, address: tuple[str, int] | None, *, allow_run: bool
+) -> str:
+    """Return the settings for a client, for a server on stdio or at an HTTP address.
+
+    Raises DiskError if the token for HTTP cannot be read or created.
+    """
+    if address is not None:
+        endpoint = Endpoint((), server_url(address), project_token(invocation))
+    else:
+        words = ["--root", str(invocation.find_root()), "mcp", *(["--allow-run"] * allow_run)]
+        endpoint = Endpoint([*_own_command(), *words])
+    return CLIENTS[client].settings(endpoint)
+
+
+def server_url(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
+
+
+def project_token(invocation: Invocation) -> str:
+    """Return the token of a project, which is created on first use and stays the same.
+
+    It is in a private file in the project's state folder, so that clients are configured only once.
+    Raises DiskError.
+    """
+    folder = invocation.folders.state / "roots" / root_name(invocation.find_root())
+    path = folder / "mcp.token"
+    try:
+        return path.read_text("ascii").strip()
+    except FileNotFoundError:
+        folder.mkdir(parents=True, exist_ok=True)
+        return make_token(path)
+    except (OSError, ValueError) as error:
+        raise DiskError(f"{path}: {error}", hint="delete the file to get a new token") from error
+
+
+def _own_command() -> list[str]:
+    """Return the command line of this installation, which clients may not have on their PATH."""
+    beside = Path(sys.executable).with_name("remora")
+    found = str(beside) if beside.is_file() else shutil.which("remora")
+    return [found] if found else [sys.executable, "-P", "-m", "remora"]

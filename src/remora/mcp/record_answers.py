@@ -1,0 +1,109 @@
+"""Answers about recorded runs: the tools `runs` and `trace_packet`, and the text of resources."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_records
+from remora.errors import NotFound, UsageError
+from remora.ids import LAST
+from remora.mcp.answer_page import PAGE, answer_text, text_page
+from remora.memory.packet import packet_json
+from remora.runs.project import Project
+from remora.runs.records.json_documents import diff_document
+from remora.runs.records.name_lookup import run_named, stream_named
+from remora.runs.records.results import JobDocuments, RunView, read_run, run_document
+from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.stored_run_lines import RunLine
+from remora.trace.index.packet_reader import PacketReader
+from remora.trace.read.reader import read_events
+from remora.trace.read.transcript import transcript
+
+_NEWEST = 10
+
+
+class RecordAnswers:
+    """Answers from a project's streams, which are read again for each answer.
+
+    Secrets are replaced, also those in diffs, because answers leave this machine with other
+    agents' prompts.
+    """
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._invocation = invocation
+
+    def runs(self, arguments: Mapping[str, Any]) -> str:
+        """Return a page of the runs, newest first, or of the jobs of a run."""
+        project = open_records(self._invocation)
+        page = {"limit": arguments.get("limit", PAGE), "offset": arguments.get("offset", 0)}
+        run, status = arguments.get("run"), arguments.get("status")
+        if run is None:
+            if status is not None:
+                raise UsageError("`status` selects jobs of a run", hint="pass `run`, such as last")
+            found = msgspec.to_builtins(list_run_lines(project.trace))
+            return _answer(project, {"runs": found[::-1]}, "runs", page)
+        view = _view(project, run)
+        jobs = [job for job in view.jobs if status in (None, job.status)]
+        document = run_document(project, view) | {"jobs": [*JobDocuments(jobs)]}
+        return _answer(project, document, "jobs", page)
+
+    def packet(self, arguments: Mapping[str, Any]) -> str:
+        """Return the packet of an agent's turn, as it was shown."""
+        project = open_records(self._invocation)
+        agent = _agent(project, arguments["agent"])
+        reader = PacketReader(project.trace, indexed=False)
+        turn = arguments.get("turn")
+        number = reader.last_turn(agent) if turn is None else turn
+        packet = packet_json(reader.packet_at(agent, number))
+        return answer_text(project.redact.clean({"agent_id": agent, "turn": number, **packet}))
+
+    def transcript(self, agent: str) -> str:
+        """Return an agent's stream as readable text."""
+        project = open_records(self._invocation)
+        name = _agent(project, agent)
+        events = read_events(project.trace.existing_agent(name))
+        text = "".join(f"{line}\n" for line in transcript(events))
+        return text_page(project.redact.text(text), f"remora trace transcript {name}")
+
+    def diff(self, run: str, agent: str | None = None) -> str:
+        """Return the diffs of a run's pending and accepted changes, or those of one agent."""
+        project = open_records(self._invocation)
+        view = read_run(project, run_named(project.trace, run))
+        diffs = diff_document(project, view)["diffs"]
+        if agent is not None:
+            diffs = [each for each in diffs if each["agent_id"].startswith(agent)]
+        if not diffs:
+            raise NotFound(f"run {view.run_id} has no such changes")
+        parts = (
+            f"# {each['agent_id']} {each['operation']} {each['node_id']}: {each['review']}\n"
+            f"{each['diff']}"
+            for each in diffs
+        )
+        return text_page(project.redact.text("\n".join(parts)), f"remora diff {view.run_id}")
+
+    def newest_runs(self) -> list[RunLine]:
+        """Return the newest runs, newest first."""
+        return list_run_lines(open_records(self._invocation).trace)[: -_NEWEST - 1 : -1]
+
+    def jobs(self, run: str) -> tuple[str, list[dict[str, Any]]]:
+        """Return the ID of a run, and the documents of its jobs."""
+        project = open_records(self._invocation)
+        view = _view(project, run)
+        return view.run_id, [project.redact.clean(job) for job in JobDocuments(view.jobs)]
+
+
+def _view(project: Project, run: str) -> RunView:
+    return read_run(project, run_named(project.trace, run), details=False)
+
+
+def _agent(project: Project, name: str) -> str:
+    """Return the ID of the agent that a name refers to."""
+    if name == LAST:
+        raise UsageError("`last` is the name of a run", hint="pass an agent ID or a function")
+    return stream_named(project.trace, name)
+
+
+def _answer(project: Project, document: dict[str, Any], name: str, page: Mapping[str, Any]) -> str:
+    return answer_text(project.redact.clean(document), (name,), **page)

@@ -1,0 +1,42 @@
+"""Starts the server for a project on standard input and output, or on HTTP."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+
+from remora.bootstrap.invocation import Invocation
+from remora.mcp.client_settings import project_token
+from remora.mcp.hub_answers import HubAnswers
+from remora.mcp.record_answers import RecordAnswers
+from remora.mcp.server import Handlers, create_server
+
+
+def serve(
+    invocation: Invocation,
+    address: tuple[str, int] | None,
+    note: Callable[[str], None],
+    *,
+    allow_run: bool,
+) -> None:
+    """Serve the project of an invocation until the client is gone or the process is interrupted.
+
+    `address` is a loopback address and a port, or None for standard input and output. `note` gets
+    messages for people.
+    """
+    root = invocation.find_root()
+    invocation = replace(invocation, root=root)
+    with closing(HubAnswers(invocation, note)) as hub:
+        handlers = Handlers(hub, RecordAnswers(invocation), invocation)
+        if allow_run:
+            handlers.allow_runs()
+        server = create_server(handlers)
+        if address is None:
+            from remora.mcp.stdio_transport import serve_stdio
+
+            serve_stdio(server)
+            return
+        from remora.mcp.http_transport import serve_http
+
+        serve_http(
+            server, address, project_token(invocation), lambda url: note(f"serving MCP on {url}")
+        )

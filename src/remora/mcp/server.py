@@ -1,0 +1,176 @@
+"""The MCP server: tools, resources and prompts on the protocol's official implementation."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio.to_thread
+import mcp_types as types
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from remora.bootstrap.invocation import Invocation
+from remora.errors import NotFound, RemoraError
+from remora.mcp.analysis import analyze
+from remora.mcp.hub_answers import HubAnswers
+from remora.mcp.prompts import PROMPTS, prompt_text
+from remora.mcp.record_answers import RecordAnswers
+from remora.mcp.resources import KINDS, listed_runs, read_resource
+from remora.mcp.tool_list import (
+    ANALYZE,
+    HUB_CALLERS,
+    HUB_GET,
+    HUB_SEARCH,
+    READ_TOOLS,
+    RUNS,
+    TRACE_PACKET,
+    ToolSpec,
+)
+from remora.version import __version__
+
+_INSTRUCTIONS = (
+    "Facts about this Python project's functions, and what Remora's agents did to it. "
+    "Use hub_get instead of grep to find callers and tests."
+)
+_INSTEAD = {
+    HUB_GET: "call hub_search with a part of the name",
+    HUB_CALLERS: "call hub_search with a part of the name",
+    RUNS: "call runs without arguments to list the runs",
+    TRACE_PACKET: "call runs with run=last to list agent IDs",
+}
+"""What to call if a name does not exist."""
+
+Answer = Callable[[Mapping[str, Any]], Awaitable[str]]
+
+
+class Handlers:
+    """The protocol's requests, answered for one project. Every error says what to do instead."""
+
+    def __init__(self, hub: HubAnswers, records: RecordAnswers, invocation: Invocation) -> None:
+        self._records = records
+        self._invocation = invocation
+        self.answers: dict[ToolSpec, Answer] = {
+            HUB_GET: hub.get,
+            HUB_CALLERS: hub.callers,
+            HUB_SEARCH: hub.search,
+            RUNS: partial(_in_thread, records.runs),
+            TRACE_PACKET: partial(_in_thread, records.packet),
+        }
+
+    def allow_runs(self) -> None:
+        """Offer the tool that starts runs."""
+        self.answers[ANALYZE] = partial(analyze, self._invocation)
+
+    async def list_tools(self, *_: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(tool) for tool in self.answers])
+
+    async def call_tool(
+        self, _context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = next((tool for tool in self.answers if tool.name == params.name), None)
+        if tool is None:
+            return _failed(f"no tool {params.name!r}", self._about_missing_tool(params.name))
+        arguments = params.arguments or {}
+        problem = best_match(Draft202012Validator(tool.strict_schema).iter_errors(arguments))
+        if problem is not None:
+            place = "".join(f"{part}: " for part in problem.path)
+            return _failed(f"invalid arguments: {place}{problem.message}", f"call {tool.call}")
+        try:
+            text = await self.answers[tool](arguments)
+        except RemoraError as error:
+            instead = _INSTEAD.get(tool, "") if isinstance(error, NotFound) else ""
+            return _failed(error.message, error.hint, instead)
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    def _about_missing_tool(self, name: str) -> str:
+        if name == ANALYZE.name:
+            return "runs are not allowed: the person can start `remora mcp --allow-run`"
+        return f"call one of: {', '.join(tool.name for tool in self.answers)}"
+
+    async def list_resources(self, *_: Any) -> types.ListResourcesResult:
+        found = await _requested(listed_runs, self._records)
+        resources = [
+            types.Resource(name=address, uri=address, description=about, mime_type="text/x-diff")
+            for address, about in found
+        ]
+        return types.ListResourcesResult(resources=resources)
+
+    async def list_templates(self, *_: Any) -> types.ListResourceTemplatesResult:
+        templates = [
+            types.ResourceTemplate(
+                name=kind.name,
+                uri_template=kind.template,
+                description=kind.description,
+                mime_type=kind.mime_type,
+            )
+            for kind in KINDS
+        ]
+        return types.ListResourceTemplatesResult(resource_templates=templates)
+
+    async def read_resource(
+        self, _context: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        text, kind = await _requested(read_resource, params.uri, self._records)
+        contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=kind)
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_prompts(self, *_: Any) -> types.ListPromptsResult:
+        run = types.PromptArgument(name="run", description="run ID [default: the newest run]")
+        prompts = [
+            types.Prompt(name=each.name, description=each.description, arguments=[run])
+            for each in PROMPTS
+        ]
+        return types.ListPromptsResult(prompts=prompts)
+
+    async def get_prompt(
+        self, _context: Any, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        if params.name not in {each.name for each in PROMPTS}:
+            known = ", ".join(each.name for each in PROMPTS)
+            raise MCPError(types.INVALID_PARAMS, f"no prompt {params.name!r}; prompts are {known}")
+        text = await _requested(prompt_text, params.name, params.arguments or {}, self._records)
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(messages=[message])
+
+
+def create_server(handlers: Handlers) -> Server[Any]:
+    """Return a server that answers with `handlers`, on any transport."""
+    return Server(
+        "remora",
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+    )
+
+
+def _tool(tool: ToolSpec) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=True) if tool in READ_TOOLS else None
+    return types.Tool(
+        name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints
+    )
+
+
+def _failed(*parts: str) -> types.CallToolResult:
+    text = "error: " + "; ".join(part for part in parts if part)
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+
+
+async def _requested(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function in a thread. What it raises becomes an error of the protocol."""
+    try:
+        return await _in_thread(function, *arguments)
+    except RemoraError as error:
+        raise MCPError(types.INVALID_PARAMS, error.with_hint) from error
+
+
+async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function in a thread. If the call is cancelled, its result is dropped."""
+    return await anyio.to_thread.run_sync(partial(function, *arguments), abandon_on_cancel=True)

@@ -1,0 +1,108 @@
+"""The tools of the server: names, descriptions and arguments.
+
+The descriptions are read by models, which pay for each token: they say when to call a tool and what
+its answer means, and nothing else.
+"""
+
+from typing import Any, NamedTuple
+
+from remora.mcp.answer_page import MAX_PAGE
+
+_NAME = {"type": "string", "description": "path:qualname, Class.method, dotted name or path:LINE"}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}
+_OFFSET = {"type": "integer", "minimum": 0}
+
+
+class ToolSpec(NamedTuple):
+    """A tool. None of them writes to the user's files: only a person accepts changes."""
+
+    name: str
+    description: str
+    properties: dict[str, Any]
+    required: tuple[str, ...] = ()
+    is_read_only: bool = True
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments that clients get."""
+        schema: dict[str, Any] = {"type": "object", "properties": self.properties}
+        return {**schema, "required": list(self.required)} if self.required else schema
+
+    @property
+    def strict_schema(self) -> dict[str, Any]:
+        """The schema that arguments are checked with: unknown names are errors."""
+        return {**self.schema, "additionalProperties": False}
+
+    @property
+    def call(self) -> str:
+        """The call, such as `hub_get(name)`, for error messages."""
+        optional = [f"{name}?" for name in self.properties if name not in self.required]
+        return f"{self.name}({', '.join((*self.required, *optional))})"
+
+
+HUB_GET = ToolSpec(
+    "hub_get",
+    "Get a Python function, class or module: signature, lines, complexity, callers, callees and "
+    "the tests that run it. Call it before you change code; it replaces grep and reading files. "
+    "Links have a tier: exact, inferred, unique, possible or observed. fresh: false means files "
+    "changed meanwhile. A list named in `cut` is incomplete: page it with hub_callers.",
+    {"name": _NAME},
+    ("name",),
+)
+HUB_CALLERS = ToolSpec(
+    "hub_callers",
+    "Page through all callers of a symbol (or its callees or tests), also indirect ones. Call it "
+    "before you change a signature, or to choose the tests to run.",
+    {
+        "name": _NAME,
+        "kind": {"enum": ["callers", "callees", "tests"]},
+        "depth": {"type": "integer", "minimum": 1, "maximum": 20},
+        "limit": _LIMIT,
+        "offset": _OFFSET,
+    },
+    ("name",),
+)
+HUB_SEARCH = ToolSpec(
+    "hub_search",
+    "Find symbols whose path or name contains all words. Call it if you do not know the name.",
+    {"query": {"type": "string"}, "limit": _LIMIT, "offset": _OFFSET},
+    ("query",),
+)
+RUNS = ToolSpec(
+    "runs",
+    "List Remora's runs, newest first; with `run` (an ID or last), its jobs with agent IDs, "
+    "statuses and errors. Call it to learn what Remora proposed or why jobs failed.",
+    {
+        "run": {"type": "string"},
+        "status": {"enum": ["submitted", "no_change", "failed", "error", "interrupted"]},
+        "limit": _LIMIT,
+        "offset": _OFFSET,
+    },
+)
+TRACE_PACKET = ToolSpec(
+    "trace_packet",
+    "Get the packet that an agent's model saw at a turn (default: last). Call it to find out what "
+    "was known, and what was missing, when it decided.",
+    {
+        "agent": {"type": "string", "description": "agent ID from runs, or a function"},
+        "turn": {"type": "integer", "minimum": 0},
+    },
+    ("agent",),
+)
+ANALYZE = ToolSpec(
+    "analyze",
+    "Run Remora's agents (lint, docstring, test, types) on private copies and list their verified "
+    "changes. Files stay as they are until a person accepts. Call it after editing Python files.",
+    {
+        "paths": {"type": "array", "items": {"type": "string"}},
+        "operations": {
+            "type": "array",
+            "items": {"enum": ["lint", "docstring", "test", "types"]},
+        },
+        "changed": {"type": "string", "description": "only symbols that differ from this git rev"},
+        "max_time": {"type": "number", "exclusiveMinimum": 0, "description": "seconds"},
+    },
+    is_read_only=False,
+)
+READ_TOOLS = (HUB_GET, HUB_CALLERS, HUB_SEARCH, RUNS, TRACE_PACKET)
+TOOLS = {tool.name: tool for tool in (*READ_TOOLS, ANALYZE)}
