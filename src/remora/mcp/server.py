@@ -23,8 +23,8 @@ from remora.mcp.tool_list import (
     HUB_CALLERS,
     HUB_GET,
     HUB_SEARCH,
-    READ_TOOLS,
     RUNS,
+    TOOLS,
     TRACE_PACKET,
     ToolSpec,
 )
@@ -35,10 +35,10 @@ _INSTRUCTIONS = (
     "Use hub_get instead of grep to find callers and tests."
 )
 _INSTEAD = {
-    HUB_GET: "call hub_search with a part of the name",
-    HUB_CALLERS: "call hub_search with a part of the name",
-    RUNS: "call runs without arguments to list the runs",
-    TRACE_PACKET: "call runs with run=last to list agent IDs",
+    HUB_GET.name: "call hub_search with a part of the name",
+    HUB_CALLERS.name: "call hub_search with a part of the name",
+    RUNS.name: "call runs without arguments to list the runs",
+    TRACE_PACKET.name: "call runs with run=last to list agent IDs",
 }
 """What to call if a name does not exist."""
 
@@ -51,43 +51,44 @@ class Handlers:
     def __init__(self, hub: HubAnswers, records: RecordAnswers, invocation: Invocation) -> None:
         self._records = records
         self._invocation = invocation
-        self.answers: dict[ToolSpec, Answer] = {
-            HUB_GET: hub.get,
-            HUB_CALLERS: hub.callers,
-            HUB_SEARCH: hub.search,
-            RUNS: partial(_in_thread, records.runs),
-            TRACE_PACKET: partial(_in_thread, records.packet),
+        self._answers: dict[str, Answer] = {
+            HUB_GET.name: hub.get,
+            HUB_CALLERS.name: hub.callers,
+            HUB_SEARCH.name: hub.search,
+            RUNS.name: partial(_in_thread, records.runs),
+            TRACE_PACKET.name: partial(_in_thread, records.packet),
         }
 
     def allow_runs(self) -> None:
         """Offer the tool that starts runs."""
-        self.answers[ANALYZE] = partial(analyze, self._invocation)
+        self._answers[ANALYZE.name] = partial(analyze, self._invocation)
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(tool) for tool in self.answers])
+        return types.ListToolsResult(tools=[_tool(TOOLS[name]) for name in self._answers])
 
     async def call_tool(
         self, _context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = next((tool for tool in self.answers if tool.name == params.name), None)
-        if tool is None:
+        answer = self._answers.get(params.name)
+        if answer is None:
             return _failed(f"no tool {params.name!r}", self._about_missing_tool(params.name))
+        tool = TOOLS[params.name]
         arguments = params.arguments or {}
         problem = best_match(Draft202012Validator(tool.strict_schema).iter_errors(arguments))
         if problem is not None:
             place = "".join(f"{part}: " for part in problem.path)
             return _failed(f"invalid arguments: {place}{problem.message}", f"call {tool.call}")
         try:
-            text = await self.answers[tool](arguments)
+            text = await answer(arguments)
         except RemoraError as error:
-            instead = _INSTEAD.get(tool, "") if isinstance(error, NotFound) else ""
+            instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
             return _failed(error.message, error.hint, instead)
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
     def _about_missing_tool(self, name: str) -> str:
         if name == ANALYZE.name:
             return "runs are not allowed: the person can start `remora mcp --allow-run`"
-        return f"call one of: {', '.join(tool.name for tool in self.answers)}"
+        return f"call one of: {', '.join(self._answers)}"
 
     async def list_resources(self, *_: Any) -> types.ListResourcesResult:
         found = await _requested(listed_runs, self._records)
@@ -152,7 +153,7 @@ def create_server(handlers: Handlers) -> Server[Any]:
 
 
 def _tool(tool: ToolSpec) -> types.Tool:
-    hints = types.ToolAnnotations(read_only_hint=True) if tool in READ_TOOLS else None
+    hints = types.ToolAnnotations(read_only_hint=True) if tool.is_read_only else None
     return types.Tool(
         name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints
     )

@@ -104,5 +104,6 @@ ANALYZE = ToolSpec(
     },
     is_read_only=False,
 )
-READ_TOOLS = (HUB_GET, HUB_CALLERS, HUB_SEARCH, RUNS, TRACE_PACKET)
-TOOLS = {tool.name: tool for tool in (*READ_TOOLS, ANALYZE)}
+TOOLS = {
+    tool.name: tool for tool in (HUB_GET, HUB_CALLERS, HUB_SEARCH, RUNS, TRACE_PACKET, ANALYZE)
+}
