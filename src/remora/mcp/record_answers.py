@@ -56,8 +56,7 @@ class RecordAnswers:
         reader = PacketReader(project.trace, indexed=False)
         turn = arguments.get("turn")
         number = reader.last_turn(agent) if turn is None else turn
-        packet = packet_json(reader.packet_at(agent, number))
-        return answer_text(project.redact.clean({"agent_id": agent, "turn": number, **packet}))
+        return answer_text(project.redact.clean(packet_json(reader.packet_at(agent, number))))
 
     def transcript(self, agent: str) -> str:
         """Return an agent's stream as readable text."""

@@ -42,6 +42,9 @@ _INSTEAD = {
 }
 """What to call if a name does not exist."""
 
+_MAX_ERROR = 600
+"""Maximum characters of each part of an error, which may quote an argument."""
+
 Answer = Callable[[Mapping[str, Any]], Awaitable[str]]
 
 
@@ -160,7 +163,7 @@ def _tool(tool: ToolSpec) -> types.Tool:
 
 
 def _failed(*parts: str) -> types.CallToolResult:
-    text = "error: " + "; ".join(part for part in parts if part)
+    text = "error: " + "; ".join(part[:_MAX_ERROR] for part in parts if part)
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 

@@ -1,0 +1,83 @@
+"""A project with code, a run with failed and pending jobs, and clients of its MCP server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.client.client import Client
+
+from remora.bootstrap.invocation import Invocation
+from remora.mcp.hub_answers import HubAnswers
+from remora.mcp.record_answers import RecordAnswers
+from remora.mcp.server import Handlers, create_server
+from tests.cli.conftest import Remora
+
+CART = '''"""A cart."""
+import os
+
+
+class Cart:
+    """What a customer wants to buy."""
+
+    def __init__(self):
+        self.prices = []
+
+    def total(self, discount=0):
+        """Return the sum of all prices."""
+        return sum(self.prices) - discount
+
+
+def checkout(cart: Cart):
+    return cart.total()
+
+
+def preview(cart: Cart):
+    return cart.total(1)
+'''
+TEST = """from shop.cart import Cart
+
+
+def test_total_of_an_empty_cart():
+    assert Cart().total() == 0
+"""
+FILES = {"shop/__init__.py": "", "shop/cart.py": CART, "tests/test_cart.py": TEST}
+
+
+def invocation_in(root: Path, home: Path) -> Invocation:
+    return Invocation(environ=Remora(home).environment, folder=root)
+
+
+@asynccontextmanager
+async def connected(
+    invocation: Invocation, *, allow_run: bool = False, mode: str = "auto"
+) -> AsyncIterator[Client]:
+    """Yield a client of a server in this process."""
+    with closing(HubAnswers(invocation, lambda _text: None)) as hub:
+        handlers = Handlers(hub, RecordAnswers(invocation), invocation)
+        if allow_run:
+            handlers.allow_runs()
+        async with Client(create_server(handlers), mode=mode) as client:
+            yield client
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """Return the text of an answer that is not an error."""
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    assert not result.is_error, content.text
+    return content.text
+
+
+def error_of(result: types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    assert result.is_error
+    return content.text
+
+
+def read_text(result: Any) -> str:
+    (content,) = result.contents
+    assert isinstance(content, types.TextResourceContents)
+    return content.text

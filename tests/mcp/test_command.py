@@ -1,0 +1,60 @@
+"""The command: settings for clients, and what it says if it cannot serve."""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora
+
+
+@pytest.mark.parametrize(
+    ("client", "servers", "file"),
+    [
+        ("claude", "mcpServers", ".mcp.json"),
+        ("cursor", "mcpServers", ".cursor/mcp.json"),
+        ("vscode", "servers", ".vscode/mcp.json"),
+    ],
+)
+def test_settings_start_this_installation_for_this_project(
+    project: Path, home: Path, client: str, servers: str, file: str
+) -> None:
+    done = Remora(home)("mcp", "--print-config", client, "--allow-run", cwd=project)
+    entry = json.loads(done.out)[servers]["remora"]
+    assert Path(entry["command"]).samefile(Path(sys.executable).with_name("remora"))
+    assert entry["args"] == ["--root", str(project), "mcp", "--allow-run"]
+    assert done.err == f"this belongs in {file}\n"
+
+
+def test_settings_for_codex_are_toml(project: Path, home: Path) -> None:
+    done = Remora(home)("mcp", "--print-config", "codex", cwd=project)
+    entry = tomllib.loads(done.out)["mcp_servers"]["remora"]
+    assert entry["args"] == ["--root", str(project), "mcp"]
+    done = Remora(home)("mcp", "--print-config", "codex", "--http", "8765", cwd=project)
+    entry = tomllib.loads(done.out)["mcp_servers"]["remora"]
+    assert entry["url"] == "http://127.0.0.1:8765/mcp"
+    assert entry["http_headers"]["Authorization"].startswith("Bearer ")
+
+
+def test_instructions_name_the_tools(project: Path, home: Path) -> None:
+    done = Remora(home)("mcp", "--print-config", "agents-md", cwd=project)
+    assert "`hub_get`" in done.out
+    assert done.err == "this belongs in AGENTS.md\n"
+
+
+def test_a_missing_extra_is_named(project: Path, home: Path, tmp_path: Path) -> None:
+    """A module that cannot be imported stands for the package that is not installed."""
+    (tmp_path / "mcp.py").write_text("raise ImportError('no mcp here')")
+    user = Remora(home, {"PYTHONPATH": str(tmp_path)})
+    done = user("mcp", cwd=project)
+    assert done.code == 2
+    assert "the extra mcp is not installed" in done.err
+    assert "pip install 'remora[mcp]'" in done.err
+
+
+def test_json_output_would_mix_with_the_protocol(project: Path, home: Path) -> None:
+    done = Remora(home)("mcp", "--json", cwd=project)
+    assert done.code == 2
+    assert done.error["hint"] == "stdout carries the protocol"

@@ -1,0 +1,250 @@
+"""Tools, resources and prompts, asked for by the official client."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from remora.bootstrap.invocation import Invocation
+from tests.cli.conftest import Remora, write
+from tests.mcp.project import connected, error_of, invocation_in, read_text, text_of
+
+_Found = TypeVar("_Found")
+
+
+def ask(invocation: Invocation, question: Callable[[Client], Awaitable[_Found]]) -> _Found:
+    async def run() -> _Found:
+        async with connected(invocation) as client:
+            return await question(client)
+
+    return asyncio.run(run())
+
+
+def call(invocation: Invocation, tool: str, **arguments: Any) -> Any:
+    """Call a tool, and return its answer as a document."""
+    return json.loads(text_of(ask(invocation, lambda client: client.call_tool(tool, arguments))))
+
+
+def refused(invocation: Invocation, tool: str, **arguments: Any) -> str:
+    return error_of(ask(invocation, lambda client: client.call_tool(tool, arguments)))
+
+
+def refused_by_protocol(
+    invocation: Invocation, request: Callable[[Client], Awaitable[object]]
+) -> str:
+    """Make a request that must fail, and return the error's message."""
+
+    async def run(client: Client) -> str:
+        with pytest.raises(MCPError) as error:
+            await request(client)
+        return error.value.message
+
+    return ask(invocation, run)
+
+
+@pytest.mark.parametrize("name", ["Cart.total", "shop/cart.py:checkout", "shop/cart.py", "Cart"])
+def test_hub_get_answers_what_the_command_prints(
+    invocation: Invocation, project: Path, home: Path, name: str
+) -> None:
+    printed = Remora(home)("hub", "get", name, "--json", cwd=project).document
+    answer = call(invocation, "hub_get", name=name)
+    assert isinstance(answer.pop("generation"), int)
+    assert answer == printed
+
+
+@pytest.mark.parametrize("kind", ["callers", "callees", "tests"])
+def test_hub_callers_answers_what_the_command_prints(
+    invocation: Invocation, project: Path, home: Path, kind: str
+) -> None:
+    printed = Remora(home)("hub", kind, "Cart.total", "--depth", "2", "--json", cwd=project)
+    answer = call(invocation, "hub_callers", name="Cart.total", kind=kind, depth=2)
+    assert answer == printed.document
+    assert answer["fresh"]
+
+
+def test_hub_search_answers_what_the_command_prints(
+    invocation: Invocation, project: Path, home: Path
+) -> None:
+    printed = Remora(home)("hub", "search", "cart", "--json", cwd=project).document
+    assert call(invocation, "hub_search", query="cart") == printed
+    page = call(invocation, "hub_search", query="cart", limit=2, offset=1)
+    assert page["nodes"] == printed["nodes"][1:3]
+
+
+def test_runs_lists_the_newest_first_and_then_jobs(
+    invocation: Invocation, project: Path, home: Path
+) -> None:
+    listed = Remora(home)("runs", "--json", cwd=project).document["runs"]
+    assert call(invocation, "runs")["runs"] == listed[::-1]
+    shown = Remora(home)("show", "--json", cwd=project).document
+    answer = call(invocation, "runs", run="last")
+    assert answer == shown
+    assert call(invocation, "runs", run="last", status="failed")["jobs"] == []
+
+
+def test_trace_packet_answers_what_the_command_prints(
+    invocation: Invocation, project: Path, home: Path
+) -> None:
+    agent = call(invocation, "runs", run="last")["jobs"][0]["agent_id"]
+    printed = Remora(home)("trace", "packet", agent, "--json", cwd=project).document
+    answer = call(invocation, "trace_packet", agent=agent)
+    assert answer == printed
+    assert call(invocation, "trace_packet", agent=agent, turn=0)["turn"] == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("hub_get", {"name": "Cart.totl"}, "call hub_search with a part of the name"),
+        ("hub_callers", {"name": "nothing"}, "call hub_search with a part of the name"),
+        ("hub_get", {}, "'name' is a required property; call hub_get(name)"),
+        ("hub_get", {"name": 5}, "name: 5 is not of type 'string'; call hub_get(name)"),
+        ("hub_get", {"name": "Cart", "page": 2}, "'page' was unexpected"),
+        ("hub_callers", {"name": "Cart", "limit": 10**9}, "limit: 1000000000 is greater than"),
+        ("hub_callers", {"name": "Cart", "kind": "all"}, "kind: 'all' is not one of"),
+        ("hub_search", {"query": "x", "offset": -1}, "offset: -1 is less than the minimum"),
+        ("hub_get", {"name": "total.py:1"}, "call hub_search"),
+        ("hub_get", {"name": "\ud800"}, "call hub_search"),
+        ("hub_get", {"name": "a\x00b" * 5_000}, "call hub_search"),
+        ("runs", {"run": "1999"}, "call runs without arguments to list the runs"),
+        ("runs", {"status": "failed"}, "pass `run`, such as last"),
+        ("trace_packet", {"agent": "nobody"}, "call runs with run=last to list agent IDs"),
+        ("trace_packet", {"agent": "last"}, "pass an agent ID or a function"),
+        ("analyze", {}, "runs are not allowed: the person can start `remora mcp --allow-run`"),
+        ("accept", {"run": "last"}, "call one of: hub_get, hub_callers, hub_search, runs"),
+    ],
+)
+def test_an_error_says_what_to_call_instead(
+    invocation: Invocation, tool: str, arguments: dict[str, Any], says: str
+) -> None:
+    message = refused(invocation, tool, **arguments)
+    assert message.startswith("error: ")
+    assert says in message
+    assert len(message) < 2_000
+
+
+def test_an_ambiguous_name_lists_what_it_may_mean(tmp_path: Path, home: Path) -> None:
+    root = write(tmp_path, {"a.py": "def same(): ...\n", "b.py": "def same(): ...\n"})
+    message = refused(invocation_in(root, home), "hub_get", name="same")
+    assert "a.py:same" in message
+    assert "b.py:same" in message
+
+
+def test_no_tool_accepts_changes(invocation: Invocation) -> None:
+    async def names(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert ask(invocation, names) == [
+        "hub_get", "hub_callers", "hub_search", "runs", "trace_packet"
+    ]  # fmt: skip
+
+
+def test_resources_are_the_packet_the_transcript_and_the_diff(invocation: Invocation) -> None:
+    async def read(client: Client) -> dict[str, str]:
+        run = json.loads(text_of(await client.call_tool("runs", {"run": "last"})))
+        agent = run["jobs"][0]["agent_id"]
+        addresses = {
+            "packet": f"remora://packet/{agent}/0",
+            "transcript": f"remora://transcript/{agent}",
+            "diff": f"remora://diff/{run['run_id']}",
+            "one diff": f"remora://diff/last/{agent}",
+        }
+        listed = (await client.list_resources()).resources
+        assert [each.uri for each in listed] == [addresses["diff"]]
+        assert len((await client.list_resource_templates()).resource_templates) == 4
+        return {name: read_text(await client.read_resource(uri)) for name, uri in addresses.items()}
+
+    found = ask(invocation, read)
+    assert json.loads(found["packet"])["turn"] == 0
+    assert "submit_result" in found["transcript"]
+    assert "-import os\n" in found["diff"]
+    assert found["one diff"] in found["diff"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["file:///etc/passwd", "remora://", "remora://diff", "remora://packet/x", "remora://packet/x/y",
+     "remora://diff/last/nobody", "remora://transcript/%2e%2e%2f%2e%2e"],
+)  # fmt: skip
+def test_an_unknown_resource_is_an_error_of_the_protocol(
+    invocation: Invocation, address: str
+) -> None:
+    assert refused_by_protocol(invocation, lambda client: client.read_resource(address))
+
+
+def test_prompts_name_the_jobs(invocation: Invocation) -> None:
+    async def texts(client: Client) -> dict[str, str]:
+        prompts = (await client.list_prompts()).prompts
+        found = {each.name: await client.get_prompt(each.name, {}) for each in prompts}
+        return {name: each.messages[0].content.text for name, each in found.items()}  # type: ignore[union-attr]
+
+    found = ask(invocation, texts)
+    assert "No job of Remora's run" in found["why_failed"]
+    assert "shop/cart.py" in found["review_run"]
+    assert "You cannot accept changes" in found["review_run"]
+    message = refused_by_protocol(invocation, lambda client: client.get_prompt("fix_all", {}))
+    assert message == "no prompt 'fix_all'; prompts are why_failed, review_run"
+
+
+def test_secrets_do_not_leave_the_machine(tmp_path: Path, home: Path) -> None:
+    secret = "gh" + "p_" + "aB3dE6gH9kL2mN5pQ8rS1tU4vW7xY0zA1b2C"
+    text = f'import os\nTOKEN = "{secret}"\n\n\ndef f():\n    return TOKEN\n'
+    root = write(tmp_path, {"a.py": text})
+    assert Remora(home)("analyze", "-o", "lint", "--quiet", cwd=root).code == 0
+    invocation = invocation_in(root, home)
+    diff = read_text(ask(invocation, lambda client: client.read_resource("remora://diff/last")))
+    assert "-import os" in diff
+    assert secret not in diff
+
+
+def test_parallel_questions_are_answered_while_the_index_is_built(
+    tmp_path: Path, home: Path
+) -> None:
+    """One of the callers gives up; the others are answered all the same."""
+    root = write(tmp_path, {f"m{n}.py": f"def f{n}(): ...\n" for n in range(30)})
+
+    async def run() -> list[str]:
+        async with connected(invocation_in(root, home)) as client:
+            first = asyncio.create_task(client.call_tool("hub_get", {"name": "f0"}))
+            await asyncio.sleep(0)
+            calls = [client.call_tool("hub_get", {"name": f"f{n}"}) for n in range(1, 30)]
+            rest = asyncio.gather(*calls)
+            first.cancel()
+            return [json.loads(text_of(each))["node_name"] for each in await rest]
+
+    assert asyncio.run(run()) == [f"f{n}" for n in range(1, 30)]
+
+
+@pytest.mark.slow
+def test_ten_thousand_callers_come_in_pages(tmp_path: Path, home: Path) -> None:
+    callers = "".join(f"def caller_{n}():\n    return target()\n\n\n" for n in range(10_000))
+    files = {"many.py": f"from base import target\n\n\n{callers}", "base.py": "def target(): ...\n"}
+    invocation = invocation_in(write(tmp_path, files), home)
+
+    async def all_pages(client: Client) -> set[str]:
+        found: set[str] = set()
+        offset = 0
+        while True:
+            arguments = {"name": "base.py:target", "limit": 500, "offset": offset}
+            page = json.loads(text_of(await client.call_tool("hub_callers", arguments)))
+            found |= {each["key"] for each in page["callers"]}
+            if "cut" not in page:
+                return found
+            assert page["cut"]["callers"]["total"] == 10_000
+            offset = page["cut"]["callers"]["next_offset"]
+
+    assert len(ask(invocation, all_pages)) == 10_000
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_clients_of_an_old_protocol_are_served(invocation: Invocation, mode: str) -> None:
+    async def run() -> str:
+        async with connected(invocation, mode=mode) as client:
+            return text_of(await client.call_tool("hub_get", {"name": "checkout"}))
+
+    assert json.loads(asyncio.run(run()))["node_name"] == "checkout"

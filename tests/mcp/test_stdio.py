@@ -1,0 +1,286 @@
+"""`remora mcp` as a process that a client starts: only the protocol is on the wire, and it ends."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.cli.conftest import Remora, write
+from tests.mcp.project import FILES, text_of
+
+_Found = TypeVar("_Found")
+_END_S = 5.0
+
+
+def over_stdio(
+    project: Path, home: Path, question: Callable[[Client], Awaitable[_Found]], *words: str
+) -> _Found:
+    """Answer a question with a server that the official client starts."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "remora", "mcp", *words],
+        cwd=project,
+        env=Remora(home).environment,
+    )
+
+    async def run() -> _Found:
+        async with Client(stdio_client(server, errlog=subprocess.DEVNULL)) as client:  # type: ignore[arg-type]
+            return await question(client)
+
+    return asyncio.run(run())
+
+
+class Script:
+    """A client that writes lines to a server and reads its messages."""
+
+    def __init__(self, project: Path, home: Path, *words: str, program: str = "") -> None:
+        command = ["-c", program] if program else ["-m", "remora", "mcp", *words]
+        self.process = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=project,
+            env=Remora(home).environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self._number = 0
+
+    def send(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def begin(self, method: str, **params: Any) -> int:
+        """Send a request, and return its ID."""
+        self._number += 1
+        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        self.send(json.dumps(message))
+        return self._number
+
+    def call(self, tool: str, **arguments: Any) -> int:
+        return self.begin("tools/call", name=tool, arguments=arguments)
+
+    def read(self) -> Any:
+        """Return the next message."""
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def shake_hands(self, version: str = "2025-03-26") -> Any:
+        who = {"name": "script", "version": "1"}
+        self.begin("initialize", protocolVersion=version, capabilities={}, clientInfo=who)
+        answer = self.read()
+        self.send('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+        return answer["result"]
+
+    def close(self) -> tuple[list[Any], str]:
+        """Close the input, and return the remaining messages and the server's other output."""
+        out, err = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0, err
+        return [json.loads(line) for line in out.splitlines()], err
+
+
+def test_all_tools_resources_and_prompts_over_stdio(project: Path, home: Path) -> None:
+    async def everything(client: Client) -> None:
+        facts = json.loads(text_of(await client.call_tool("hub_get", {"name": "Cart.total"})))
+        assert facts["related_tests"] == [
+            {"id": "tests/test_cart.py::test_total_of_an_empty_cart", "tier": "exact"}
+        ]
+        run = json.loads(text_of(await client.call_tool("runs", {"run": "last"})))
+        agent = run["jobs"][0]["agent_id"]
+        for tool, arguments in (
+            ("hub_callers", {"name": "Cart.total"}),
+            ("hub_search", {"query": "cart"}),
+            ("trace_packet", {"agent": agent}),
+        ):
+            text_of(await client.call_tool(tool, arguments))
+        for uri in (f"packet/{agent}/0", f"transcript/{agent}", "diff/last"):
+            assert (await client.read_resource(f"remora://{uri}")).contents
+        for prompt in (await client.list_prompts()).prompts:
+            assert (await client.get_prompt(prompt.name, {"run": "last"})).messages
+
+    over_stdio(project, home, everything)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_allowed_changes_no_file(tmp_path: Path, home: Path) -> None:
+    root = write(tmp_path, FILES)
+
+    async def analyze(client: Client) -> Any:
+        arguments = {"operations": ["lint"], "paths": ["shop"]}
+        return json.loads(text_of(await client.call_tool("analyze", arguments)))
+
+    document = over_stdio(root, home, analyze, "--allow-run")
+    assert document["totals"]["submitted"] == 1
+    assert f"remora review {document['run_id']}" in document["next"]
+    assert "import os" in (root / "shop/cart.py").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "1999-01-01"])
+def test_an_old_client_is_answered_in_its_version(project: Path, home: Path, version: str) -> None:
+    script = Script(project, home)
+    known = version != "1999-01-01"
+    assert (script.shake_hands(version)["protocolVersion"] == version) == known
+    script.call("hub_get", name="checkout")
+    assert json.loads(script.read()["result"]["content"][0]["text"])["node_name"] == "checkout"
+    assert script.close()[0] == []
+
+
+def test_nonsense_is_refused_and_the_next_request_is_answered(project: Path, home: Path) -> None:
+    script = Script(project, home)
+    script.shake_hands()
+    for line in ("", "no JSON", "[]", "[" * 5_000, '{"jsonrpc": "1.0"}', "x" * 1_000_000, "\x00"):
+        script.send(line)
+    script.begin("tools/nothing")
+    script.begin("tools/call", name=["hub_get"])
+    last = script.call("hub_search", query="cart")
+    while (answer := script.read()).get("id") != last:
+        assert "error" in answer or "method" in answer
+    assert not answer["result"].get("isError")
+    assert "Traceback" not in script.close()[1]
+
+
+def test_a_cancelled_call_does_not_disturb_others(project: Path, home: Path) -> None:
+    script = Script(project, home)
+    script.shake_hands()
+    cancelled = script.call("hub_get", name="Cart")
+    note = {"method": "notifications/cancelled", "params": {"requestId": cancelled}}
+    script.send(json.dumps({"jsonrpc": "2.0", **note}))
+    last = script.call("hub_get", name="checkout")
+    while (answer := script.read())["id"] != last:
+        assert answer["id"] == cancelled
+    assert "checkout" in answer["result"]["content"][0]["text"]
+    script.close()
+
+
+def test_only_the_protocol_reaches_the_wire(project: Path, home: Path) -> None:
+    """A handler prints, its child prints, and something prints at exit."""
+    program = textwrap.dedent("""
+        import atexit, os, subprocess, sys
+        import mcp_types as types
+        from mcp.server.lowlevel import Server
+        from remora.mcp.stdio_transport import serve_stdio
+
+        async def call(_context, _params):
+            print("printed by Python")
+            os.write(1, b"written to the descriptor\\n")
+            subprocess.run(["echo", "printed by a child"], check=True)
+            return types.CallToolResult(content=[types.TextContent(text="answer")])
+
+        atexit.register(print, "printed at exit")
+        atexit.register(os.write, 1, b"written at exit\\n")
+        serve_stdio(Server("test", on_call_tool=call))
+    """)
+    script = Script(project, home, program=program)
+    script.shake_hands()
+    script.call("anything")
+    assert script.read()["result"]["content"][0]["text"] == "answer"
+    rest, printed = script.close()
+    assert rest == []
+    assert sorted(printed.splitlines()) == [
+        "printed at exit",
+        "printed by Python",
+        "printed by a child",
+        "written at exit",
+        "written to the descriptor",
+    ]
+
+
+@pytest.mark.slow
+def test_no_process_is_left_if_the_client_is_killed(tmp_path: Path, home: Path) -> None:
+    """The client starts a server that runs agents, and is killed while another holds the pipe."""
+    slow = "import time\n\n\ndef wait():\n    time.sleep(1)\n    return 1\n"
+    root = write(tmp_path, {f"m{n}.py": f"import os\n{slow}" for n in range(40)})
+    program = textwrap.dedent(f"""
+        import json, os, subprocess, sys, time
+        server = subprocess.Popen(
+            [{sys.executable!r}, "-m", "remora", "mcp", "--allow-run"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )
+        sleeper = subprocess.Popen(["sleep", "60"], pass_fds=[server.stdin.fileno()])
+        def send(**message):
+            print(json.dumps({{"jsonrpc": "2.0", **message}}), file=server.stdin, flush=True)
+        who = {{"name": "client", "version": "1"}}
+        hello = {{"protocolVersion": "2025-06-18", "capabilities": {{}}, "clientInfo": who}}
+        send(id=1, method="initialize", params=hello)
+        server.stdout.readline()
+        send(method="notifications/initialized")
+        send(id=2, method="tools/call", params={{"name": "analyze", "arguments": {{}}}})
+        print(server.pid, sleeper.pid, flush=True)
+        time.sleep(60)
+    """)
+    client = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=root,
+        env=Remora(home).environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert client.stdout is not None
+    server, sleeper = map(int, client.stdout.readline().split())
+    try:
+        _wait(lambda: len(_family(server)) > 1, 30)
+        family = _family(server)
+        client.kill()
+        client.wait()
+        began = time.monotonic()
+        _wait(lambda: not any(_is_alive(pid) for pid in family), 2 * _END_S)
+        assert time.monotonic() - began < _END_S
+    finally:
+        os.kill(sleeper, signal.SIGKILL)
+        client.stdout.close()
+
+
+@pytest.mark.slow
+def test_a_read_only_project_without_git_is_answered(tmp_path: Path, home: Path) -> None:
+    root = write(tmp_path / "project", FILES)
+    root.chmod(0o555)
+
+    async def get(client: Client) -> Any:
+        return json.loads(text_of(await client.call_tool("hub_get", {"name": "checkout"})))
+
+    assert over_stdio(root, home, get)["node_name"] == "checkout"
+
+
+def _wait(is_true: Callable[[], bool], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _family(pid: int) -> set[int]:
+    """Return a process and its descendants."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int(
+                (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            )
+        except OSError:
+            continue
+    found = {pid}
+    while True:
+        more = {child for child, parent in parents.items() if parent in found} - found
+        if not more:
+            return found
+        found |= more
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
