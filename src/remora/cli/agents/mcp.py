@@ -54,7 +54,7 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
         note(options, f"this belongs in {CLIENTS[client].file}")
         return 0
     require_extra("mcp", "mcp")
-    from remora.mcp.serve import serve
+    from remora.mcp.project_server import serve
 
     if address is None and sys.stdin.isatty():
         note(options, "waiting for an MCP client on stdin; --print-config shows how to add one")
