@@ -29,6 +29,7 @@ BENCHMARKS = (
     "branch_switch",
     "hub_daemon",
     "hub_cold",
+    "mcp_server",
     "observe",
     "isolation",
     "workspaces",

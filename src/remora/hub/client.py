@@ -60,10 +60,11 @@ class HubClient:
     `socket` and `db` default to the paths that `remora hub start` uses. `places` overrides all
     paths. `deadline` is the time limit of a request in seconds. Facts that are not available within
     this time are left out. A fact is null if its source cannot provide it. `files` may be a
-    function, which is called when files must be read.
+    function, which is called when files must be read. With `keep_connections`, connections to the
+    daemon stay open between requests, which must then come from one event loop.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (one keyword for each setting)
         self,
         root: str | Path,
         *,
@@ -72,11 +73,14 @@ class HubClient:
         deadline: float = DEADLINE,
         files: FileRules | Callable[[], FileRules] = FileRules(),  # noqa: B008 (immutable)
         places: HubPaths | None = None,
+        keep_connections: bool = False,
     ) -> None:
         self.root = Path(root).resolve()
         self.deadline = deadline
         places = places or _places(self.root, db, socket)
-        self._daemon = DaemonSource(self.root, places, named=socket is not None)
+        self._daemon = DaemonSource(
+            self.root, places, named=socket is not None, keeps=keep_connections
+        )
         self._db, self._files = places and places.db, files
         self._opened = None if deadline >= _LAZY_IMPORT_S else self._open_fallbacks()
         # one thread: the fallbacks are not thread-safe
@@ -187,6 +191,7 @@ class HubClient:
 
     def close(self) -> None:
         """Close the database. After that, only the daemon can answer requests."""
+        self._daemon.close()
         self._thread.shutdown(wait=True, cancel_futures=True)
         if self._opened is not None:
             self._opened.close()

@@ -1,15 +1,21 @@
 """Serves MCP over standard input and output, to which only the protocol writes."""
 
+import asyncio
 import os
+import stat
 import sys
 import threading
-from io import TextIOWrapper
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from select import PIPE_BUF, select
+from typing import Any, cast
 
 import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+MAX_LINE_BYTES = 1 << 24
+"""Maximum bytes of a message. A longer one is refused like one that is not JSON."""
 _LOOK_S = 1.0
 _END_S = 3.5
 """Seconds that unfinished work has after the client is gone."""
@@ -17,32 +23,84 @@ _END_S = 3.5
 
 def serve_stdio(server: Server[Any]) -> None:
     """Serve until the client closes its end or exits. Afterwards the process must end."""
-    wire = take_stdout()
+    requests, responses = take_standard_streams()
     try:
-        anyio.run(_serve, server, wire)
+        asyncio.run(_serve(server, requests, responses))
     finally:
         _exit_soon()
 
 
-def take_stdout() -> TextIOWrapper:
-    """Return standard output, and send everything else that is written to it to standard error.
+def take_standard_streams() -> tuple[int, int]:
+    """Return descriptors for standard input and output, and replace both for everything else.
 
-    This holds until the process ends, also for its children and for what is printed at exit.
+    What Python or a child prints goes to standard error, and what they read is empty. This holds
+    until the process ends, also for what is printed at exit.
     """
     sys.stdout.flush()
-    wire = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    requests, responses = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
     try:
         os.dup2(2, 1)
     except OSError:  # standard error is closed
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return wire
+        os.dup2(nothing, 1)
+    os.close(nothing)
+    return requests, responses
 
 
-async def _serve(server: Server[Any], wire: TextIOWrapper) -> None:
+class RequestLines:
+    """Lines from a descriptor. A pipe is read by the event loop, which is faster than a thread."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._file = os.fdopen(descriptor, "rb")
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        read = await self._line_reader()
+        while True:
+            try:
+                line = await read()
+            except ValueError:  # the rest of a line that is too long is read as further lines
+                line = b"too long"
+            if not line:
+                return
+            yield line.decode(errors="replace")
+
+    async def _line_reader(self) -> Callable[[], Awaitable[bytes]]:
+        mode = os.fstat(self._file.fileno()).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return partial(asyncio.to_thread, self._file.readline, MAX_LINE_BYTES)
+        lines = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+        await asyncio.get_running_loop().connect_read_pipe(
+            partial(asyncio.StreamReaderProtocol, lines), self._file
+        )
+        return lines.readline
+
+
+class ResponseLines:
+    """Writes lines to a descriptor, and waits in a thread only if the client does not read."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def write(self, line: str) -> None:
+        data = line.encode("utf-8", "backslashreplace")
+        for start in range(0, len(data), PIPE_BUF):
+            if not select([], [self._descriptor], [], 0)[1]:
+                await asyncio.to_thread(select, [], [self._descriptor], [])
+            os.write(self._descriptor, data[start : start + PIPE_BUF])  # does not block
+
+    async def flush(self) -> None:
+        """Do nothing: `write` has handed everything to the system."""
+
+
+async def _serve(server: Server[Any], requests: int, responses: int) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_with_parent, tasks.cancel_scope)
-        async with stdio_server(stdout=anyio.wrap_file(wire)) as (requests, responses):
-            await server.run(requests, responses, server.create_initialization_options())
+        # the library only iterates over the one, and only writes to and flushes the other
+        lines = cast(anyio.AsyncFile[str], RequestLines(requests))
+        wire = cast(anyio.AsyncFile[str], ResponseLines(responses))
+        async with stdio_server(lines, wire) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 

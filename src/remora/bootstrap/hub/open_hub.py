@@ -58,7 +58,12 @@ def open_hub(
         _make_index(observer, invocation, target, places)
     tune_gc()
     client = HubClient(
-        places.root, socket=places.socket, db=places.db, deadline=_TIMEOUT_S, files=files
+        places.root,
+        socket=places.socket,
+        db=places.db,
+        deadline=_TIMEOUT_S,
+        files=files,
+        keep_connections=True,
     )
     with closing(client):
         yield OpenedHub(client=client, places=places, folder=invocation.folder)

@@ -1,6 +1,5 @@
 """Answers from a running daemon, received over its Unix socket."""
 
-import asyncio
 import os
 import time
 from pathlib import Path
@@ -13,22 +12,24 @@ from remora.hub import protocol
 from remora.hub.process.addresses import read_addresses
 from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
-from remora.hub.server.socket_listener import is_ours
+from remora.hub.sources.daemon_connection import DaemonConnection, connect
 from remora.hub.sources.source_answer import Busy, SourceAnswer
 
-MAX_ANSWER_BYTES = 1 << 26
-"""Maximum bytes of an answer line."""
 _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
 
 
 class DaemonSource:
-    """Sends requests to the daemon.
+    """Sends requests to the daemon."""
 
-    Each request uses a new connection, because the daemon may have restarted.
-    """
+    def __init__(
+        self, root: Path, places: HubPaths | None, *, named: bool = False, keeps: bool = False
+    ) -> None:
+        """Try only the socket in `places` if `named` is True, as the user chose that socket.
 
-    def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
-        """Try only the socket in `places` if `named` is True, as the user chose that socket."""
+        With `keeps`, connections are used again, by one event loop, until `close`.
+        """
+        self._keeps = keeps
+        self._kept: dict[Path, DaemonConnection] = {}
         self._root = display_path(root)
         self._places = places
         self._is_named = named
@@ -63,23 +64,42 @@ class DaemonSource:
         found = None if self._is_named else read_addresses(self._places.addresses)
         return tuple(dict.fromkeys((usual if found is None else Path(found.socket), usual)))
 
+    def close(self) -> None:
+        """Close the connections that were kept."""
+        for connection in self._kept.values():
+            connection.close()
+        self._kept.clear()
+
     async def _answer(self, place: Path, request: Request) -> Answer | None:
-        if not _is_ours(place):
+        kept = self._kept.pop(place, None)
+        if kept is not None:
+            try:
+                return await self._exchange(place, kept, request)
+            except (OSError, EOFError):
+                pass  # the daemon has been restarted since
+        connection = await connect(place) if _is_ours(place) else None
+        if connection is None:
             return None
-        reader, writer = await asyncio.open_unix_connection(place, limit=MAX_ANSWER_BYTES)
+        # one write: the daemon answers requests in order
+        return await self._exchange(place, connection, Health(), Status(), request)
+
+    async def _exchange(
+        self, place: Path, connection: DaemonConnection, *requests: Request
+    ) -> Answer | None:
+        """Return the answer to the last request.
+
+        Those before it are about the daemon. Return None if it does not serve this root.
+        """
+        is_right = False
         try:
-            if not is_ours(writer.get_extra_info("socket")):
-                return None
-            # one write: the daemon answers requests in order
-            writer.write(b"".join(map(protocol.request_line, (Health(), Status(), request))))
-            health = protocol.decode_answer(await reader.readline())
-            status = protocol.decode_answer(await reader.readline())
-            if not (_is_compatible(health) and self._is_of_root(status)):
-                return None
-            answer = protocol.decode_answer(await reader.readline())
+            *about, answer = await connection.ask(*requests)
+            is_right = not about or (_is_compatible(about[0]) and self._is_of_root(about[1]))
         finally:
-            writer.transport.abort()
-        return answer
+            if is_right and self._keeps and place not in self._kept:
+                self._kept[place] = connection
+            else:
+                connection.close()
+        return answer if is_right else None
 
     def _is_of_root(self, status: Answer) -> bool:
         """Return True if the daemon serves the same root.
