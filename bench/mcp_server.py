@@ -26,6 +26,17 @@ from typing import Any
 from hub_daemon import Line, hub
 
 ROUNDS = 300
+BARE = """
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from remora.mcp.stdio_transport import serve_stdio
+
+async def call(context, params):
+    return types.CallToolResult(content=[types.TextContent(text="x" * int(params.name))])
+
+serve_stdio(Server("bare", on_call_tool=call))
+"""
+"""A server that answers at once, with as many characters as its tool's name says."""
 FUNCTIONS = 30
 WINDOW = 15
 """Lines before and after a place that an agent reads."""
@@ -34,9 +45,9 @@ WINDOW = 15
 class Server:
     """A client of `remora mcp` that writes and reads lines."""
 
-    def __init__(self, root: Path, environ: dict[str, str]) -> None:
+    def __init__(self, words: Sequence[str], environ: dict[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "remora", "--root", str(root), "mcp", "--allow-run"],
+            [sys.executable, *words],
             env=environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -96,7 +107,7 @@ def served() -> Iterator[tuple[Path, Line, Server]]:
         copytree(package, root / "networkx", ignore=ignore_patterns("__pycache__"))
         with hub(home, root) as status:
             environ = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
-            server = Server(root, environ)
+            server = Server(["-m", "remora", "--root", str(root), "mcp", "--allow-run"], environ)
             yield root, Line(status["socket"]), server
             server.close()
 
@@ -123,11 +134,16 @@ def functions(root: Path, socket: Line, server: Server) -> list[dict[str, Any]]:
 def print_speed(socket: Line, server: Server, chosen: Sequence[dict[str, Any]]) -> None:
     key = chosen[0]["key"]
     request = json.dumps({"type": "get_context", "nodes": [key]}).encode() + b"\n"
-    spent: dict[str, list[float]] = {"socket": [], "MCP": [], "MCP by name": []}
+    bare = Server(["-c", BARE], dict(os.environ))
+    size = str(len(server.call("hub_get", name=key)[1]))
+    names = ("socket", "MCP without an answer to find", "MCP", "MCP by name")
+    spent: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(ROUNDS):
         spent["socket"].append(socket.ask(request)[0])
+        spent["MCP without an answer to find"].append(bare.call(size)[0])
         spent["MCP"].append(server.call("hub_get", name=key)[0])
         spent["MCP by name"].append(server.call("hub_get", name=chosen[0]["node_name"])[0])
+    bare.close()
     p50 = {name: statistics.median(times) for name, times in spent.items()}
     for name, value in p50.items():
         print(f"{name}: p50 {value:.2f} ms, {value / p50['socket']:.1f} times the socket")
