@@ -42,6 +42,7 @@ _INSTEAD = {
 }
 """What to call if a name does not exist."""
 
+_VALIDATORS = {name: Draft202012Validator(tool.strict_schema) for name, tool in TOOLS.items()}
 _MAX_ERROR = 600
 """Maximum characters of each part of an error, which may quote an argument."""
 
@@ -77,7 +78,7 @@ class Handlers:
             return _failed(f"no tool {params.name!r}", self._about_missing_tool(params.name))
         tool = TOOLS[params.name]
         arguments = params.arguments or {}
-        problem = best_match(Draft202012Validator(tool.strict_schema).iter_errors(arguments))
+        problem = best_match(_VALIDATORS[tool.name].iter_errors(arguments))
         if problem is not None:
             place = "".join(f"{part}: " for part in problem.path)
             return _failed(f"invalid arguments: {place}{problem.message}", f"call {tool.call}")
