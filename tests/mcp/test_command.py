@@ -32,6 +32,7 @@ def test_settings_for_codex_are_toml(project: Path, home: Path) -> None:
     done = Remora(home)("mcp", "--print-config", "codex", cwd=project)
     entry = tomllib.loads(done.out)["mcp_servers"]["remora"]
     assert entry["args"] == ["--root", str(project), "mcp"]
+    assert entry["tool_timeout_sec"] > 300
     done = Remora(home)("mcp", "--print-config", "codex", "--http", "8765", cwd=project)
     entry = tomllib.loads(done.out)["mcp_servers"]["remora"]
     assert entry["url"] == "http://127.0.0.1:8765/mcp"

@@ -14,6 +14,8 @@ from remora.runs.project import root_name
 
 PATH = "/mcp"
 """The path of the server's URL."""
+_TOOL_TIMEOUT_S = 330
+"""Codex gives up after 60 seconds by default, which is too short for a run or a first index."""
 
 AGENTS_MD = """\
 ## Finding code
@@ -58,15 +60,20 @@ def _json_settings(servers: str, *, typed: bool) -> Callable[[Endpoint], str]:
 
 
 def _toml_settings(endpoint: Endpoint) -> str:
-    """Return a table of TOML, in which JSON strings and lists are written the same."""
+    """Return a table of TOML, in which strings and lists are written as in JSON."""
     if endpoint.url:
         headers = f'{{ Authorization = "Bearer {endpoint.token}" }}'
-        entries = {"url": json.dumps(endpoint.url), "http_headers": headers}
+        entries = {"url": _json(endpoint.url), "http_headers": headers}
     else:
         command, *words = endpoint.command
-        entries = {"command": json.dumps(command), "args": json.dumps(words)}
+        entries = {"command": _json(command), "args": _json(words)}
+    entries["tool_timeout_sec"] = str(_TOOL_TIMEOUT_S)
     lines = [f"{name} = {value}\n" for name, value in entries.items()]
     return "[mcp_servers.remora]\n" + "".join(lines)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 CLIENTS = {
