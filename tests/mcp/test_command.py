@@ -39,6 +39,12 @@ def test_settings_for_codex_are_toml(project: Path, home: Path) -> None:
     assert entry["http_headers"]["Authorization"].startswith("Bearer ")
 
 
+def test_settings_for_http_need_a_port(project: Path, home: Path) -> None:
+    done = Remora(home)("mcp", "--print-config", "claude", "--http", "0", cwd=project)
+    assert done.code == 2
+    assert "choose one, such as --http 8765" in done.err
+
+
 def test_instructions_name_the_tools(project: Path, home: Path) -> None:
     done = Remora(home)("mcp", "--print-config", "agents-md", cwd=project)
     assert "`hub_get`" in done.out

@@ -48,15 +48,17 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
     invocation = invocation_of(options)
     address = None if http is None else http_address(http)
     if client is not None:
+        if address is not None and address[1] == 0:
+            raise UsageError("settings need a port", hint="choose one, such as --http 8765")
         from remora.mcp.client_settings import CLIENTS, client_settings
 
         click.echo(client_settings(client, invocation, address, allow_run=allow_run), nl=False)
         note(options, f"this belongs in {CLIENTS[client].file}")
         return 0
+    if address is None and sys.stdin.isatty():
+        note(options, "waiting for an MCP client on stdin; --print-config shows how to add one")
     require_extra("mcp", "mcp")
     from remora.mcp.project_server import serve
 
-    if address is None and sys.stdin.isatty():
-        note(options, "waiting for an MCP client on stdin; --print-config shows how to add one")
     serve(invocation, address, partial(note, options), allow_run=allow_run)
     return 0
