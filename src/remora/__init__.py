@@ -17,24 +17,28 @@ if TYPE_CHECKING:
         retry,
         revert,
     )
+    from remora.bootstrap.record_run import record
     from remora.hub.client import HubClient
     from remora.memory.context import ContextManager
     from remora.memory.delta import PacketDelta
     from remora.memory.packet import DecisionPacket
     from remora.memory.projection import replay
     from remora.memory.summarizers import Summarizer
+    from remora.runs.recording import Recording
 
 __all__ = [
     "ContextManager",
     "DecisionPacket",
     "HubClient",
     "PacketDelta",
+    "Recording",
     "RunResult",
     "Summarizer",
     "accept",
     "analyze",
     "fork",
     "plan",
+    "record",
     "reject",
     "render",
     "replay",
@@ -50,12 +54,14 @@ _MODULES = {
     "DecisionPacket": "remora.memory.packet",
     "HubClient": "remora.hub.client",
     "PacketDelta": "remora.memory.delta",
+    "Recording": "remora.runs.recording",
     "RunResult": "remora.bootstrap.api",
     "Summarizer": "remora.memory.summarizers",
     "accept": "remora.bootstrap.api",
     "analyze": "remora.bootstrap.api",
     "fork": "remora.bootstrap.api",
     "plan": "remora.bootstrap.api",
+    "record": "remora.bootstrap.record_run",
     "reject": "remora.bootstrap.api",
     "render": "remora.bootstrap.api",
     "report": "remora.bootstrap.api",

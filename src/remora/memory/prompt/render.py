@@ -24,6 +24,7 @@ from remora.memory.prompt.history import (
 )
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
+from remora.memory.prompt.packet_only import PACKET_ONLY, render_packet_only
 from remora.memory.prompt.text_place import render_at_excerpt, render_at_place
 
 LIKELIHOOD = "likelihood/2"
@@ -57,6 +58,7 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         LIKELIHOOD: Renderer(render=render_at_place, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),
         LONG_TRACK: Renderer(render=render_long_track, reads_history=True),
+        PACKET_ONLY: Renderer(render=render_packet_only),
     }
 )
 """All renderers, keyed by their recorded names."""
