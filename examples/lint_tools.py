@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def edit(path: str, line: int, old: str, new: str) -> str:
     return f"line {line} of {path} is changed"
 
 
-TOOLS = [lint, read, edit]
+TOOLS: list[Callable[..., str]] = [lint, read, edit]
 
 
 def view_of(tool: str, args: Mapping[str, Any], output: str) -> dict[str, Any]:

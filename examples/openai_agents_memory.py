@@ -36,7 +36,9 @@ class PacketMemory(RunHooks[None]):
 
     def shown(self, _data: CallModelData[None]) -> ModelInputData:
         system, user = self.recording.model_request()
-        return ModelInputData(instructions=system["content"], input=[user])
+        return ModelInputData(
+            instructions=system["content"], input=[{"role": "user", "content": user["content"]}]
+        )
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         calls = [one for one in response.output if isinstance(one, ResponseFunctionToolCall)]

@@ -53,10 +53,10 @@ class PacketMemory(AbstractCapability[None]):
 
 async def main(path: str, base_url: str, model: str) -> None:
     """Let the model fix the file, and print its answer and the recorded agent."""
-    tools = [Tool(function).tool_def for function in TOOLS]
+    tools: list[Tool[None]] = [Tool(function) for function in TOOLS]
     schemas = [
         {"name": t.name, "description": t.description, "parameters": t.parameters_json_schema}
-        for t in tools
+        for t in (tool.tool_def for tool in tools)
     ]
     goal = f"Fix the lint findings of {path}"
     with remora.record(
@@ -64,7 +64,7 @@ async def main(path: str, base_url: str, model: str) -> None:
     ) as recording:
         key = os.environ.get("OPENAI_API_KEY", "none")
         server = OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url, api_key=key))
-        agent = Agent(server, tools=TOOLS, capabilities=[PacketMemory(recording)])
+        agent = Agent(server, tools=tools, capabilities=[PacketMemory(recording)])
         done = await agent.run(goal)
     print(done.output, recording.agent_id, sep="\n")
 
