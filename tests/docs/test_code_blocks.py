@@ -22,6 +22,8 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now
+from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
 from tests.no_observer import Quiet
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -60,6 +62,22 @@ def test_the_run_of_the_library_page(
         "## Remora: 2 of 2 findings fixed",
     ]
     assert (root / "src/a.py").read_text() == "def f(a):\n    return a is None\n"
+
+
+def test_the_recording_of_the_library_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in list(os.environ):
+        if name.startswith(("XDG_", "REMORA_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "a.py").write_text("a = 1\nb = 2\nc = 3\n")
+    monkeypatch.chdir(tmp_path)
+    (block,) = _blocks("library.md", "python record")
+    exec(compile(block, "docs/library.md", "exec"), {})
+    assert capsys.readouterr().out == "It has 3 lines. 3 lines\n"
+    report = verify_all(TraceFolder(tmp_path))
+    assert [len(stream.problems) for stream in report.streams] == [0, 0]
 
 
 class Server(BaseHTTPRequestHandler):
