@@ -38,6 +38,12 @@ class PacketMemory(AbstractCapability[None]):
         )
         return answer
 
+    async def on_tool_validate_error(
+        self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Any
+    ) -> Any:
+        self.recording.tool_result(call.tool_call_id, error=str(error))
+        raise error
+
     async def wrap_tool_execute(
         self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any
     ) -> Any:

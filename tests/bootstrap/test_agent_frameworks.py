@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.memory.events import ModelRequest, decode_event, payload
+from remora.memory.events import AgentStart, ModelRequest, decode_event, payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.render import render
 from tests.cli.conftest import Remora, user_without_weights, write
@@ -75,7 +75,7 @@ sys.addaudithook(see)
 """
 
 
-def decide(_handler: Handler, _request: dict[str, Any], number: int) -> dict[str, Any]:
+def decide(number: int) -> dict[str, Any]:
     """Lint, read and edit in turn. The first edit fixes the file, and the second one fails."""
     if number == TURNS:
         return answer(text="Removed the unused import.")
@@ -88,14 +88,18 @@ def decide(_handler: Handler, _request: dict[str, Any], number: int) -> dict[str
 
 
 @contextmanager
-def scripted(see: Callable[[dict[str, Any]], None]) -> Iterator[Any]:
-    """A server of chat completions, which shows `see` each request before it answers."""
+def scripted(
+    see: Callable[[], None], script: Callable[[int], dict[str, Any] | None] = decide
+) -> Iterator[Any]:
+    """A server of chat completions. It calls `see` before it answers, and refuses if the script ends."""
 
-    def chat(handler: Handler, request: dict[str, Any], number: int) -> None:
-        see(request)
-        body = decide(handler, request, number)
+    def chat(handler: Handler, _request: dict[str, Any], number: int) -> None:
+        see()
+        if (body := script(number)) is None:
+            send_json(handler, {"error": {"message": "too many"}}, 400)
+            return
         for call in body["choices"][0]["message"].get("tool_calls", ()):
-            call["id"] = f"call-{number}"
+            call["id"] += f"-{number}"
         send_json(handler, {**body, "id": f"answer-{number}", "created": 1})
 
     with openai_server(chat) as server:
@@ -133,11 +137,13 @@ def last_messages(root: Path) -> list[dict[str, Any]] | None:
     return last.messages if isinstance(last, ModelRequest) else None
 
 
-def run_python(remora: Remora, root: Path, place: Path, *args: str) -> str:
-    """Run a program that can only connect to this machine, and return what it prints."""
+def run_python(
+    remora: Remora, root: Path, place: Path, *args: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program that can only connect to this machine."""
     write(place, {"observed/sitecustomize.py": OBSERVE})
     extra = {"PYTHONPATH": f"{place / 'observed'}:{EXAMPLES}", "OUTSIDE": str(place / "outside")}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, *args],
         cwd=root,
         env={**remora.environment, **extra},
@@ -146,29 +152,34 @@ def run_python(remora: Remora, root: Path, place: Path, *args: str) -> str:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+
+
+def require(name: str) -> None:
+    if importlib.util.find_spec(PACKAGES[name]) is None:
+        pytest.skip(f"{name} is not installed; `make setup` installs it")
 
 
 @pytest.fixture(scope="module", params=sorted(WITHOUT))
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     name: str = request.param
-    if importlib.util.find_spec(PACKAGES[name]) is None:
-        pytest.skip(f"{name} is not installed; `make setup` installs it")
+    require(name)
     place = tmp_path_factory.mktemp(name)
     remora = user_without_weights(place / "home")
     root = write(place / "project", {"a.py": SOURCE, "remora.yaml": ""})
     seen: list[list[dict[str, Any]] | None] = []
-    with scripted(lambda _request: seen.append(last_messages(root))) as server:
+    with scripted(lambda: seen.append(last_messages(root))) as server:
         example = str(EXAMPLES / f"{name}_memory.py")
-        told = run_python(remora, root, place, example, "a.py", server.address, "m")
+        done = run_python(remora, root, place, example, "a.py", server.address, "m")
+    assert done.returncode == 0, done.stderr
     assert (root / "a.py").read_text() == SOURCE.removeprefix("import os\n")
-    text, agent = told.splitlines()
+    text, agent = done.stdout.splitlines()
     assert text == "Removed the unused import."
     plain = write(place / "plain", {"a.py": SOURCE})
-    with scripted(lambda _request: None) as full:
+    with scripted(lambda: None) as full:
         write(place, {"without.py": TOLD + WITHOUT[name]})
-        run_python(remora, plain, place, str(place / "without.py"), "a.py", full.address, "m")
+        without = str(place / "without.py")
+        done = run_python(remora, plain, place, without, "a.py", full.address, "m")
+    assert done.returncode == 0, done.stderr
     return Recorded(
         name, remora, root, agent, server.requests, seen, full.requests, place / "outside"
     )
@@ -182,8 +193,12 @@ def test_the_model_sees_what_is_in_the_stream_and_nothing_else(recorded: Recorde
     was = [{m["role"]: m["content"] for m in messages or ()} for messages in recorded.seen]
     assert was == by_role, "each request was in the stream before it was sent"
     first = payload(decode_event(recorded.stream.read_bytes().splitlines()[0]))
-    names = {tool["function"]["name"] for tool in recorded.requests[0]["tools"]}
-    assert names == {tool.name for tool in getattr(first, "tools", ())} == {"lint", "read", "edit"}
+    assert isinstance(first, AgentStart)
+    told = {one.name: (one.description, one.parameters) for one in first.tools}
+    assert told.keys() == {"lint", "read", "edit"}
+    for request in recorded.requests:
+        got = [tool["function"] for tool in request["tools"]]
+        assert {one["name"]: (one["description"], one["parameters"]) for one in got} == told
     assert not recorded.outside.exists(), "nothing connects outside"
 
 
@@ -242,3 +257,28 @@ def test_a_changed_byte_is_found(recorded: Recorded) -> None:
         assert f"line {line}: chain: the line does not match its hash" in verified.out
     finally:
         recorded.stream.write_bytes(good)
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT))
+def test_bad_calls_parallel_calls_and_a_refusing_server(name: str, tmp_path: Path) -> None:
+    require(name)
+    remora = user_without_weights(tmp_path / "home")
+    root = write(tmp_path / "project", {"a.py": SOURCE, "remora.yaml": ""})
+    script = {
+        1: answer(("lint", {"wrong": 1})),
+        2: answer(("lint", {"path": "a.py"}), ("read", {"path": "a.py", "first": 1, "last": 2})),
+    }
+    with scripted(lambda: None, script.get) as server:
+        example = str(EXAMPLES / f"{name}_memory.py")
+        done = run_python(remora, root, tmp_path, example, "a.py", server.address, "m")
+    assert done.returncode == 1
+    assert "400" in done.stderr
+    shown = [request["messages"][-1]["content"] for request in server.requests]
+    assert "lint(wrong=1) -> error" in shown[1]
+    assert "Error: " in shown[1]
+    assert "the tool was not run" not in shown[1], "the model is told the reason"
+    assert 'lint(path="a.py") -> success: 2 findings' in shown[2]
+    assert "Code:\na.py 1-2\nimport os\nvalue_0 = 0" in shown[2]
+    assert remora("trace", "verify", cwd=root).code == 0
+    (stream,) = remora("trace", "list", "--json", cwd=root).document["streams"]
+    assert (stream["status"], stream["turns"]) == ("error", 3)

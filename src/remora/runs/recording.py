@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -88,6 +89,7 @@ class Recording:
         self._context = first_context(job, task, redact)
         self._request: ModelRequest | None = None
         self._calls: dict[str, ToolCall] = {}
+        self._called_s = 0.0
         self._answer = ""
         self._lock = threading.RLock()
         self._emit(
@@ -156,7 +158,7 @@ class Recording:
                 call.id: self._redact.clean(ToolCall(tool=call.tool, args=_mapping(call.args)))
                 for call in (CallRequest(*each) for each in calls)
             }
-            self._request, self._calls = None, requested
+            self._request, self._calls, self._called_s = None, requested, time.monotonic()
             self._answer = "" if requested else self._redact.text(text or "")
             self._emit(
                 ModelResponse(
@@ -187,6 +189,8 @@ class Recording:
     ) -> None:
         """Record the result of a requested call, and put it into the packet.
 
+        The recorded duration is the time since the response, which includes earlier calls.
+
         `view` says what the output means, with the optional keys `summary`, `knowledge_delta`,
         `diagnostics`, `excerpt` and `state_summary`. Without a summary or knowledge, the default
         summarizer extracts them from the output. Raises UsageError if no call with this ID waits
@@ -212,6 +216,7 @@ class Recording:
                     raw_output=shown["raw_output"],
                     outcome=outcome,
                     error=shown["error"],
+                    duration_ms=round((time.monotonic() - self._called_s) * 1000),
                 ),
                 delta,
             )
