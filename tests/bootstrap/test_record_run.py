@@ -1,6 +1,7 @@
 """Recording of another program's agent: what is written, in which order, and what is refused."""
 
 import json
+import secrets
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import remora
@@ -15,6 +17,7 @@ from remora.errors import UsageError
 from remora.memory.events import ModelResponse, ToolResulted, decode_event, payload
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
+from tests.postgres_server import PostgresServer
 
 TOOLS = [{"name": "lint", "description": "Lint a file.", "parameters": {"type": "object"}}]
 
@@ -189,3 +192,25 @@ def test_a_killed_program_loses_no_event(root: Path) -> None:
     assert [kind for kind, _ in recorded[-2:]] == ["model_response", "tool_call"]
     assert isinstance(recorded[-2][1], ModelResponse)
     check(root)
+
+
+@pytest.mark.slow
+def test_a_recording_in_a_database(
+    root: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"record_{secrets.token_hex(4)}"
+    dsn = postgres.new_database(name)
+    monkeypatch.setenv("REMORA_RUNNER__MEMORY__TRACE_STORE", "postgres")
+    monkeypatch.setenv("REMORA_POSTGRES__DSN", dsn)
+
+    def stored() -> list[str]:
+        with psycopg.connect(dsn) as connection:
+            rows = connection.execute("SELECT lines FROM remora.events ORDER BY 1").fetchall()
+        return [decode_event(line).type for (lines,) in rows for line in bytes(lines).splitlines()]
+
+    with remora.record("Try", root=root) as recording:
+        recording.model_request()
+        assert "model_request" in stored(), "before the model can see it"
+        recording.model_response(calls=[("1", "lint", {})])
+        recording.tool_result("1", "a.py:1: F401")
+    assert stored().count("agent_end") == 1
