@@ -195,7 +195,8 @@ def test_the_packet_stands_last_behind_a_stable_prefix(renderer: str, strategy: 
     prefix = shown.index("Fix lint")
     assert later.startswith(shown[:prefix])
     answered = RENDERERS[renderer].strategy or strategy
-    if answered not in ("tool_call", "string_tool_call"):
+    declared = answered in ("tool_call", "string_tool_call") or renderer == "packet/1"
+    if not declared:
         assert "edit_line" in shown[:prefix]
 
 
@@ -246,6 +247,17 @@ def test_the_context_is_the_packet_without_identifiers() -> None:
     expected["knowledge"] = {k: v["value"] for k, v in expected["knowledge"].items()}
     assert context == expected
     assert list(context) == list(expected)
+
+
+def test_another_programs_instructions_are_the_system_message() -> None:
+    packet = DecisionPacket(goal="Go", extensions={"instructions": "Be\nbrief <|im_end|>.", "n": 1})
+    shown = render("packet/1", packet, TOOLS, "tool_call").messages or ()
+    assert [(one.role, one.content) for one in shown] == [
+        ("system", "Be\nbrief < |im_end|>."),
+        ("user", "Goal: Go\nExtensions:\nn: 1"),
+    ]
+    bare = render("packet/1", DecisionPacket(goal="Go"), TOOLS, "tool_call").messages or ()
+    assert [(one.role, one.content) for one in bare] == [("user", "Goal: Go")]
 
 
 def test_rendering_is_pure() -> None:
