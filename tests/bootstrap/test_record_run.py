@@ -214,3 +214,18 @@ def test_a_recording_in_a_database(
         recording.model_response(calls=[("1", "lint", {})])
         recording.tool_result("1", "a.py:1: F401")
     assert stored().count("agent_end") == 1
+
+
+def test_remora_does_not_continue_a_run_of_another_program(root: Path) -> None:
+    with remora.record("Tidy.", root=root, operation="tidy") as recording:
+        recording.model_request()
+        recording.model_response("done")
+    attempts = (
+        lambda: remora.resume(recording.run_id, root=root),
+        lambda: remora.retry(recording.run_id, ".", root=root),
+        lambda: remora.fork(recording.agent_id, 0, root=root),
+    )
+    for attempt in attempts:
+        with pytest.raises(UsageError, match="another program recorded the run") as error:
+            attempt()
+        assert error.value.hint == "start that program again"

@@ -20,7 +20,7 @@ from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
-from remora.runs.records.run_record import read_own_record
+from remora.runs.records.run_record import check_continuable, read_own_record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,7 @@ def fork_agent(project: Project, request: ForkRequest, model: Model | None = Non
     """
     run_id, operation = forks.run_of_agent(project, request.agent_id)
     record = read_own_record(project, run_id, trusted=request.trusted)
+    check_continuable(run_id, record.attempts().start)
     (agent,) = agents_for(project, [operation])
     start = record.attempts().start
 
@@ -87,6 +88,7 @@ def prepare_retry(
     `view` is the result of `own_run`. Nothing is recorded if a model is not available. Raises
     ModelError, and whatever `retry_jobs` raises.
     """
+    check_continuable(view.run_id, view.start)
     names = [job.model or "" for job in retries.jobs_to_retry(view, node)]
     begun = replace(project, config=recorded_config(project.config, view.start))
     models = connect_models(invocation, begun, view.start, names)

@@ -26,7 +26,7 @@ from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts
-from remora.runs.records.run_record import RunRecord
+from remora.runs.records.run_record import RunRecord, check_continuable
 from remora.runs.records.run_stream import open_run
 from remora.workspaces.copy.driver_choice import require_driver
 
@@ -84,6 +84,7 @@ def prepare_resume(
         with open_run(project, record) as stream:  # raises if it is locked, naming the writer
             record = stream.record
     attempts = record.attempts()
+    check_continuable(record.run_id, attempts.start)
     request = recorded_request(attempts.start, concurrency)
     project = replace(project, config=recorded_config(project.config, attempts.start))
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]

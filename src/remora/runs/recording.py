@@ -39,6 +39,7 @@ from remora.models.token_counters import UpperBound
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
+from remora.runs.records.run_record import OTHER_PROGRAM
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.emitters import EventEmitter
@@ -305,7 +306,7 @@ def _record_end(stream: RunStream, job: Job, status: str, head: Head) -> None:
 def _run_start(project: Project, job: Job, task: RecordedTask) -> RunStart:
     return RunStart(
         plan={"jobs": [msgspec.to_builtins(job)], "operations": [job.operation], "nodes": 0},
-        config={"model_name": project.redact.text(task.model)},
+        config={"model_name": project.redact.text(task.model), **OTHER_PROGRAM},
         signing=None if project.signer is None else project.signer.signing,
     )
 

@@ -22,7 +22,7 @@ from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
-from remora.runs.records.run_record import recorded_selectors
+from remora.runs.records.run_record import is_of_other_program, recorded_selectors
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
 from remora.text import count, escape_line
 
@@ -64,7 +64,8 @@ def run_lines(
     for phrase in phrases_of(sums):
         yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
-    yield from decision_lines(document, width)
+    if not is_of_other_program(view.start):
+        yield from decision_lines(document, width)
     older = read_older_runs(project.trace, (view.started, view.run_id))
     yield from _rejected_before(older, view.jobs, width)
     yield from unwritten_lines(document, project.operations, width)
@@ -92,7 +93,10 @@ def status_lines(
 def _heading(view: RunView, document: Document) -> Iterator[str]:
     began = str(view.started)[:16].replace("T", " ")
     yield click.style(escape_line(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
-    yield escape_line(f"model {document['model']}")
+    if document["model"]:
+        yield escape_line(f"model {document['model']}")
+    if is_of_other_program(view.start):
+        yield "recorded by another program, which also changes files itself"
 
 
 def _problem_lines(
@@ -202,7 +206,7 @@ def _next(options: Options, project: Project, view: RunView) -> Iterator[str]:
             options, project, f"{count(waiting, 'change set')} to review:", commands
         )
     left = view.planned - sum(job.status != "interrupted" for job in view.jobs)
-    if view.status == "interrupted" and left:
+    if view.status == "interrupted" and left and not is_of_other_program(view.start):
         title = f"to run the {count(left, 'job')} that did not finish:"
         yield from _commands(options, project, title, [("analyze", "--resume", run_id)])
     yield from _wrong(options, project, view, view.jobs)

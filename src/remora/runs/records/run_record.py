@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Event, Head, RunStart
 from remora.runs.project import Project
 from remora.runs.provenance import check_own_run, known_head
@@ -13,6 +13,9 @@ from remora.runs.records.attempts import Attempts, read_attempts
 from remora.trace.content.line_format import hashed_lines, is_torn
 from remora.trace.read.reader import is_being_written, open_stream, parse_event, read_events
 from remora.trace.read.verified_reader import hash_mismatch
+
+OTHER_PROGRAM = {"recorded_by": "another program"}
+"""The part of a run's configuration that marks runs of `remora.record`."""
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -41,6 +44,19 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _attempts(self) -> Attempts:
         return read_attempts(self.events)
+
+
+def is_of_other_program(start: RunStart) -> bool:
+    """Return True if another program ran the agents and decided, and recorded its run here."""
+    return start.config.items() >= OTHER_PROGRAM.items()
+
+
+def check_continuable(run_id: str, start: RunStart) -> None:
+    """Raise UsageError if Remora cannot run the jobs of a run, because it did not run them."""
+    if is_of_other_program(start):
+        raise UsageError(
+            f"another program recorded the run {run_id}", hint="start that program again"
+        )
 
 
 def recorded_selectors(start: RunStart) -> list[str]:
