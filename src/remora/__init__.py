@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         revert,
     )
     from remora.bootstrap.record_run import record
+    from remora.bootstrap.check_files import CheckResult, check
     from remora.hub.client import HubClient
     from remora.memory.context import ContextManager
     from remora.memory.delta import PacketDelta
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from remora.runs.recording import Recording
 
 __all__ = [
+    "CheckResult",
     "ContextManager",
     "DecisionPacket",
     "HubClient",
@@ -36,6 +38,7 @@ __all__ = [
     "Summarizer",
     "accept",
     "analyze",
+    "check",
     "fork",
     "plan",
     "record",
@@ -50,6 +53,7 @@ __all__ = [
 
 # Imported on first use, so that `remora --help` loads none of them.
 _MODULES = {
+    "CheckResult": "remora.bootstrap.check_files",
     "ContextManager": "remora.memory.context",
     "DecisionPacket": "remora.memory.packet",
     "HubClient": "remora.hub.client",
@@ -59,6 +63,7 @@ _MODULES = {
     "Summarizer": "remora.memory.summarizers",
     "accept": "remora.bootstrap.api",
     "analyze": "remora.bootstrap.api",
+    "check": "remora.bootstrap.check_files",
     "fork": "remora.bootstrap.api",
     "plan": "remora.bootstrap.api",
     "record": "remora.bootstrap.record_run",

@@ -1,6 +1,7 @@
 """Findings of operations, without a run: `analyze --report-only`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from remora.runs.execution.agent_settings import options_for
 from remora.runs.planning.plan import selected_keys
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
+from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,9 +39,30 @@ def report_findings(
     project = project or open_project(invocation, request.paths)
     reports = _reports(project.operations, request.operations)
     files = project_files(project.root, include=project.config.workspace.include)
-    source, selection = select_source(
-        invocation, request, project, project.root, sorted(files.paths)
-    )
+    return _found(invocation, request, project, reports, project.root, sorted(files.paths))
+
+
+def findings_in_base(
+    invocation: Invocation, request: RunRequest, project: Project, base: BaseSnapshot
+) -> FindingsReport:
+    """Return the findings in a frozen copy of the project's files.
+
+    Operations that cannot report findings are left out.
+    """
+    wanted = request.operations or project.operations.defaults
+    reports = {name: found for name in wanted if (found := project.operations.report(name))}
+    return _found(invocation, request, project, reports, base.folder, sorted(base.files))
+
+
+def _found(
+    invocation: Invocation,
+    request: RunRequest,
+    project: Project,
+    reports: Mapping[str, Report],
+    tree: Path,
+    paths: Sequence[str],
+) -> FindingsReport:
+    source, selection = select_source(invocation, request, project, tree, paths)
     nodes = [node for module in source.modules for node in module.nodes]
     wanted = selected_keys(nodes, selection)
     found = {
@@ -48,7 +71,7 @@ def report_findings(
                 (
                     each
                     for each in report(
-                        project.root, source.modules, options_for(project.config, name, request)
+                        tree, source.modules, options_for(project.config, name, request)
                     )
                     if each.node_id in wanted
                 ),

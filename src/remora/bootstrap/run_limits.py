@@ -11,6 +11,8 @@ from remora.models.protocol import Model
 
 PLANNING_S = 30.0
 """Minimum seconds for planning under a time limit."""
+INTERRUPTED = "interrupted"
+"""Why work was stopped by a signal."""
 
 
 class _OutOfTime(BaseException):
@@ -85,7 +87,7 @@ def run_to_end(
     try:
         asyncio.run(main())
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return "interrupted"
+        return INTERRUPTED
     except TimeoutError:
         return f"stopped after {max_time:g} s (--max-time)"
     return ""

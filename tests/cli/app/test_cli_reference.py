@@ -53,7 +53,17 @@ def test_these_are_all_commands_and_no_other() -> None:
     assert set(all_commands()) == {
         *(
             f"remora {name}"
-            for name in ["init", "analyze", "runs", "show", "diff", "report", "review", "accept"]
+            for name in [
+                "init",
+                "analyze",
+                "check",
+                "runs",
+                "show",
+                "diff",
+                "report",
+                "review",
+                "accept",
+            ]
         ),
         *(f"remora {name}" for name in ["reject", "revert", "retry", "clean"]),
         *(f"remora {name}" for name in ["trace", "agents", "tools", "model", "schema", "doctor"]),

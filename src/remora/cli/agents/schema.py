@@ -13,19 +13,22 @@ _SCHEMAS = {
     "event": ("remora.memory.json_schemas", "event_schema"),
     "node": ("remora.hub.node", "node_schema"),
     "agent": ("remora.agents.definition.agent_yaml", "definition_schema"),
+    "check": ("remora.runs.report.check_document", "check_schema"),
     "config": ("remora.config.known_operations", "config_schema"),
 }
 """Schemas by name, each with its module and function, imported when the schema is printed."""
 
 
 @command("schema", examples=("remora schema config", "remora schema event > event.json"))
-@click.argument("name", type=click.Choice(list(_SCHEMAS)), metavar="packet|event|node|agent|config")
+@click.argument(
+    "name", type=click.Choice(list(_SCHEMAS)), metavar="packet|event|node|agent|check|config"
+)
 def schema(options: Options, name: str) -> int:
     """Print a JSON Schema (2020-12).
 
     The argument selects the format: packet is the input of a model, event is a line of a stream,
-    node contains the Hub's facts about a node, agent is agent.yaml, and config is remora.yaml and
-    your own configuration file.
+    node contains the Hub's facts about a node, agent is agent.yaml, check is the document of
+    `check --json`, and config is remora.yaml and your own configuration file.
     """
     # --json makes no difference
     module, function = _SCHEMAS[name]

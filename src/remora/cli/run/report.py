@@ -1,4 +1,4 @@
-"""The `report` command, which shows a run as Markdown, HTML, SARIF or JSON."""
+"""The `report` command, which shows a run as Markdown, HTML, SARIF, JSON or annotations."""
 
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from remora.ids import LAST
     examples=(
         "remora report",
         "remora report last --format sarif > remora.sarif",
+        "remora report last --format github --changed=origin/main",
         "remora report --repos repos.yaml --format html > sweep.html",
     ),
 )
@@ -23,18 +24,31 @@ from remora.ids import LAST
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("md", "html", "sarif", "json")),
+    type=click.Choice(("md", "html", "sarif", "json", "github")),
     help="Output format. [default: md]",
 )
+@click.option(
+    "--changed", is_flag=False, flag_value="", metavar="[REV]",
+    help="With --format github: only lines that differ from REV (HEAD if omitted).",
+)  # fmt: skip
 @click.option(
     "--repos", type=PATH, metavar="FILE", help="Report on a sweep of the repositories in FILE."
 )
 @click.option("--raw", is_flag=True, help="Do not redact secrets.")
-def report(options: Options, run: str, form: str | None, *, repos: Path | None, raw: bool) -> int:
+def report(
+    options: Options,
+    run: str,
+    form: str | None,
+    *,
+    changed: str | None,
+    repos: Path | None,
+    raw: bool,
+) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
     The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
-    each remaining finding. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
+    each remaining finding. `github` prints the changes as annotations of GitHub Actions, at most
+    ten, whose lines are those of the files at the start of the run. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
     prefix of an ID, or `last` (default). The report of a sweep shows what each repository lacked
     before and what is left after all verified changes. The exit code is 1 if a record cannot be
     read.
@@ -50,8 +64,15 @@ def report(options: Options, run: str, form: str | None, *, repos: Path | None, 
         from remora.cli.sweep.show_sweep import report_sweep
 
         return report_sweep(options, repos, run, form or ("json" if options.json else "md"))
+    if changed is not None and form != "github":
+        raise UsageError("--changed requires --format github")
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
+    if form == "github":
+        from remora.cli.views.annotation_view import annotate
+
+        annotate(project, make_report(project, view, raw=raw), changed)
+        return 1 if view.damaged else 0
     name = form or ("json" if options.json else "md")
     click.echo(FORMATS[name](make_report(project, view, raw=raw)), nl=name in ("sarif", "json"))
     return 1 if view.damaged else 0

@@ -1,15 +1,19 @@
-"""Nodes that differ from a git revision."""
+"""Nodes and lines that differ from a git revision."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, own_lines
-from remora.errors import OutsideError, UsageError
+from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output
 from remora.files.git_listing import git_root
 from remora.ids import escape_path, node_key
 from remora.runs.planning.source_files import Source
+from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.commit_files import committed_files, read_blobs
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 def changed_nodes(
@@ -40,6 +44,34 @@ def changed_nodes(
         found.update(key for key, text in now.items() if known.get(key) != text)
         if with_modules:
             found.add(node_key(escape_path(module.path)))
+    return frozenset(found)
+
+
+def changed_lines(
+    root: Path, tree: Path, revision: str, paths: Iterable[str]
+) -> dict[str, frozenset[int]]:
+    """Return the numbers of the lines of files in `tree` that are new or differ from `revision`.
+
+    Raises the same errors as `changed_nodes`.
+    """
+    committed = committed_files(root, _commit(root, revision))
+    files = RootedFiles(tree)
+    found: dict[str, bytes] = {}
+    for path in paths:
+        with suppress(HostError):  # a file that is gone has no lines
+            found[path] = files.read_bytes(path, limit=FILE_LIMIT)
+    known = [path for path in found if path in committed]
+    old = dict(zip(known, read_blobs(root, [committed[path].blob for path in known]), strict=True))
+    return {path: _new_lines(old.get(path, b""), content) for path, content in found.items()}
+
+
+def _new_lines(old: bytes, new: bytes) -> frozenset[int]:
+    found: set[int] = set()
+    moved = 0
+    for hunk in diff_hunks(split_lines(old), split_lines(new)):
+        first = hunk.start + moved + 1
+        found.update(range(first, first + len(hunk.lines)))
+        moved += len(hunk.lines) - (hunk.end - hunk.start)
     return frozenset(found)
 
 

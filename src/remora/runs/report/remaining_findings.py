@@ -1,4 +1,4 @@
-"""Remaining findings of a job, taken from the results of its tools."""
+"""Fixed and remaining findings of a job, taken from the results of its tools."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -30,6 +30,25 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
             missing[each.code] -= 1
             found.append(Finding(code=each.code, message=each.message, line=each.line))
     return (*found, *_unnamed(missing))
+
+
+def findings_fixed(job: JobView) -> tuple[Finding, ...]:
+    """Return the findings that a job's change set fixes, if its tools listed them.
+
+    Their line numbers are those at the start of the run.
+    """
+    if job.review not in KEPT_STATES:
+        return ()
+    left = Counter((each.code, each.message) for each in job.last_findings)
+    if job.last_findings == job.first_findings:  # only one result listed findings
+        left.clear()
+    found = []
+    for each in job.first_findings:
+        if left[each.code, each.message]:
+            left[each.code, each.message] -= 1
+        else:
+            found.append(Finding(code=each.code, message=each.message, line=each.line))
+    return tuple(found)
 
 
 def _unnamed(missing: Counter[str]) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
-from remora.runs.report.remaining_findings import findings_left
+from remora.runs.report.remaining_findings import findings_fixed, findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
@@ -85,6 +85,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
         fixed=dict(known[0]) if known else {},
         measurements=job.measurements,
         measurement_text=project.operations.measurement_text(job.measurements or {}),
+        fixes=findings_fixed(job),
         left=findings_left(job),
         files=tuple(
             file for change in job.change_set if (file := _file(project, change)) is not None
@@ -145,6 +146,7 @@ def redacted(report: Report, redact: Redactor) -> Report:
 def _redacted_job(job: JobReport, redact: Redactor) -> JobReport:
     return replace(
         job,
+        fixes=redact.clean(job.fixes),
         left=redact.clean(job.left),
         files=tuple(_redacted_file(file, redact) for file in job.files),
         conflicts=redact.clean(job.conflicts),

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from remora.ids import MODULE
 from remora.memory.events import Head
 from remora.runs.records.totals import OperationTotals
 
@@ -49,7 +50,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     """A job's result, changes and remaining findings.
 
-    `state` is the verdict, or the status if there is no verdict.
+    `state` is the verdict, or the status if there is no verdict. `fixes` contains the findings that
+    the change set fixes, as far as tools listed them.
     """
 
     agent_id: str
@@ -65,12 +67,18 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     fixed: dict[str, int]
     measurements: dict[str, int] | None = msgspec.field(name="worth")
     measurement_text: str = msgspec.field(name="worth_text")
+    fixes: tuple[Finding, ...] = ()
     left: tuple[Finding, ...]
     files: tuple[FileChange, ...]
     conflicts: tuple[dict[str, Any], ...]
     branch: str | None
     error: str | None
     head: Head
+
+    @property
+    def qualname(self) -> str:
+        """The name of the function or class, or an empty string for a module."""
+        return "" if self.name == MODULE else self.name
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,14 +1,15 @@
 """Run reports as SARIF 2.1.0, with proposed fixes and remaining findings."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from remora.ids import MODULE, display_name, unescape_path
+from remora.ids import MODULE, display_name, node_key, unescape_path
 from remora.operations.base import is_lint_code
 from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.report.problems import Problem
 from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
@@ -17,9 +18,13 @@ _BASE = "%SRCROOT%"
 _BAD = ("failed", "error", "interrupted")
 
 
-def sarif(report: Report) -> dict[str, Any]:
-    """Return the report as a SARIF log. Line numbers refer to the files at the start of the run."""
+def sarif(report: Report, problems: Iterable[Problem] = ()) -> dict[str, Any]:
+    """Return the report as a SARIF log. Line numbers refer to the files at the start of the run.
+
+    Problems that no change of the report fixes are results of their own.
+    """
     results = [result for job in report.jobs for result in _results(job)]
+    results += [_unfixed(each) for each in problems if not each.fixable]
     rules = sorted({result["ruleId"] for result in results})
     for result in results:
         result["ruleIndex"] = rules.index(result["ruleId"])
@@ -80,7 +85,7 @@ def _proposed(job: JobReport) -> dict[str, Any]:
     place = _place(job.files[0].path, edits[0].start if edits else None)
     return {
         **result,
-        "locations": [{**place, **_logical(job)}],
+        "locations": [{**place, **_logical(job.path, job.name)}],
         # no fix is proposed if one of the files is binary
         **({"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}),
         "properties": {"agent": job.agent_id, "review": job.review},
@@ -93,13 +98,27 @@ def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
     result = _result(job, rule, finding_text(finding), "warning", number)
     return {
         **result,
-        "locations": [{**_place(job.path, finding.line), **_logical(job)}],
+        "locations": [{**_place(job.path, finding.line), **_logical(job.path, job.name)}],
         "properties": {"agent": job.agent_id},
     }
 
 
+def _unfixed(problem: Problem) -> dict[str, Any]:
+    name = problem.name or MODULE
+    rule = f"remora/{problem.operation}/{problem.code}"
+    of = f"{problem.operation} {node_key(problem.path, name)}"
+    return {
+        **_described(of, rule, problem.message, "warning"),
+        "locations": [{**_place(problem.path, problem.line), **_logical(problem.path, name)}],
+    }
+
+
 def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -> dict[str, Any]:
-    known = sha256(f"{job.operation} {job.node_id} {rule} {text} {number}".encode()).hexdigest()
+    return _described(f"{job.operation} {job.node_id}", rule, text, level, number)
+
+
+def _described(of: str, rule: str, text: str, level: str, number: int = 0) -> dict[str, Any]:
+    known = sha256(f"{of} {rule} {text} {number}".encode()).hexdigest()
     return {
         "ruleId": rule,
         "level": level,
@@ -121,8 +140,8 @@ def _place(path: str, line: int | None) -> dict[str, Any]:
     return {"physicalLocation": place}
 
 
-def _logical(job: JobReport) -> dict[str, Any]:
-    return {"logicalLocations": [{"fullyQualifiedName": f"{job.path}:{job.name}"}]}
+def _logical(path: str, name: str) -> dict[str, Any]:
+    return {"logicalLocations": [{"fullyQualifiedName": f"{path}:{name}"}]}
 
 
 def _artifact_change(file: FileChange) -> dict[str, Any]:

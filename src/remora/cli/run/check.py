@@ -1,0 +1,81 @@
+"""The `check` command, which reports what `analyze` would change, for hooks and CI."""
+
+from typing import Any
+
+import click
+
+from remora.cli.app.name_parameters import OPERATION
+from remora.cli.app.options import PATH, Options, command
+from remora.errors import UsageError
+
+
+@command(
+    "check",
+    examples=(
+        "remora check",
+        "remora check src/shop/orders.py --diff",
+        "remora check -o lint -o docstring -o types",
+        "remora check --changed=origin/main --format github",
+        "remora check --format sarif > remora.sarif",
+    ),
+)
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=PATH)
+@click.option(
+    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
+    help="Operation to check; repeatable. [default: lint, docstring]",
+)  # fmt: skip
+@click.option(
+    "--changed", is_flag=False, flag_value="", metavar="[REV]",
+    help="Check only nodes that differ from REV (HEAD if omitted).",
+)  # fmt: skip
+@click.option(
+    "--model", "model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
+)
+@click.option(
+    "--select", metavar="RULES", multiple=True,
+    help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
+)  # fmt: skip
+@click.option("--unsafe-fixes", is_flag=True, help="Also report what only unsafe fixes repair.")
+@click.option(
+    "--allow-unsandboxed", is_flag=True,
+    help="Run the project's code even below isolation level 2.",
+)  # fmt: skip
+@click.option(
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="S",
+    help="Stop after S seconds.",
+)  # fmt: skip
+@click.option("--diff", is_flag=True, help="Also print the changes as unified diffs.")
+@click.option(
+    "--format", "form", type=click.Choice(("text", "github", "sarif")), default="text",
+    show_default=True, help="Output format; --json prints JSON.",
+)  # fmt: skip
+def check(  # noqa: PLR0913 (one parameter per option that is not part of the request)
+    options: Options,
+    *,
+    model: str | None,
+    select: tuple[str, ...],
+    allow_unsandboxed: bool,
+    max_time: float | None,
+    diff: bool,
+    form: str,
+    **asked: Any,
+) -> int:
+    """Report what `analyze` would change and what it finds, and change nothing.
+
+    FILE is a file or a folder (default: the whole project). Files that are not Python files, or
+    that `exclude` matches, are skipped, so hooks can pass every file of a commit. Each line names
+    a place, an operation and what is wrong there: something that a verified change fixes, or a
+    docstring that contradicts its code. The exit code is 0 if there is nothing, and 1 otherwise.
+    No run is recorded. `--format github` prints annotations of GitHub Actions, at most ten, and
+    with --changed only on changed lines. Write --changed=REV, or put --changed last.
+    """
+    from remora.bootstrap.api_arguments import run_flags
+    from remora.cli.run.print_check import run_check
+    from remora.runs.planning.run_request import RunRequest
+
+    if options.json and form != "text":
+        raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
+    if diff and form != "text":
+        raise UsageError(f"--diff conflicts with --format {form}", hint="use only one of them")
+    flags = run_flags(model, allow_unsandboxed, select)
+    return run_check(options, RunRequest(**asked), flags, max_time=max_time, form=form, diff=diff)

@@ -1,0 +1,133 @@
+"""Runs `check` and prints the problems."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import click
+import msgspec
+
+from remora.bootstrap.check_files import CheckResult, check_files
+from remora.cli.app.invocation import invocation_of
+from remora.cli.app.options import Options
+from remora.cli.app.output import diff_lines, note, print_json
+from remora.cli.app.project_context import next_command
+from remora.cli.run.foreground_run import jobs_exit_code
+from remora.cli.views.plan_view import left_lines, standard_lines
+from remora.cli.views.progress import run_progress
+from remora.cli.views.run_view import unreadable_lines
+from remora.errors import ModelError
+from remora.runs.execution.run import NoObserver, RunObserver
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.report.check_document import changes_of, check_document, failures_of
+from remora.runs.report.github import annotations
+from remora.runs.report.problems import problems_text
+from remora.runs.report.sarif import sarif
+from remora.text import count
+
+_MOST_PATHS = 5
+"""Maximum number of paths in the command to run next."""
+
+
+def run_check(
+    options: Options,
+    request: RunRequest,
+    flags: Mapping[str, Any],
+    *,
+    max_time: float | None,
+    form: str,
+    diff: bool,
+) -> int:
+    """Check files, print the problems and return the exit code."""
+
+    def watching() -> AbstractContextManager[RunObserver]:
+        # hooks and CI show stderr, too: no line for each job there
+        return run_progress(options) if sys.stderr.isatty() else nullcontext(NoObserver())
+
+    invocation = invocation_of(options, flags)
+    result = check_files(invocation, request, watching=watching, max_time=max_time)
+    if options.json:
+        document = check_document(result.root, result.report, result.problems, result.nodes)
+        print_json(msgspec.to_builtins(document))
+    elif form == "sarif":
+        print_json(sarif(result.report, result.problems))
+    else:
+        command = _next_command(options, result, request, flags)
+        for line in _lines(result, command, form=form, diff=diff):
+            click.echo(line)
+    _note_gaps(options, result)
+    return _exit_code(result)
+
+
+def _lines(result: CheckResult, command: str, *, form: str, diff: bool) -> Iterator[str]:
+    if form == "github":
+        yield from annotations(result.problems, result.root, result.changed)
+    else:
+        yield from problems_text(result.problems)
+    for change in changes_of(result.report) if diff else ():
+        yield ""
+        for file in change.files:
+            yield from diff_lines(file.diff)
+    if diff and result.problems:
+        yield ""
+    yield from _total(result, command)
+
+
+def _total(result: CheckResult, command: str) -> Iterator[str]:
+    """Yield the number of problems, and the command that fixes them."""
+    if not result.problems:
+        yield f"no problems in {count(result.nodes, 'node')}"
+        return
+    files = count(len({each.path for each in result.problems}), "file")
+    total = f"{count(len(result.problems), 'problem')} in {files}"
+    fixable = sum(each.fixable for each in result.problems)
+    if not fixable:
+        yield f"{total}, which only a person can fix"
+        return
+    share = "all" if fixable == len(result.problems) else f"{fixable:,}"
+    yield f"{total}; verified changes fix {share} of them:"
+    yield f"  {command}"
+
+
+def _next_command(
+    options: Options, result: CheckResult, request: RunRequest, flags: Mapping[str, Any]
+) -> str:
+    analyze = next_command(options, result.root, "analyze", *_words(request, flags))
+    accept = next_command(options, result.root, "accept", "last", "--all")
+    return f"{analyze} && {accept}"
+
+
+def _words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of `analyze` that select the same work."""
+    words = [word for name in request.operations for word in ("-o", name)]
+    words += ["--unsafe-fixes"] if request.unsafe_fixes else []
+    words += [f"--changed={request.changed}"] if request.changed is not None else []
+    select = flags.get("operations.lint.select")
+    words += ["--select", ",".join(select)] if select else []
+    model = flags.get("model.base_url") or flags.get("model.name")
+    words += ["--model", model] if model else []
+    paths = [path for path in request.paths if path.suffix == ".py" or path.is_dir()]
+    return [*words, *map(str, paths if len(paths) <= _MOST_PATHS else ())]
+
+
+def _note_gaps(options: Options, result: CheckResult) -> None:
+    """Print what was not checked, and with `-v` what needs a person or a model."""
+    for failure in failures_of(result.report):
+        what = f"{failure.operation} {failure.path} {failure.name}".rstrip()
+        note(options, f"not checked: {what}: {failure.error}")
+    for line in unreadable_lines({"unreadable": list(result.report.unreadable)}, None):
+        note(options, line)
+    if options.verbose:
+        for line in (*left_lines(result.plan, verbose=True), *standard_lines(result.plan)):
+            note(options, line)
+    if result.stopped:
+        note(options, f"{result.stopped}: not everything was checked")
+
+
+def _exit_code(result: CheckResult) -> int:
+    if result.stopped:
+        return 130
+    if jobs_exit_code(result.view.jobs) == ModelError.exit_code:
+        return ModelError.exit_code
+    return 1 if result.problems or failures_of(result.report) else 0

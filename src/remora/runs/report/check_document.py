@@ -1,0 +1,111 @@
+"""The JSON document of `remora check`, whose schema is `remora schema check`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.report.problems import Problem
+from remora.runs.report.report_model import Report
+
+
+class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a change set changes. `diff` is a unified diff."""
+
+    path: str
+    kind: str
+    diff: str
+
+
+class CheckedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A verified change set of one operation. `name` is empty for a whole file."""
+
+    operation: str
+    path: str
+    name: str
+    files: tuple[CheckedFile, ...]
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that ended with an error, so that its part was not checked."""
+
+    operation: str
+    path: str
+    name: str
+    error: str
+
+
+class CheckTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers of problems, and of those that a verified change fixes, of nodes and of jobs."""
+
+    problems: int
+    fixable: int
+    nodes: int
+    jobs: int
+    unreadable: tuple[dict[str, Any], ...]
+
+
+class CheckDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What `remora check --json` prints."""
+
+    root: str
+    model: str | None
+    problems: tuple[Problem, ...]
+    changes: tuple[CheckedChange, ...]
+    failures: tuple[Failure, ...]
+    totals: CheckTotals
+
+
+def check_document(
+    root: Path, report: Report, problems: Sequence[Problem], nodes: int
+) -> CheckDocument:
+    return CheckDocument(
+        root=str(root),
+        model=report.model,
+        problems=tuple(problems),
+        changes=changes_of(report),
+        failures=failures_of(report),
+        totals=CheckTotals(
+            problems=len(problems),
+            fixable=sum(each.fixable for each in problems),
+            nodes=nodes,
+            jobs=report.planned,
+            unreadable=report.unreadable,
+        ),
+    )
+
+
+def changes_of(report: Report) -> tuple[CheckedChange, ...]:
+    """Return the change sets that have not been decided on."""
+    return tuple(
+        CheckedChange(
+            operation=job.operation,
+            path=job.path,
+            name=job.qualname,
+            files=tuple(
+                CheckedFile(path=file.path, kind=file.kind, diff=file.diff) for file in job.files
+            ),
+        )
+        for job in report.jobs
+        if job.review in UNDECIDED and job.files
+    )
+
+
+def failures_of(report: Report) -> tuple[Failure, ...]:
+    """Return the jobs that ended with an error."""
+    return tuple(
+        Failure(
+            operation=job.operation, path=job.path, name=job.qualname, error=job.error or job.status
+        )
+        for job in report.jobs
+        if job.status in ("error", "interrupted")
+    )
+
+
+def check_schema() -> dict[str, Any]:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **msgspec.json.schema(CheckDocument),
+    }

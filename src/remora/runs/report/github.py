@@ -1,0 +1,71 @@
+"""Problems as workflow commands of GitHub Actions, which shows them beside the changed lines."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from remora.ids import unescape_path
+from remora.runs.report.problems import Problem
+from remora.text import count, escape_line
+
+MAX_ANNOTATIONS = 10
+"""GitHub shows ten warnings of a step, and drops all others without a word."""
+ChangedLines = Mapping[str, Collection[int]]
+"""Numbers of the changed lines, by path."""
+
+
+def annotations(
+    problems: Sequence[Problem], root: Path, changed: ChangedLines | None = None
+) -> Iterator[str]:
+    """Yield up to ten workflow commands, and a line that says how many problems they leave out.
+
+    Each kind of problem is shown before any is shown twice, and what has no fix comes first. With
+    `changed`, only problems on changed lines are shown.
+    """
+    found = list(problems)
+    if changed is not None:
+        found = [placed for each in problems if (placed := _on_changed_line(each, changed))]
+    shown = _most_useful(found)[:MAX_ANNOTATIONS]
+    yield from (_command(each, root) for each in shown)
+    left, outside = len(found) - len(shown), len(problems) - len(found)
+    parts = [count(left, "more problem")] if left else []
+    parts += [f"{count(outside, 'problem')} on lines that did not change"] if outside else []
+    if parts:
+        yield f"not annotated: {', '.join(parts)}"
+
+
+def _on_changed_line(problem: Problem, changed: ChangedLines) -> Problem | None:
+    """Return the problem at the first changed line of its lines, or None."""
+    lines = changed.get(unescape_path(problem.path), ())
+    first = next((n for n in range(problem.line, problem.end_line + 1) if n in lines), None)
+    return None if first is None else replace(problem, line=first)
+
+
+def _most_useful(problems: Sequence[Problem]) -> list[Problem]:
+    seen: Counter[tuple[str, str]] = Counter()
+    ranked = []
+    for each in sorted(problems, key=lambda each: each.fixable):
+        kind = each.operation, each.code
+        seen[kind] += 1
+        ranked.append((seen[kind], each))
+    return [each for _, each in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _command(problem: Problem, root: Path) -> str:
+    path = escape_line(str(root / unescape_path(problem.path)))
+    place = f"file={_property(path)},line={problem.line}"
+    if problem.end_line > problem.line:
+        place += f",endLine={problem.end_line}"
+    title, _, message = problem.text.partition(": ")
+    shown = f"{escape_line(problem.path)}:{problem.line}: {message}"
+    return f"::warning title={_property(f'Remora ({title})')},{place}::{_data(shown)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,214 @@
+"""`remora check` reports what `analyze` would change, and leaves nothing behind."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import remora as library
+from remora.runs.report.check_document import check_schema
+from tests.cli.conftest import Remora, git, write
+from tests.cli.test_interruption import FUNCTION
+from tests.runs.report.sarif_schema import LOG
+
+RULES = "[tool.ruff.lint]\nselect = ['F', 'B']\n"
+UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    return 1\n'
+FIXED = 'def load():\n    """Read."""\n    return 1\n'
+WRONG = '''def scale(value, factor):
+    """Scale a value.
+
+    Args:
+        value: What is scaled.
+        scale_factor: By what.
+    """
+    return value * factor
+'''
+UNFIXABLE = WRONG.replace("scale_factor: By what", "ndigits: The number of digits")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository with one commit, a finding of ruff and a contradiction."""
+    root = tmp_path / "shop"
+    write(root, {"a.py": UNUSED, "b.py": WRONG, "pyproject.toml": RULES, "README.md": "# Shop\n"})
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "start")
+    return root
+
+
+@pytest.fixture
+def everything(shop: Path, poor: Remora) -> Iterator[None]:
+    """After the test, the project, git's refs and the user's state are what they were."""
+    before = _all_of(shop, poor)
+    yield
+    assert _all_of(shop, poor) == before
+
+
+def _all_of(root: Path, user: Remora) -> tuple[object, ...]:
+    files = {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    refs = git(root, "for-each-ref")
+    records = [str(path) for path in user.home.glob("state/remora/roots/**/*")]
+    own = {name: content for name, content in files.items() if "/.git/" not in name}
+    return own, refs, records
+
+
+@pytest.mark.usefixtures("everything")
+def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Remora) -> None:
+    done = poor("check", cwd=shop)
+    assert (done.code, done.err) == (1, "")
+    assert done.out.splitlines() == [
+        "a.py:1: lint F401: `os` imported but unused",
+        "b.py:6: docstring renamed-parameter: scale: parameter `scale_factor` is documented but does not "
+        "exist; the signature has `factor`",
+        "2 problems in 2 files; verified changes fix all of them:",
+        "  remora analyze && remora accept last --all",
+    ]
+    assert poor("runs", cwd=shop).out.startswith("no runs yet")
+
+
+def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Remora) -> None:
+    command = poor("check", cwd=shop).out.splitlines()[-1]
+    for words in command.split("&&"):
+        done = poor(*words.split()[1:], cwd=shop)
+        assert done.code == 0, done.err
+    done = poor("check", cwd=shop)
+    assert (done.code, done.out) == (0, "no problems in 4 nodes\n")
+
+
+@pytest.mark.usefixtures("everything")
+def test_of_the_files_that_a_hook_passes_only_python_files_count(shop: Path, poor: Remora) -> None:
+    done = poor("check", "README.md", "a.py", cwd=shop)
+    assert done.code == 1
+    assert "analyze a.py &&" in done.out
+    none = poor("check", "README.md", "pyproject.toml", cwd=shop)
+    assert (none.code, none.out) == (0, "no problems in 0 nodes\n")
+    missing = poor("check", "gone.py", cwd=shop)
+    assert missing.code == 2
+    assert "gone.py does not exist" in missing.err
+
+
+def test_excluded_files_are_skipped_even_if_they_are_named(shop: Path, poor: Remora) -> None:
+    write(shop, {"remora.yaml": "exclude: [a.py]\n"})
+    assert poor("check", "a.py", cwd=shop).code == 0
+
+
+@pytest.mark.usefixtures("everything")
+def test_the_diff_is_that_of_the_changes(shop: Path, poor: Remora) -> None:
+    done = poor("check", "a.py", "--diff", cwd=shop)
+    assert "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,3 @@\n-import os\n" in done.out
+
+
+@pytest.mark.usefixtures("everything")
+def test_the_document_follows_its_schema(shop: Path, poor: Remora) -> None:
+    done = poor("check", "--json", cwd=shop)
+    jsonschema.validate(done.document, check_schema())
+    assert done.code == 1
+    assert done.document["totals"] == {
+        "problems": 2, "fixable": 2, "nodes": 4, "jobs": 2, "unreadable": [],
+    }  # fmt: skip
+    assert [each["path"] for each in done.document["changes"]] == ["a.py", "b.py"]
+    assert poor("schema", "check", cwd=shop).document == check_schema()
+
+
+@pytest.mark.usefixtures("everything")
+def test_what_nobody_can_fix_is_reported_too(shop: Path, poor: Remora) -> None:
+    (shop / "b.py").write_text(UNFIXABLE)
+    done = poor("check", "b.py", cwd=shop)
+    assert done.code == 1
+    assert done.out.splitlines()[1:] == ["1 problem in 1 file, which only a person can fix"]
+    (shop / "b.py").write_text(WRONG)
+
+
+@pytest.mark.usefixtures("everything")
+def test_annotations_are_on_changed_lines_only(shop: Path, poor: Remora) -> None:
+    (shop / "a.py").write_text("import re\n" + UNUSED)
+    done = poor("check", "--changed", "--format", "github", cwd=shop)
+    path = str(shop / "a.py").replace(":", "%3A")
+    assert done.code == 1
+    assert done.out.splitlines()[:2] == [
+        f"::warning title=Remora (lint F401),file={path},line=1::a.py:1: `re` imported but unused",
+        "not annotated: 1 problem on lines that did not change",
+    ]
+    (shop / "a.py").write_text(UNUSED)
+
+
+@pytest.mark.usefixtures("everything")
+def test_the_sarif_log_has_a_fix_for_each_change(shop: Path, poor: Remora) -> None:
+    log = json.loads(poor("check", "--format", "sarif", cwd=shop).out)
+    jsonschema.validate(log, LOG)
+    results = log["runs"][0]["results"]
+    assert [each["ruleId"] for each in results] == ["remora/lint", "remora/docstring"]
+    assert all(each["fixes"] for each in results)
+    clean = json.loads(poor("check", "README.md", "--format", "sarif", cwd=shop).out)
+    assert clean["runs"][0]["results"] == [], "an upload of it closes the alerts that are fixed"
+
+
+@pytest.mark.usefixtures("everything")
+@pytest.mark.parametrize(
+    "more", [["--json", "--format", "sarif"], ["--diff", "--format", "github"]]
+)
+def test_one_form_at_a_time(shop: Path, poor: Remora, more: list[str]) -> None:
+    done = poor("check", *more, cwd=shop)
+    assert done.code == 2
+    assert "conflicts with" in done.err
+
+
+def test_a_project_that_cannot_be_written_to_can_be_checked(shop: Path, poor: Remora) -> None:
+    shop.chmod(0o500)
+    try:
+        assert poor("check", cwd=shop).code == 1
+    finally:
+        shop.chmod(0o700)
+
+
+def test_a_run_of_analyze_prints_the_same_annotations(shop: Path, poor: Remora) -> None:
+    poor("analyze", cwd=shop)
+    done = poor("report", "--format", "github", cwd=shop)
+    assert [line.partition("::")[2].partition("::")[2] for line in done.out.splitlines()] == [
+        "a.py:1: `os` imported but unused",
+        "b.py:6: parameter `scale_factor` is documented but does not exist; the signature has `factor`",
+    ]
+    none = poor("report", "--format", "github", "--changed", cwd=shop)
+    assert none.out == "not annotated: 2 problems on lines that did not change\n"
+    assert poor("report", "--changed", cwd=shop).code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_check_removes_its_records(
+    shop: Path, poor: Remora, tmp_path: Path, sent: signal.Signals
+) -> None:
+    """While it plans or runs; the file is long enough for both."""
+    records = tmp_path / "records"
+    records.mkdir()
+    write(shop, {"long.py": "".join(f"import m{n}\n" + FUNCTION.format(n) for n in range(400))})
+    user = Remora(poor.home, {"TMPDIR": str(records)})
+    before = _all_of(shop, poor)
+    process = user.start("check", cwd=shop)
+    end = time.monotonic() + 30
+    while not list(records.glob("remora-check-*/records/traces/*")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert list(records.glob("remora-check-*")) == []
+    assert _all_of(shop, poor) == before
+
+
+def test_the_library_returns_what_the_command_prints(
+    shop: Path, poor: Remora, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in poor.environment.items():
+        monkeypatch.setenv(name, value)
+    found = library.check(root=shop)
+    assert next(each.text for each in found.problems) == "lint F401: `os` imported but unused"
+    assert found.report.states == {"pending": 2}
+    assert not (shop / ".agentfs").exists()
