@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from os.path import relpath
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from remora.cli.views.plan_view import left_lines, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
 from remora.errors import ModelError
+from remora.ids import unescape_path
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.report.check_document import changes_of, check_document, failures_of
@@ -27,7 +29,7 @@ from remora.runs.report.sarif import sarif
 from remora.text import count
 
 _MOST_PATHS = 5
-"""Maximum number of paths in the command to run next."""
+"""Maximum number of paths in the command to run next; it selects the whole project if there are more."""
 
 
 def run_check(
@@ -93,7 +95,8 @@ def _total(result: CheckResult, command: str) -> Iterator[str]:
 def _next_command(
     options: Options, result: CheckResult, request: RunRequest, flags: Mapping[str, Any]
 ) -> str:
-    analyze = next_command(options, result.root, "analyze", *_words(request, flags))
+    words = [*_words(request, flags), *_paths(result, request)]
+    analyze = next_command(options, result.root, "analyze", *words)
     accept = next_command(options, result.root, "accept", "last", "--all")
     return f"{analyze} && {accept}"
 
@@ -107,8 +110,16 @@ def _words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
     words += ["--select", ",".join(select)] if select else []
     model = flags.get("model.base_url") or flags.get("model.name")
     words += ["--model", model] if model else []
-    paths = [path for path in request.paths if path.suffix == ".py" or path.is_dir()]
-    return [*words, *map(str, paths if len(paths) <= _MOST_PATHS else ())]
+    return words
+
+
+def _paths(result: CheckResult, request: RunRequest) -> list[str]:
+    """Return the files with problems, or if they are many, the given Python files and folders."""
+    given = [str(path) for path in request.paths if path.suffix == ".py" or path.is_dir()]
+    fixable = {unescape_path(each.path) for each in result.problems if each.fixable}
+    if given and len(fixable) <= _MOST_PATHS:
+        given = sorted(relpath(result.root / path) for path in fixable)
+    return given if len(given) <= _MOST_PATHS else []
 
 
 def _note_gaps(options: Options, result: CheckResult) -> None:
