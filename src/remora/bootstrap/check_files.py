@@ -28,6 +28,7 @@ from remora.runs.project import Project
 from remora.runs.records.measured_models import keep_measured, read_measured
 from remora.runs.records.results import RunView, read_run
 from remora.runs.report.github import ChangedLines
+from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Report
@@ -47,7 +48,7 @@ class CheckResult:
     """What the agents would change, and what operations report.
 
     `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
-    longer exist. `nodes` is the number of selected nodes. `changed` has the changed lines of the files with problems if a revision was
+    longer exist. `nodes` is the number of selected nodes. `patch` contains the changes for `git apply`. `changed` has the changed lines of the files with problems if a revision was
     given. `stopped` is the reason if the check was stopped early.
     """
 
@@ -57,6 +58,7 @@ class CheckResult:
     problems: tuple[Problem, ...]
     report: Report
     view: RunView
+    patch: str = ""
     changed: ChangedLines | None = None
     stopped: str = ""
 
@@ -166,6 +168,7 @@ def _result(
         problems=problems,
         report=report,
         view=view,
+        patch=combined_patch(report, base.folder),
         changed=_changed_lines(project, base.folder, request, problems),
         stopped=stopped,
     )

@@ -1,5 +1,6 @@
 """The `check` command, which reports what `analyze` would change, for hooks and CI."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from remora.errors import UsageError
         "remora check src/shop/orders.py --diff",
         "remora check -o lint -o docstring -o types",
         "remora check --changed=origin/main --format github",
-        "remora check --format sarif > remora.sarif",
+        "remora check --reports out/ --quiet",
     ),
 )
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=PATH)
@@ -49,6 +50,10 @@ from remora.errors import UsageError
     "--format", "form", type=click.Choice(("text", "github", "sarif")), default="text",
     show_default=True, help="Output format; --json prints JSON.",
 )  # fmt: skip
+@click.option(
+    "--reports", type=PATH, metavar="DIR",
+    help="Also write remora.json, remora.sarif, remora.md and remora.patch to DIR.",
+)  # fmt: skip
 def check(  # noqa: PLR0913 (one parameter per option that is not part of the request)
     options: Options,
     *,
@@ -58,6 +63,7 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     max_time: float | None,
     diff: bool,
     form: str,
+    reports: Path | None,
     **asked: Any,
 ) -> int:
     """Report what `analyze` would change and what it finds, and change nothing.
@@ -70,7 +76,7 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     with --changed only on changed lines. Write --changed=REV, or put --changed last.
     """
     from remora.bootstrap.api_arguments import run_flags
-    from remora.cli.run.print_check import run_check
+    from remora.cli.run.print_check import CheckOutput, run_check
     from remora.runs.planning.run_request import RunRequest
 
     if options.json and form != "text":
@@ -78,4 +84,5 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     if diff and form != "text":
         raise UsageError(f"--diff conflicts with --format {form}", hint="use only one of them")
     flags = run_flags(model, allow_unsandboxed, select)
-    return run_check(options, RunRequest(**asked), flags, max_time=max_time, form=form, diff=diff)
+    output = CheckOutput(form, diff, reports)
+    return run_check(options, RunRequest(**asked), flags, output, max_time)

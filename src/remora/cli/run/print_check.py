@@ -4,12 +4,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from os.path import relpath
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
-import msgspec
 
 from remora.bootstrap.check_files import CheckResult, check_files
+from remora.bootstrap.check_reports import document_of, write_check_reports
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import diff_lines, note, print_json
@@ -22,7 +23,7 @@ from remora.errors import ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.report.check_document import changes_of, check_document, failures_of
+from remora.runs.report.check_document import changes_of, failures_of
 from remora.runs.report.github import annotations
 from remora.runs.report.problems import problems_text
 from remora.runs.report.sarif import sarif
@@ -32,14 +33,20 @@ _MOST_PATHS = 5
 """Maximum number of paths in the command to run next; it selects the whole project if there are more."""
 
 
+class CheckOutput(NamedTuple):
+    """What to print, and the folder for reports."""
+
+    form: str
+    diff: bool
+    reports: Path | None
+
+
 def run_check(
     options: Options,
     request: RunRequest,
     flags: Mapping[str, Any],
-    *,
+    output: CheckOutput,
     max_time: float | None,
-    form: str,
-    diff: bool,
 ) -> int:
     """Check files, print the problems and return the exit code."""
 
@@ -49,29 +56,30 @@ def run_check(
 
     invocation = invocation_of(options, flags)
     result = check_files(invocation, request, watching=watching, max_time=max_time)
+    if output.reports is not None:
+        write_check_reports(output.reports, result)
     if options.json:
-        document = check_document(result.root, result.report, result.problems, result.nodes)
-        print_json(msgspec.to_builtins(document))
-    elif form == "sarif":
+        print_json(document_of(result))
+    elif output.form == "sarif":
         print_json(sarif(result.report, result.problems))
     else:
         command = _next_command(options, result, request, flags)
-        for line in _lines(result, command, form=form, diff=diff):
+        for line in _lines(result, command, output):
             click.echo(line)
     _note_gaps(options, result)
     return _exit_code(result)
 
 
-def _lines(result: CheckResult, command: str, *, form: str, diff: bool) -> Iterator[str]:
-    if form == "github":
+def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
+    if output.form == "github":
         yield from annotations(result.problems, result.root, result.changed)
     else:
         yield from problems_text(result.problems)
-    for change in changes_of(result.report) if diff else ():
+    for change in changes_of(result.report) if output.diff else ():
         yield ""
         for file in change.files:
             yield from diff_lines(file.diff)
-    if diff and result.problems:
+    if output.diff and result.problems:
         yield ""
     yield from _total(result, command)
 

@@ -12,7 +12,7 @@ from remora.runs.report.report_layout import (
 from remora.runs.report.report_model import Report
 from remora.text import count, escape_line
 
-_MAX_DIFFS = 40_000
+MAX_DIFFS = 40_000
 """Maximum characters of all diffs. A comment on GitHub may have about 65,000."""
 _MAX_UNFOLDED = 20
 """Maximum number of remaining findings that are not collapsed."""
@@ -28,7 +28,7 @@ def markdown(report: Report) -> str:
 
 def _lines(report: Report, parts: Layout) -> Iterator[str]:
     yield f"## Remora: {escape_markdown(parts.headline)}\n"
-    yield f"Run {_code(report.run_id)} · {escape_markdown(parts.run)}\n"
+    yield f"Run {code(report.run_id)} · {escape_markdown(parts.run)}\n"
     yield escape_markdown(parts.totals)
     yield from (
         ["", *(f"- {escape_markdown(detail)}" for detail in parts.details)] if parts.details else []
@@ -36,20 +36,21 @@ def _lines(report: Report, parts: Layout) -> Iterator[str]:
     yield from _remaining(parts)
     if parts.jobs:
         header = "| node | result | done | left | decided by |\n|---|---|---|---|---|"
-        yield from _folded(count(len(parts.jobs), "job"), [header, *map(_row, parts.jobs)])
+        yield from folded(count(len(parts.jobs), "job"), [header, *map(_row, parts.jobs)])
     yield from _diffs(report.run_id, parts)
     yield "\n<sub>Verify this record with `remora trace verify`; its head is"
     yield f"{escape_markdown(parts.head)}. Remora {escape_markdown(report.version)}</sub>"
 
 
-def _folded(title: str, lines: list[str]) -> list[str]:
+def folded(title: str, lines: list[str]) -> list[str]:
+    """Return lines that are hidden until a reader unfolds them."""
     return [f"\n<details><summary>{title}</summary>\n", *lines, "\n</details>"]
 
 
 def _row(row: JobRow) -> str:
-    result = escape_markdown(row.state) + (f" on {_code(row.job.branch)}" if row.job.branch else "")
+    result = escape_markdown(row.state) + (f" on {code(row.job.branch)}" if row.job.branch else "")
     cells = [
-        f"{_code(row.name)} {escape_markdown(row.job.operation)}",
+        f"{code(row.name)} {escape_markdown(row.job.operation)}",
         result + "".join(f"<br>{escape_markdown(reason)}" for reason in row.reasons),
         *map(escape_markdown, (row.fixed, row.left, row.deciders)),
     ]
@@ -62,20 +63,20 @@ def _remaining(parts: Layout) -> Iterator[str]:
         return
     yield "\n### Remaining"
     rows = [
-        f"- {_code(row.place)} {escape_markdown(f'{row.rule} {row.text}'.strip())}"
+        f"- {code(row.place)} {escape_markdown(f'{row.rule} {row.text}'.strip())}"
         for row in parts.findings
     ]
     folded = len(rows) > _MAX_UNFOLDED
     title = f"{parts.remaining:,} findings in the processed nodes"
-    yield from _folded(title, rows) if folded else ["", *rows]
+    yield from folded(title, rows) if folded else ["", *rows]
     yield from [
         "",
-        *(f"- {_code(row.place)} {escape_markdown(row.text)}" for row in parts.unreadable),
+        *(f"- {code(row.place)} {escape_markdown(row.text)}" for row in parts.unreadable),
     ]
 
 
 def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
-    room = _MAX_DIFFS
+    room = MAX_DIFFS
     left_out = 0
     for row in parts.jobs:
         if not row.diff or not row.job.review:
@@ -84,16 +85,21 @@ def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
             left_out += 1
             continue
         room -= len(row.diff)
-        fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(row.diff)), default=0))
-        lines = map(escape_line, row.diff.removesuffix("\n").split("\n"))
         title = f"diff of <code>{html.escape(escape_line(row.name))}</code>"
-        yield from _folded(title, [f"{fence}diff", *lines, fence])
+        yield from folded(title, diff_block(row.diff))
     if left_out:
         diffs = "diff is" if left_out == 1 else "diffs are"
-        yield f"\n{left_out} more {diffs} too long to show here: {_code(f'remora diff {run_id}')}"
+        yield f"\n{left_out} more {diffs} too long to show here: {code(f'remora diff {run_id}')}"
 
 
-def _code(text: str) -> str:
+def diff_block(diff: str) -> list[str]:
+    """Return the lines of a code block with a diff, fenced by more backticks than it contains."""
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(diff)), default=0))
+    lines = map(escape_line, diff.removesuffix("\n").split("\n"))
+    return [f"{fence}diff", *lines, fence]
+
+
+def code(text: str) -> str:
     """Return `text` as a code span, delimited by enough backticks to contain it."""
     shown = escape_line(text)
     longest = max(map(len, _TICKS.findall(shown)), default=0)
@@ -107,5 +113,5 @@ def escape_markdown(text: str) -> str:
     Text that contains `@` becomes a code span, so that it cannot mention a user.
     """
     if "@" in text:
-        return _code(text)
+        return code(text)
     return _ACTIVE.sub(r"\\\1", escape_line(text))

@@ -11,19 +11,20 @@ from remora.runs.report.report_model import Report
 from remora.runs.report.sarif import sarif
 
 
-def _json(document: dict[str, Any]) -> str:
+def as_json(document: dict[str, Any]) -> str:
+    """Return a document as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(document)).decode()
 
 
-def _as_json(report: Report) -> str:
+def _report_json(report: Report) -> str:
     sums = [each.document() for each in report.sums]
-    return _json({**msgspec.to_builtins(report), "sums": sums})
+    return as_json({**msgspec.to_builtins(report), "sums": sums})
 
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "md": markdown,
     "html": html_page,
-    "sarif": lambda report: _json(sarif(report)),
-    "json": _as_json,
+    "sarif": lambda report: as_json(sarif(report)),
+    "json": _report_json,
 }
 """Pure functions that render a report, by the value of `--format`."""

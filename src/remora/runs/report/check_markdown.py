@@ -1,0 +1,47 @@
+"""The problems of a check in Markdown, for a comment on a pull request."""
+
+import html
+from collections.abc import Iterator, Sequence
+
+from remora.runs.report.check_document import changes_of
+from remora.runs.report.markdown import MAX_DIFFS, code, diff_block, escape_markdown, folded
+from remora.runs.report.problems import Problem
+from remora.runs.report.report_model import Report
+from remora.text import count, escape_line
+
+_MOST = 50
+"""Maximum number of problems that are listed."""
+
+
+def check_markdown(report: Report, problems: Sequence[Problem], nodes: int) -> str:
+    """Return a heading, the problems, and the diffs that fix them."""
+    return "\n".join(_lines(report, problems, nodes)) + "\n"
+
+
+def _lines(report: Report, problems: Sequence[Problem], nodes: int) -> Iterator[str]:
+    if not problems:
+        yield f"## Remora: no problems in {count(nodes, 'node')}"
+        return
+    fixable = sum(each.fixable for each in problems)
+    yield f"## Remora: {count(len(problems), 'problem')}, {fixable:,} with a verified fix\n"
+    for each in problems[:_MOST]:
+        yield f"- {code(f'{each.path}:{each.line}')} {escape_markdown(each.text)}"
+    if len(problems) > _MOST:
+        yield f"- {len(problems) - _MOST:,} more"
+    yield from _diffs(report)
+    yield f"\n<sub>Remora {escape_markdown(report.version)} changed nothing.</sub>"
+
+
+def _diffs(report: Report) -> Iterator[str]:
+    room, left_out = MAX_DIFFS, 0
+    for change in changes_of(report):
+        diff = "".join(file.diff for file in change.files)
+        if len(diff) > room:
+            left_out += 1
+            continue
+        room -= len(diff)
+        name = ":".join(filter(None, (change.path, change.name)))
+        title = f"{change.operation}: diff of <code>{html.escape(escape_line(name))}</code>"
+        yield from folded(title, diff_block(diff))
+    if left_out:
+        yield f"\n{count(left_out, 'more diff')} in `remora.patch`"

@@ -1,0 +1,206 @@
+"""Every `run` step of action.yml, executed as a runner does, in a sample repository."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.ci.github_server import github_server
+from tests.cli.conftest import git, write
+from tests.runs.report.sarif_schema import LOG
+
+REPOSITORY = Path(__file__).parents[2]
+REMORA = Path(sys.executable).parent / "remora"
+UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    return 1\n'
+FIXED = 'def load():\n    """Read."""\n    return 1\n'
+RULES = "[tool.ruff.lint]\nselect = ['F']\n"
+_EXPRESSION = re.compile(r"\$\{\{ ([^}]+) \}\}")
+
+
+def action() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+    return found
+
+
+@dataclass
+class Runner:
+    """Runs the steps of a composite action, with what GitHub documents of expressions and files."""
+
+    root: Path
+    folder: Path
+    inputs: Mapping[str, str]
+    values: dict[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict)
+    log: str = ""
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir()
+        defaults = {name: each.get("default", "") for name, each in action()["inputs"].items()}
+        assert set(self.inputs) <= set(defaults)
+        self.values["github.action_path"] = str(REPOSITORY)
+        for name, default in defaults.items():
+            self.values[f"inputs.{name}"] = self.inputs.get(name, self._evaluated(default))
+
+    def run(self) -> int:
+        """Run the steps until one fails, and return its exit code."""
+        for step in action()["runs"]["steps"]:
+            if not self._is_wanted(step.get("if")):
+                continue
+            if "uses" in step:
+                self._upload(step)
+                continue
+            done = self._step(step)
+            self.log += done.stdout + done.stderr
+            if done.returncode:
+                return done.returncode
+        return 0
+
+    def _is_wanted(self, condition: str | None) -> bool:
+        if condition is None:
+            return True
+        shape = re.fullmatch(r"(inputs\.\w+) (==|!=) '(\w*)'", condition)
+        assert shape, condition
+        return (self.values[shape[1]] == shape[3]) == (shape[2] == "==")
+
+    def _upload(self, step: Mapping[str, Any]) -> None:
+        """What is uploaded exists."""
+        given = step["with"].get("sarif_file") or step["with"]["path"]
+        assert Path(self._evaluated(given)).exists()
+
+    def _step(self, step: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
+        assert "${{" not in step["run"], "a value must not become part of a script"
+        assert step["shell"] == "bash"
+        files = {name: self.folder / name for name in ("output", "summary")}
+        files["output"].write_text("")
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.root,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.folder),
+                **{name: value for name, value in os.environ.items() if name.startswith("PIP_")},
+                "RUNNER_TEMP": str(self.folder),
+                "GITHUB_OUTPUT": str(files["output"]),
+                "GITHUB_STEP_SUMMARY": str(files["summary"]),
+                **self.environ,
+                **{name: self._evaluated(value) for name, value in step.get("env", {}).items()},
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for line in files["output"].read_text().splitlines():
+            name, _, value = line.partition("=")
+            self.values[f"steps.{step['id']}.outputs.{name}"] = value
+        return done
+
+    def _evaluated(self, text: str) -> str:
+        return _EXPRESSION.sub(lambda found: self.values.get(found[1], ""), text)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a branch that adds a finding, and an older finding."""
+    root = write(tmp_path / "sample", {"old.py": UNUSED, "pyproject.toml": RULES})
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "start")
+    git(root, "switch", "-q", "-c", "work")
+    write(root, {"new.py": UNUSED, "odd name.py": FIXED})
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "work")
+    return root
+
+
+@pytest.fixture
+def without_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first step is replaced by the Remora of this environment."""
+    whole = action()
+    first, *rest = whole["runs"]["steps"]
+    assert first["id"] == "install"
+    changed = {**first, "run": f'echo "program={REMORA}" >> "$GITHUB_OUTPUT"'}
+    document = {**whole, "runs": {**whole["runs"], "steps": [changed, *rest]}}
+    monkeypatch.setattr("tests.ci.test_action.action", lambda: document)
+
+
+def test_every_value_reaches_a_script_through_its_environment() -> None:
+    for step in action()["runs"]["steps"]:
+        assert ("run" in step) != ("uses" in step)
+        assert "${{" not in step.get("run", "")
+        assert re.fullmatch(r"[\w./-]+@v\d+", step.get("uses", "a@v1"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_installation")
+def test_a_pull_request_with_a_finding_fails_with_its_reports(root: Path, tmp_path: Path) -> None:
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 7}}))
+    base = git(root, "rev-parse", "main").strip()
+    values = {"github.event.pull_request.base.sha": base, "github.token": "of-actions"}
+    inputs = {"comment": "true", "sarif": "true", "operations": "lint docstring"}
+    with github_server() as github:
+        environ = {
+            "GITHUB_API_URL": github.url,
+            "GITHUB_REPOSITORY": "ana/shop",
+            "GITHUB_EVENT_PATH": str(event),
+        }
+        runner = Runner(root, tmp_path / "1", inputs, dict(values), environ)
+        assert runner.run() == 1, runner.log
+        assert "line=1::new.py:1: `os` imported but unused" in runner.log
+        assert "old.py" not in runner.log
+        assert runner.values["steps.check.outputs.problems"] == "1"
+        reports = Path(runner.values["steps.check.outputs.reports"])
+        jsonschema.validate(json.loads((reports / "remora.sarif").read_text()), LOG)
+        assert "1 problem, 1 with a verified fix" in (tmp_path / "1/summary").read_text()
+        git(root, "apply", str(reports / "remora.patch"))
+        git(root, "commit", "-q", "-a", "-m", "fix")
+        again = Runner(root, tmp_path / "2", inputs, dict(values), environ)
+        assert again.run() == 0, again.log
+        (comment,) = github.comments
+        assert "no problems" in comment["body"]
+    assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_installation")
+def test_a_shallow_clone_lacks_its_base(root: Path, tmp_path: Path) -> None:
+    """As after actions/checkout, which fetches one commit."""
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth=1", "--branch=work", f"file://{root}", str(clone))
+    base = git(root, "rev-parse", "main").strip()
+    values = {"github.event.pull_request.base.sha": base}
+    runner = Runner(clone, tmp_path / "run", {"artifact": ""}, values)
+    assert runner.run() == 1, runner.log
+    assert "new.py" in runner.log
+    assert "old.py" not in runner.log
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_installation")
+def test_a_push_checks_the_named_paths(root: Path, tmp_path: Path) -> None:
+    runner = Runner(root, tmp_path / "run", {"paths": "old.py\nodd name.py\n"})
+    assert runner.run() == 1, runner.log
+    assert "old.py:1" in runner.log
+    assert "new.py" not in runner.log
+    wrong = Runner(root, tmp_path / "wrong", {"paths": "gone.py"})
+    assert wrong.run() == 2
+    assert "gone.py does not exist" in wrong.log
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_first_step_installs_remora_for_itself(root: Path, tmp_path: Path) -> None:
+    runner = Runner(root, tmp_path / "run", {"paths": "old.py"})
+    assert runner.run() == 1, runner.log
+    assert "old.py:1" in runner.log
+    program = Path(runner.values["steps.install.outputs.program"])
+    assert program.is_relative_to(tmp_path)

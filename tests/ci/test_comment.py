@@ -1,0 +1,112 @@
+"""The comment of the GitHub action, written to a server that answers as GitHub does."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.ci.github_server import GitHub, github_server
+
+SCRIPT = Path(__file__).parents[2] / "action/comment.py"
+MARKER = "<!-- remora check -->"
+
+
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    with github_server() as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Job:
+    """The step of a job that comments on pull request 7."""
+
+    folder: Path
+    github: GitHub
+
+    def __call__(
+        self, text: str, token: str = "of-actions", *, problems: int = 1, number: int | None = 7
+    ) -> subprocess.CompletedProcess[str]:
+        (self.folder / "remora.md").write_text(text, encoding="utf-8")
+        event = {} if number is None else {"pull_request": {"number": number}}
+        (self.folder / "event.json").write_text(json.dumps(event))
+        return subprocess.run(
+            [sys.executable, SCRIPT],
+            env={
+                "PATH": os.environ["PATH"],
+                "GITHUB_API_URL": self.github.url,
+                "GITHUB_REPOSITORY": "ana/shop",
+                "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+                "ACTION_TOKEN": token,
+                "ACTION_REPORTS": str(self.folder),
+                "ACTION_PROBLEMS": str(problems),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture
+def job(tmp_path: Path, github: GitHub) -> Job:
+    return Job(tmp_path, github)
+
+
+@pytest.mark.parametrize("token", ["of-actions", "of-ana"])
+def test_the_second_run_edits_the_comment_of_the_first(
+    job: Job, github: GitHub, token: str
+) -> None:
+    assert job("one problem", token).stdout == "wrote comment 1\n"
+    assert job("two problems `ä`", token).stdout == "edited comment 1\n"
+    assert job("no problems", token, problems=0).stdout == "edited comment 1\n"
+    assert [each["body"] for each in github.comments] == [f"{MARKER}\nno problems"]
+
+
+def test_a_comment_of_somebody_else_is_never_edited(job: Job, github: GitHub) -> None:
+    quoted = f"{MARKER}\nlook at this"
+    github.add("ben", quoted)
+    github.add("github-actions[bot]", f"coverage fell\n{MARKER}")
+    for number in range(150):
+        github.add("ben", f"word {number}")
+    assert job("one problem").returncode == 0
+    assert job("two problems").stdout == "edited comment 153\n", "it is on the second page"
+    assert job("one problem", "of-ana").stdout == "wrote comment 154\n"
+    assert github.comments[0]["body"] == quoted
+    assert github.comments[152]["body"] == f"{MARKER}\ntwo problems"
+
+
+def test_without_problems_no_comment_is_begun(job: Job, github: GitHub) -> None:
+    assert job("no problems", problems=0).returncode == 0
+    assert github.comments == []
+
+
+def test_a_token_that_may_not_write_does_not_fail_the_job(job: Job, github: GitHub) -> None:
+    done = job("one problem", "read-only")
+    assert done.returncode == 0
+    assert done.stdout.startswith("::warning::no comment: the token may not write it")
+    assert github.comments == []
+
+
+def test_a_push_has_no_pull_request_to_comment_on(job: Job, github: GitHub) -> None:
+    assert job("one problem", number=None).returncode == 0
+    assert github.requests == []
+
+
+def test_what_github_refuses_is_an_error(job: Job, github: GitHub) -> None:
+    done = job("one problem", number=8)
+    assert done.returncode == 1
+    assert done.stdout == "::error::no comment: GitHub answered 404 Not Found\n"
+    gone = Job(job.folder, github)
+    github.server_close()
+    github.shutdown()
+    assert gone("one problem").stdout.startswith("::error::no comment: ")
+
+
+def test_a_long_report_is_cut(job: Job, github: GitHub) -> None:
+    assert job("ä" * 100_000).returncode == 0
+    assert github.comments[0]["body"].endswith("The rest is in the artifact.")
