@@ -14,6 +14,7 @@ _SCHEMAS = {
     "node": ("remora.hub.node", "node_schema"),
     "agent": ("remora.agents.definition.agent_yaml", "definition_schema"),
     "check": ("remora.runs.report.check_document", "check_schema"),
+    "line": ("remora.runs.records.run_events", "lines_schema"),
     "config": ("remora.config.known_operations", "config_schema"),
 }
 """Schemas by name, each with its module and function, imported when the schema is printed."""
@@ -28,7 +29,7 @@ def schema(options: Options, name: str) -> int:
 
     The argument selects the format: packet is the input of a model, event is a line of a stream,
     node contains the Hub's facts about a node, agent is agent.yaml, check is the document of
-    `check --json`, and config is remora.yaml and your own configuration file.
+    `check --json`, line is a line of `analyze --json-lines`, and config is remora.yaml and your own configuration file.
     """
     # --json makes no difference
     module, function = _SCHEMAS[name]

@@ -134,4 +134,8 @@ def _print_error(
 
     # the line may not have been parsed, so look for the option in its words
     print_error(code, message, hint, as_json="--json" in args)
+    if "--json-lines" in args:
+        from remora.cli.views.json_lines import print_failure
+
+        print_failure(code, message, hint)
     return exit_code

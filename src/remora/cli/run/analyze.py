@@ -28,6 +28,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
         "remora analyze -o lint --select default,PTH",
         "remora analyze --node 'shop/*:load_*' --model http://127.0.0.1:8080/v1",
         "remora analyze --dry-run --json",
+        "remora analyze --json-lines | jq -r 'select(.type == \"job_ended\").status'",
         "remora analyze -o docstring --report-only",
         "remora analyze --resume last",
         "remora analyze --repos repos.yaml -o lint",
@@ -84,6 +85,10 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the plan and exit.")
 @click.option(
+    "--json-lines", is_flag=True,
+    help="Print each event as it happens, one JSON object per line.",
+)  # fmt: skip
+@click.option(
     "--report-only", is_flag=True,
     help="Print findings without a run; exit code 1 if there are any. [docstring]",
 )  # fmt: skip
@@ -105,6 +110,7 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     repos: Path | None,
     full: bool,
     dry_run: bool,
+    json_lines: bool,
     report_only: bool,
     resume: str | None,
     trust_run: bool,
@@ -120,18 +126,17 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     from remora.bootstrap.api_arguments import run_flags
     from remora.cli.run.print_findings import print_findings
     from remora.cli.run.resume import ResumeRequest, check_options, resume_run
-    from remora.cli.run.start_run import start_run
+    from remora.cli.run.start_run import RunOutput, start_run
     from remora.cli.sweep.start_sweep import SweepArguments, resume_sweep, start_sweep
+    from remora.cli.views.json_lines import LinePrinter
     from remora.runs.planning.run_request import RunRequest
 
     flags = run_flags(model, allow_unsandboxed, select)
-    if report_only and repos is not None:
+    if json_lines and (options.json or report_only or repos is not None or resume is not None):
         raise UsageError(
-            "--report-only cannot be combined with --repos",
-            hint="use --dry-run to see the plan, or `remora report --repos FILE` after a sweep",
+            "--json-lines cannot be combined with --json, --report-only, --repos or --resume"
         )
-    if full and (repos is None or resume is not None):
-        raise UsageError("--full requires --repos, and a new run")
+    _check_sweep(repos, report_only=report_only, full=full, resumed=resume is not None)
     if resume is not None:
         check_options({**asked, "select": select, "dry_run": dry_run, "report_only": report_only})
         if repos is not None:
@@ -152,6 +157,15 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
         return start_sweep(options, sweep, asked, full=full, dry_run=dry_run)
     if report_only:
         return print_findings(options, RunRequest(**asked), flags)
-    return start_run(
-        options, RunRequest(**asked), flags, model=model, max_time=max_time, dry_run=dry_run
-    )
+    output = RunOutput(dry_run, LinePrinter() if json_lines else None)
+    return start_run(options, RunRequest(**asked), flags, output, model=model, max_time=max_time)
+
+
+def _check_sweep(repos: Path | None, *, report_only: bool, full: bool, resumed: bool) -> None:
+    if report_only and repos is not None:
+        raise UsageError(
+            "--report-only cannot be combined with --repos",
+            hint="use --dry-run to see the plan, or `remora report --repos FILE` after a sweep",
+        )
+    if full and (repos is None or resumed):
+        raise UsageError("--full requires --repos, and a new run")

@@ -8,6 +8,7 @@ from remora.bootstrap.resume_run import Resumable
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import next_command
+from remora.cli.views.json_lines import LinePrinter
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound
@@ -15,6 +16,7 @@ from remora.models.protocol import Model
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
+from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import best_level, describe_level
 
 _GOOD_STATUSES = frozenset({"submitted", "no_change"})
@@ -38,7 +40,7 @@ def print_isolation(options: Options) -> None:
     note(options, f"subprocesses are {describe_level(best_level())}")
 
 
-def print_run_results(
+def print_run_results(  # noqa: PLR0913
     options: Options,
     project: Project,
     run: str | RunView,
@@ -46,12 +48,14 @@ def print_run_results(
     only: Collection[str] | None = None,
     *,
     announced: bool = False,
+    lines: LinePrinter | None = None,
 ) -> int:
     """Print the results of a run and return the exit code.
 
     `only` contains the IDs of the agents whose results are printed. The JSON document always covers
     the whole run. `announced` is True if the name of the run was already printed when it started.
-    If `run` is an earlier view, attempts that had ended in that view are not read again.
+    If `run` is an earlier view, attempts that had ended in that view are not read again. With
+    `lines`, the document is printed as the last line.
     """
     run_id, known = (run, ()) if isinstance(run, str) else (run.run_id, run.jobs)
     try:
@@ -61,21 +65,26 @@ def print_run_results(
         raise KeyboardInterrupt from None
     document = run_document(project, view)
     jobs = view.jobs
-    if only is None:
+    if only is not None:
+        jobs = tuple(job for job in jobs if job.agent_id in only)
+    exit_code = 130 if stopped else jobs_exit_code(jobs)
+    if lines is not None:
+        whole = {**document, "jobs": list(document["jobs"])}
+        lines(RunResulted(exit_code=exit_code, stopped=stopped, document=whole))
+    elif only is None:
         # on a terminal the name and model were already printed
         known_name = announced and sys.stdout.isatty() and sys.stderr.isatty() and not options.quiet
-        lines = run_lines(options, project, view, document, heading=not known_name, brief=True)
-        emit(options, document, lines)
+        texts = run_lines(options, project, view, document, heading=not known_name, brief=True)
+        emit(options, document, texts)
     else:
-        jobs = tuple(job for job in jobs if job.agent_id in only)
         emit(options, document, attempt_lines(options, project, view, jobs))
     if stopped:
+        stopped = "nobody reads the lines" if lines and lines.is_closed else stopped
         note(options, f"{stopped}: your files are unchanged; completed work is recorded")
-        if options.json or only is not None or not sys.stdout.isatty():  # else it is printed above
+        if options.json or only is not None or lines or not sys.stdout.isatty():
             resume = next_command(options, project.root, "analyze", "--resume", run_id)
-            note(options, f"resume with `{resume}`")
-        return 130
-    return jobs_exit_code(jobs)
+            note(options, f"resume with `{resume}`")  # else it is printed above
+    return exit_code
 
 
 def jobs_exit_code(jobs: Sequence[JobView]) -> int:

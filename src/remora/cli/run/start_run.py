@@ -1,9 +1,9 @@
 """Plans and runs the jobs of `analyze`, and prints the results."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Invocation
@@ -16,6 +16,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
 from remora.cli.run.foreground_run import print_isolation, print_run_results
+from remora.cli.views.json_lines import LinePrinter
 from remora.cli.views.plan_view import (
     duration_text,
     jobs_by_file,
@@ -35,21 +36,30 @@ from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
+from remora.runs.records.run_events import EventLines, RunResulted
+
+
+class RunOutput(NamedTuple):
+    """What to print. With `dry_run`, only the plan; with `lines`, each event as a JSON object."""
+
+    dry_run: bool
+    lines: LinePrinter | None = None
 
 
 def start_run(
     options: Options,
     request: RunRequest,
     flags: Mapping[str, Any],
+    output: RunOutput,
     *,
     model: str | None,
     max_time: float | None,
-    dry_run: bool,
 ) -> int:
     """Plan a run and start it, and print the results. Return the exit code.
 
-    `flags` contains the settings that options override. With `dry_run`, only the plan is printed.
+    `flags` contains the settings that options override.
     """
+    dry_run, lines = output
     _refuse_other_files(request.paths)
     invocation = invocation_of(options, flags)
     project = open_project(invocation, request.paths)
@@ -66,18 +76,24 @@ def start_run(
     try:
         if dry_run or not prepared.plan.jobs:
             _note_missing_interpreter(options, invocation, prepared)
-            return _print_plan(options, prepared, model, dry_run=dry_run)
+            return _print_plan(options, prepared, model, output)
         _refuse_too_many(options, prepared)
         done = execute(
             invocation,
             prepared,
-            watching=lambda: run_progress(options),
+            watching=lambda: (
+                nullcontext(EventLines(str(project.root), lines))
+                if lines
+                else run_progress(options)
+            ),
             connected=lambda model: _announce(options, invocation, prepared, model),
             max_time=max_time,
         )
     finally:
         prepared.close()
-    return print_run_results(options, done.project, done.run_id, done.stopped, announced=True)
+    return print_run_results(
+        options, done.project, done.run_id, done.stopped, announced=True, lines=lines
+    )
 
 
 def _refuse_other_files(paths: Iterable[Path]) -> None:
@@ -159,15 +175,19 @@ def _note_missing_interpreter(
 
 
 def _print_plan(
-    options: Options, prepared: PreparedRun, model: str | None, *, dry_run: bool
+    options: Options, prepared: PreparedRun, model: str | None, output: RunOutput
 ) -> int:
     project, plan = prepared.project, prepared.plan
     addresses = ", ".join(addresses_in(project.config.model))
     named = model or addresses or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
+    if output.lines is not None:
+        EventLines(str(project.root), output.lines).planned(prepared.run_id, plan)
+        output.lines(RunResulted(exit_code=0, stopped="", document=document))
+        return 0
     lines = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
     emit(options, document, lines)
-    if not dry_run:
+    if not output.dry_run:
         with suppress(NotFound):
             newest = run_named(project.trace, LAST)
             note(options, f"no run was started: `{LAST}` is still run {newest}")
