@@ -102,3 +102,23 @@ def test_the_ci_job_has_nothing_to_do_on_a_clean_branch(
     git(root, "commit", "-q", "-a", "-m", "clean")
     assert carried_out(remora, root, "ci", "main", str(tmp_path)).returncode == 0
     assert git(root, "branch", "--list", "remora-fixes") == ""
+
+
+def test_the_check_writes_its_reports_and_no_run(
+    remora: Remora, root: Path, tmp_path: Path
+) -> None:
+    done = carried_out(remora, root, "check", "main", str(tmp_path / "out"))
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("new.py:1: lint F401")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["remora.json", "remora.md", "remora.patch", "remora.sarif"]
+    assert not (root / ".agentfs").exists()
+    git(root, "apply", str(tmp_path / "out/remora.patch"))
+    assert (root / "new.py").read_text() == CLEAN
+
+
+@pytest.mark.slow
+def test_a_run_can_be_followed(remora: Remora, root: Path) -> None:
+    done = carried_out(remora, root, "follow")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["submitted new.py", "submitted old.py"]

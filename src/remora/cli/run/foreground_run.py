@@ -79,7 +79,7 @@ def print_run_results(  # noqa: PLR0913
     else:
         emit(options, document, attempt_lines(options, project, view, jobs))
     if stopped:
-        stopped = "nobody reads the lines" if lines and lines.is_closed else stopped
+        stopped = "stdout was closed" if lines and lines.is_closed else stopped
         note(options, f"{stopped}: your files are unchanged; completed work is recorded")
         if options.json or only is not None or lines or not sys.stdout.isatty():
             resume = next_command(options, project.root, "analyze", "--resume", run_id)

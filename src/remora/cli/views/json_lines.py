@@ -14,8 +14,7 @@ from remora.runs.records.run_events import Failed
 class LinePrinter:
     """Prints lines, each as soon as it is written.
 
-    If the reader closes the pipe, the run is interrupted, because nobody would see the rest.
-    `is_closed` is true then.
+    If the reader closes the pipe, the run is interrupted, and `is_closed` is true.
     """
 
     def __init__(self) -> None:
