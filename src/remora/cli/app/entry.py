@@ -135,7 +135,12 @@ def _print_error(
     # the line may not have been parsed, so look for the option in its words
     print_error(code, message, hint, as_json="--json" in args)
     if "--json-lines" in args:
-        from remora.cli.views.json_lines import print_failure
+        import json
 
-        print_failure(code, message, hint)
+        import msgspec
+
+        from remora.runs.records.run_events import Failed
+
+        failed = Failed(code=code, message=message, hint=hint)
+        click.echo(json.dumps(msgspec.to_builtins(failed)))
     return exit_code

@@ -124,11 +124,11 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     except --model, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.bootstrap.api_arguments import run_flags
+    from remora.cli.app.json_lines import LinePrinter
     from remora.cli.run.print_findings import print_findings
     from remora.cli.run.resume import ResumeRequest, check_options, resume_run
     from remora.cli.run.start_run import RunOutput, start_run
     from remora.cli.sweep.start_sweep import SweepArguments, resume_sweep, start_sweep
-    from remora.cli.views.json_lines import LinePrinter
     from remora.runs.planning.run_request import RunRequest
 
     flags = run_flags(model, allow_unsandboxed, select)

@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from remora.bootstrap.api import continue_run
 from remora.bootstrap.resume_run import Resumable
+from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import next_command
-from remora.cli.views.json_lines import LinePrinter
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound

@@ -12,11 +12,11 @@ from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.project_interpreter import python_for
 from remora.bootstrap.run_limits import planned_within
 from remora.cli.app.invocation import invocation_of
+from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
 from remora.cli.run.foreground_run import print_isolation, print_run_results
-from remora.cli.views.json_lines import LinePrinter
 from remora.cli.views.plan_view import (
     duration_text,
     jobs_by_file,

@@ -66,9 +66,9 @@ def _remaining(parts: Layout) -> Iterator[str]:
         f"- {code(row.place)} {escape_markdown(f'{row.rule} {row.text}'.strip())}"
         for row in parts.findings
     ]
-    folded = len(rows) > _MAX_UNFOLDED
+    is_long = len(rows) > _MAX_UNFOLDED
     title = f"{parts.remaining:,} findings in the processed nodes"
-    yield from folded(title, rows) if folded else ["", *rows]
+    yield from folded(title, rows) if is_long else ["", *rows]
     yield from [
         "",
         *(f"- {code(row.place)} {escape_markdown(row.text)}" for row in parts.unreadable),
