@@ -71,6 +71,7 @@ def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Rem
     assert poor("runs", cwd=shop).out.startswith("no runs yet")
 
 
+@pytest.mark.slow
 def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Remora) -> None:
     command = poor("check", cwd=shop).out.splitlines()[-1]
     for words in command.split("&&"):
@@ -92,11 +93,13 @@ def test_of_the_files_that_a_hook_passes_only_python_files_count(shop: Path, poo
     assert "gone.py does not exist" in missing.err
 
 
+@pytest.mark.slow
 def test_excluded_files_are_skipped_even_if_they_are_named(shop: Path, poor: Remora) -> None:
     write(shop, {"remora.yaml": "exclude: [a.py]\n"})
     assert poor("check", "a.py", cwd=shop).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("everything")
 def test_the_diff_is_that_of_the_changes(shop: Path, poor: Remora) -> None:
     done = poor("check", "a.py", "--diff", cwd=shop)
@@ -115,6 +118,7 @@ def test_the_document_follows_its_schema(shop: Path, poor: Remora) -> None:
     assert poor("schema", "check", cwd=shop).document == check_schema()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("everything")
 def test_what_nobody_can_fix_is_reported_too(shop: Path, poor: Remora) -> None:
     (shop / "b.py").write_text(UNFIXABLE)
@@ -124,6 +128,7 @@ def test_what_nobody_can_fix_is_reported_too(shop: Path, poor: Remora) -> None:
     (shop / "b.py").write_text(WRONG)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("everything")
 def test_annotations_are_on_changed_lines_only(shop: Path, poor: Remora) -> None:
     (shop / "a.py").write_text("import re\n" + UNUSED)
@@ -137,6 +142,18 @@ def test_annotations_are_on_changed_lines_only(shop: Path, poor: Remora) -> None
     (shop / "a.py").write_text(UNUSED)
 
 
+@pytest.mark.slow
+def test_no_file_name_becomes_a_command_of_github(shop: Path, poor: Remora) -> None:
+    name = "x\n::error::y.py"
+    write(shop, {name: UNUSED})
+    for form in ("github", "text"):
+        done = poor("check", name, "--format", form, cwd=shop)
+        assert done.code == 1
+        shown = [line.strip() for line in (done.out + done.err).splitlines()]
+        assert not any(line.startswith("::error") for line in shown)
+
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("everything")
 def test_the_sarif_log_has_a_fix_for_each_change(shop: Path, poor: Remora) -> None:
     log = json.loads(poor("check", "--format", "sarif", cwd=shop).out)
@@ -152,12 +169,14 @@ def test_the_sarif_log_has_a_fix_for_each_change(shop: Path, poor: Remora) -> No
 @pytest.mark.parametrize(
     "more", [["--json", "--format", "sarif"], ["--diff", "--format", "github"]]
 )
+@pytest.mark.slow
 def test_one_form_at_a_time(shop: Path, poor: Remora, more: list[str]) -> None:
     done = poor("check", *more, cwd=shop)
     assert done.code == 2
     assert "conflicts with" in done.err
 
 
+@pytest.mark.slow
 def test_a_project_that_cannot_be_written_to_can_be_checked(shop: Path, poor: Remora) -> None:
     shop.chmod(0o500)
     try:
@@ -166,6 +185,7 @@ def test_a_project_that_cannot_be_written_to_can_be_checked(shop: Path, poor: Re
         shop.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_a_run_of_analyze_prints_the_same_annotations(shop: Path, poor: Remora) -> None:
     poor("analyze", cwd=shop)
     done = poor("report", "--format", "github", cwd=shop)
@@ -203,6 +223,7 @@ def test_an_interrupted_check_removes_its_records(
     assert _all_of(shop, poor) == before
 
 
+@pytest.mark.slow
 def test_the_library_returns_what_the_command_prints(
     shop: Path, poor: Remora, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def test_the_lines_tell_a_run_from_its_plan_to_its_document(shop: Path, poor: Re
     assert [line["time"] for line in lines] == sorted(line["time"] for line in lines)
 
 
+@pytest.mark.slow
 def test_a_run_without_jobs_has_a_result(shop: Path, poor: Remora) -> None:
     lines = lines_of(poor("analyze", "--json-lines", "-o", "lint", "--select", "E9", cwd=shop))
     assert [line["type"] for line in lines] == ["run", "warning", "result"]

@@ -27,7 +27,7 @@ from remora.runs.report.check_document import changes_of, failures_of
 from remora.runs.report.github import annotations
 from remora.runs.report.problems import problems_text
 from remora.runs.report.sarif import sarif
-from remora.text import count
+from remora.text import count, escape_line
 
 _MOST_PATHS = 5
 """Maximum number of paths in the command to run next; it selects the whole project if there are more."""
@@ -97,7 +97,7 @@ def _total(result: CheckResult, command: str) -> Iterator[str]:
         return
     share = "all" if fixable == len(result.problems) else f"{fixable:,}"
     yield f"{total}; verified changes fix {share} of them:"
-    yield f"  {command}"
+    yield escape_line(f"  {command}")  # a file name may contain a line that GitHub would obey
 
 
 def _next_command(
