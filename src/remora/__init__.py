@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         retry,
         revert,
     )
+    from remora.bootstrap.check.check_files import CheckResult, check
     from remora.bootstrap.record_run import record
-    from remora.bootstrap.check_files import CheckResult, check
     from remora.hub.client import HubClient
     from remora.memory.context import ContextManager
     from remora.memory.delta import PacketDelta
@@ -53,7 +53,7 @@ __all__ = [
 
 # Imported on first use, so that `remora --help` loads none of them.
 _MODULES = {
-    "CheckResult": "remora.bootstrap.check_files",
+    "CheckResult": "remora.bootstrap.check.check_files",
     "ContextManager": "remora.memory.context",
     "DecisionPacket": "remora.memory.packet",
     "HubClient": "remora.hub.client",
@@ -63,7 +63,7 @@ _MODULES = {
     "Summarizer": "remora.memory.summarizers",
     "accept": "remora.bootstrap.api",
     "analyze": "remora.bootstrap.api",
-    "check": "remora.bootstrap.check_files",
+    "check": "remora.bootstrap.check.check_files",
     "fork": "remora.bootstrap.api",
     "plan": "remora.bootstrap.api",
     "record": "remora.bootstrap.record_run",

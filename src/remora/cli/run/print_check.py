@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from remora.bootstrap.check_files import CheckResult, check_files
-from remora.bootstrap.check_reports import document_of, write_check_reports
+from remora.bootstrap.check.check_files import CheckResult, check_files
+from remora.bootstrap.check.check_reports import document_of, write_check_reports
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import diff_lines, note, print_json

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from remora.bootstrap.check.report_findings import FindingsReport, report_findings
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.report_findings import FindingsReport, report_findings
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, terminal_width

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.bootstrap.check_files import CheckResult
+from remora.bootstrap.check.check_files import CheckResult
 from remora.errors import DiskError
 from remora.runs.report.check_document import check_document
 from remora.runs.report.check_markdown import check_markdown

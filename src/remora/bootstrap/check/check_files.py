@@ -11,10 +11,10 @@ from msgspec.structs import replace as replaced
 
 from remora.bootstrap.api import NO_OBSERVER, execute
 from remora.bootstrap.api_arguments import as_paths, as_texts, invocation_for, run_flags
+from remora.bootstrap.check.report_findings import findings_in_base
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.report_findings import findings_in_base
 from remora.bootstrap.run_limits import INTERRUPTED, planned_within
 from remora.errors import NotFound
 from remora.ids import unescape_path

@@ -1,0 +1,1 @@
+"""Reports of what agents would do, without a run that is recorded."""
