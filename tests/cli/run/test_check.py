@@ -128,6 +128,17 @@ def test_what_nobody_can_fix_is_reported_too(shop: Path, poor: Remora) -> None:
     (shop / "b.py").write_text(WRONG)
 
 
+def test_what_a_change_set_leaves_is_not_said_to_be_fixed(shop: Path, poor: Remora) -> None:
+    """One of two contradictions in a docstring has a fix: the default, and not the parameter."""
+    two = WRONG.replace("value, factor", "value, factor, digits=True")
+    two = two.replace("scale_factor: By what.", "digits: Round it. Default ``False``.")
+    (shop / "b.py").write_text(two)
+    done = poor("check", "b.py", "-o", "docstring", cwd=shop)
+    assert "wrong-default" in done.out
+    assert "missing-parameter" in done.out
+    assert "2 problems in 1 file; verified changes fix 1 of them:" in done.out
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("everything")
 def test_annotations_are_on_changed_lines_only(shop: Path, poor: Remora) -> None:

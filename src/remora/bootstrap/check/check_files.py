@@ -11,7 +11,7 @@ from msgspec.structs import replace as replaced
 
 from remora.bootstrap.api import NO_OBSERVER, execute
 from remora.bootstrap.api_arguments import as_paths, as_texts, invocation_for, run_flags
-from remora.bootstrap.check.report_findings import findings_in_base
+from remora.bootstrap.check.report_findings import findings_in_base, findings_left
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare
@@ -160,7 +160,15 @@ def _result(
         raise KeyboardInterrupt from None
     report = make_report(project, view)
     reported = findings_in_base(invocation, request, project, base)
-    problems = find_problems(report, base.folder, project.redact.clean(reported.findings))
+    left = (
+        findings_left(request, project, base, view.jobs) if any(reported.findings.values()) else ()
+    )
+    problems = find_problems(
+        report,
+        base.folder,
+        project.redact.clean(reported.findings),
+        project.redact.clean(frozenset(left)),
+    )
     return CheckResult(
         root=project.root,
         plan=prepared.plan,

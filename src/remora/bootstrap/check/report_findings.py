@@ -1,7 +1,9 @@
 """Findings of operations, without a run: `analyze --report-only`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from shutil import copyfile, copytree
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -9,13 +11,20 @@ import msgspec
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import select_source
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
 from remora.errors import UsageError
 from remora.files.project_files import project_files
+from remora.ids import escape_path
 from remora.operations.base import Operations, Report, ReportedFinding
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.planning.plan import selected_keys
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
+from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.job_view import JobView
+from remora.runs.report.problems import FindingKey, finding_key
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
@@ -52,6 +61,42 @@ def findings_in_base(
     wanted = request.operations or project.operations.defaults
     reports = {name: found for name in wanted if (found := project.operations.report(name))}
     return _found(invocation, request, project, reports, base.folder, sorted(base.files))
+
+
+def findings_left(
+    request: RunRequest, project: Project, base: BaseSnapshot, jobs: Sequence[JobView]
+) -> set[FindingKey]:
+    """Return the findings that remain in files after the undecided change sets of jobs.
+
+    Each change set is looked at alone. A change set may fix only some findings of a function.
+    """
+    left: set[FindingKey] = set()
+    reports = {job.operation: project.operations.report(job.operation) for job in jobs}
+    with TemporaryDirectory(prefix="remora-check-") as folder:
+        tree = Path(folder) / "tree"
+        copytree(base.folder, tree, symlinks=True, copy_function=copyfile)
+        for job in jobs:
+            report = reports[job.operation]
+            if report is None or job.review not in UNDECIDED:
+                continue
+            options = options_for(project.config, job.operation, request)
+            for path, after in _contents_after(project, job):
+                before = (tree / path).read_bytes()
+                (tree / path).write_bytes(after)
+                module = parse_module(escape_path(path), after)
+                modules = (module,) if isinstance(module, Module) else ()
+                left.update(
+                    finding_key(job.operation, each) for each in report(tree, modules, options)
+                )
+                (tree / path).write_bytes(before)
+    return left
+
+
+def _contents_after(project: Project, job: JobView) -> Iterator[tuple[str, bytes]]:
+    """Yield the paths and new contents of the files that a job modifies."""
+    for patch in patches_of(project, job):
+        if patch.base is not None and patch.theirs is not None:
+            yield patch.path, patch.theirs
 
 
 def _found(

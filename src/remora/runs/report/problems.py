@@ -1,6 +1,6 @@
 """Problems in the user's files: what a run would change, and what operations report."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +15,9 @@ from remora.runs.records.findings import codes_text
 from remora.runs.report.report_model import JobReport, Report
 from remora.text import escape_line
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+
+FindingKey = tuple[str, str, str, str]
+"""Operation, node, code and message of a finding."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,18 +45,27 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_problems(
-    report: Report, tree: Path, reported: Mapping[str, Sequence[ReportedFinding]] | None = None
+    report: Report,
+    tree: Path,
+    reported: Mapping[str, Sequence[ReportedFinding]] | None = None,
+    left: Collection[FindingKey] = (),
 ) -> tuple[Problem, ...]:
     """Return the problems that a run found, ordered by file and line.
 
     These are the places that its undecided change sets fix, and the findings that operations
-    `reported` without a run, by operation. `tree` contains the files of the start of the run.
+    `reported` without a run, by operation. `left` has those that remain after the change sets of
+    their nodes. `tree` contains the files of the start of the run.
     """
     files = _Files(tree)
     jobs = [job for job in report.jobs if job.review in UNDECIDED and job.files]
     changed = {(job.operation, job.node_id) for job in jobs}
     found = [
-        _reported(operation, each, fixable=(operation, each.node_id) in changed)
+        _reported(
+            operation,
+            each,
+            fixable=(operation, each.node_id) in changed
+            and finding_key(operation, each) not in left,
+        )
         for operation, findings in (reported or {}).items()
         for each in findings
     ]
@@ -65,6 +77,11 @@ def find_problems(
         if (each.operation, each.path, each.name) not in known
     ]
     return tuple(sorted(found, key=lambda each: (each.path, each.line, each.operation, each.code)))
+
+
+def finding_key(operation: str, finding: ReportedFinding) -> FindingKey:
+    """Return what stays the same about a finding when lines move."""
+    return operation, finding.node_id, finding.code, finding.message
 
 
 def problems_text(problems: Iterable[Problem]) -> Iterator[str]:
