@@ -1,0 +1,1 @@
+"""Diagnosis of jobs: why an agent failed, computed from its stream without a model."""

@@ -1,0 +1,344 @@
+"""What a stream records of each turn: the packet, the decision, its errors and its result."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from remora.chat import ToolSchema, Usage
+from remora.memory.budget import trim
+from remora.memory.delta import PacketDelta
+from remora.memory.events import (
+    AgentEnd,
+    AgentError,
+    AgentStart,
+    Event,
+    ModelRequest,
+    ModelResponse,
+    SubmitResult,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
+from remora.runs.diagnosis.output_texts import OutputTexts, plain_text, read_output
+from remora.runs.records.no_change_reason import NoChangeReason
+from remora.trace.read.reader import decode_part
+from remora.trace.read.state_at import start_packet
+
+_BY_MODEL = frozenset({"model", "escalation", "fallback"})
+
+
+class HostCallRecord(msgspec.Struct, frozen=True):
+    """A host call of a script. `error` is the error that the script received."""
+
+    name: str = ""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    error: Any = None
+
+    @property
+    def texts(self) -> set[str]:
+        """The short texts among the arguments, such as paths."""
+        given = [*self.args, *self.kwargs.values()]
+        flat = [one for each in given for one in (each if isinstance(each, list) else [each])]
+        return {one for one in flat if isinstance(one, str) and len(one) <= 300}
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to a model, and how many of its tokens the server says that it read."""
+
+    seq: int
+    prompt_tokens: int
+    read_tokens: int | None = None
+    finish_reason: str | None = None
+    answer_tokens: int | None = None
+    is_answered: bool = False
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision of a turn."""
+
+    seq: int
+    tool: str
+    args: dict[str, Any]
+    decided_by: str
+    scores: list[float | None]
+    choice: int | None
+    written: bool
+
+
+class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a turn's call. `summary` is the text that the packet keeps of it."""
+
+    seq: int
+    tool: str
+    outcome: str
+    error: str
+    error_kind: str
+    summary: str
+    host_calls: tuple[HostCallRecord, ...]
+    changed: tuple[str, ...]
+    output: OutputTexts
+
+
+class TurnProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """An error that ended a turn without a call."""
+
+    seq: int
+    kind: str
+    message: str
+    hint: str
+
+
+class Turn(msgspec.Struct, kw_only=True):
+    """A turn of an agent.
+
+    `packet` is the packet before the last decision, which was shown after `trimmed` trim steps. A
+    number in `set_at` is the turn in which the diagnostics, the excerpt or the Hub's facts were set.
+    """
+
+    number: int
+    packet: DecisionPacket
+    trimmed: int = 0
+    set_at: dict[str, int] = {}
+    request: Request | None = None
+    call: Call | None = None
+    result: ToolOutcome | None = None
+    problem: TurnProblem | None = None
+
+    @property
+    def asked_model(self) -> bool:
+        """True if the call came from a model, or was a model's to choose."""
+        return self.call is not None and self.call.decided_by in _BY_MODEL
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """The event with which an agent submitted, and the checks that failed."""
+
+    seq: int
+    turn: int
+    failed: tuple[dict[str, Any], ...]
+
+
+class AgentHistory:
+    """The turns of an agent, its start and its end, folded from its events.
+
+    `resolve` returns an output with the texts that the stream keeps elsewhere. Without it, their
+    first and last lines are read.
+    """
+
+    def __init__(self, resolve: Callable[[Any], Any] | None = None) -> None:
+        self.first: Event | None = None
+        self.last: Event | None = None
+        self.margin: float | None = None
+        self.tools: tuple[ToolSchema, ...] = ()
+        self.turns: list[Turn] = []
+        self.submission: Submission | None = None
+        self.end: AgentEnd | None = None
+        self.end_seq = 0
+        self.no_change = NoChangeReason()
+        self._packet = DecisionPacket()
+        self._version = "trim/1"
+        self._set_at: dict[str, int] = {}
+        self._resolve = resolve
+        self._handlers: dict[str, Callable[[Event], None]] = {
+            AgentStart.type: self._started,
+            ModelRequest.type: self._asked,
+            ModelResponse.type: self._answered,
+            ToolCalled.type: self._called,
+            ToolResulted.type: self._resulted,
+            AgentError.type: self._failed,
+            SubmitResult.type: self._submitted,
+            AgentEnd.type: self._ended,
+        }
+
+    def add(self, event: Event) -> None:
+        """Add the next event. Events of unknown types only change the packet.
+
+        Raises StreamDamaged if the event's data is invalid.
+        """
+        self.last = event
+        self.first = self.first or event
+        if event.type == AgentStart.type:
+            self._packet = start_packet(event) or self._packet
+        if event.turn and (not self.turns or self.turns[-1].number != event.turn):
+            self.turns.append(Turn(number=event.turn, packet=self._packet))
+        handler = self._handlers.get(event.type)
+        if handler is not None:
+            handler(event)
+        self.no_change.add(event)
+        self._packet = apply(self._packet, event.packet_delta)
+        self._note_set(event)
+        if self.turns and self.turns[-1].call is None and self.turns[-1].problem is None:
+            self.turns[-1].packet = self._packet
+
+    def shown(self, turn: Turn) -> DecisionPacket:
+        """Return the packet of a turn as it was shown for the decision."""
+        return trim(turn.packet, turn.trimmed, self._version)
+
+    def packet_after(self, turn: Turn) -> DecisionPacket | None:
+        """Return the packet that was shown in the turn after `turn`, or None if there is none."""
+        later = [one for one in self.turns if one.number > turn.number and one.call is not None]
+        return self.shown(later[0]) if later else None
+
+    def _note_set(self, event: Event) -> None:
+        delta = event.packet_delta
+        if delta is None:
+            return
+        for name in ("diagnostics", "excerpt", "hub_context", "state_summary", "last_error"):
+            field = "set_error" if name == "last_error" else name
+            if getattr(delta, field) is not msgspec.UNSET:
+                self._set_at = {**self._set_at, name: event.turn}
+
+    def _decided(self, event: Event) -> Turn:
+        turn = self.turns[-1] if self.turns else Turn(number=0, packet=self._packet)
+        shown = decode_part(event, _Shown)
+        turn.packet, turn.set_at, turn.trimmed = self._packet, self._set_at, shown.trim or 0
+        return turn
+
+    def _started(self, event: Event) -> None:
+        start = decode_part(event, _Start)
+        gate = start.model.get("margin")
+        self.margin = float(gate) if isinstance(gate, (int, float)) else None
+        self.tools, self._version = start.tools, start.trim
+        self.turns, self.submission, self.end = [], None, None
+
+    def _asked(self, event: Event) -> None:
+        asked = decode_part(event, _Request)
+        self._decided(event).request = Request(seq=event.seq, prompt_tokens=asked.prompt_tokens)
+
+    def _answered(self, event: Event) -> None:
+        turn = self.turns[-1] if self.turns else None
+        if turn is None or turn.request is None:
+            return
+        response = decode_part(event, _Response)
+        turn.request = msgspec.structs.replace(
+            turn.request,
+            read_tokens=response.usage.prompt_tokens,
+            answer_tokens=response.usage.completion_tokens,
+            finish_reason=response.finish_reason,
+            is_answered=True,
+        )
+
+    def _called(self, event: Event) -> None:
+        called = decode_part(event, _Called)
+        self._decided(event).call = Call(
+            seq=event.seq,
+            tool=called.tool,
+            args=called.args,
+            decided_by=called.decided_by,
+            scores=called.scores,
+            choice=called.choice,
+            written=called.written,
+        )
+
+    def _resulted(self, event: Event) -> None:
+        result = decode_part(event, _Resulted)
+        delta = event.packet_delta or PacketDelta()
+        action = delta.add_action
+        if self.turns:
+            self.turns[-1].result = ToolOutcome(
+                seq=event.seq,
+                tool=result.tool,
+                outcome=result.outcome,
+                error=plain_text(result.error),
+                error_kind=result.error_kind or "",
+                summary="" if action is msgspec.UNSET else action.summary,
+                host_calls=tuple(result.host_calls),
+                changed=tuple(change.path for change in result.changes),
+                output=read_output(result.raw_output, self._resolve),
+            )
+
+    def _failed(self, event: Event) -> None:
+        error = decode_part(event, _Problem)
+        turn = self._decided(event)
+        turn.problem = TurnProblem(
+            seq=event.seq,
+            kind=error.kind,
+            message=plain_text(error.message),
+            hint=plain_text(error.hint),
+        )
+
+    def _submitted(self, event: Event) -> None:
+        checks = decode_part(event, _Submitted).checks
+        failed = tuple(check for check in checks if not check.get("ok"))
+        self.submission = Submission(seq=event.seq, turn=event.turn, failed=failed)
+
+    def _ended(self, event: Event) -> None:
+        end = decode_part(event, _Ended)
+        self.end_seq = event.seq
+        self.end = AgentEnd(
+            status=end.status,
+            stop_reason=end.stop_reason,
+            error=None if end.error is None else plain_text(end.error),
+        )
+
+
+def read_history(
+    events: Iterable[Event], resolve: Callable[[Any], Any] | None = None
+) -> AgentHistory:
+    """Fold the events of an agent. Raises StreamDamaged if an event's data is invalid."""
+    history = AgentHistory(resolve)
+    for event in events:
+        history.add(event)
+    return history
+
+
+# Only these fields are decoded; other ones may be large, or hold references to blobs.
+class _Start(msgspec.Struct):
+    model: dict[str, Any] = {}
+    tools: tuple[ToolSchema, ...] = ()
+    trim: str = "trim/1"
+
+
+class _Shown(msgspec.Struct):
+    trim: int | None = None
+
+
+class _Request(msgspec.Struct):
+    prompt_tokens: int = 0
+
+
+class _Response(msgspec.Struct):
+    usage: Usage = Usage()
+    finish_reason: str | None = None
+
+
+class _Called(msgspec.Struct):
+    tool: str
+    args: dict[str, Any] = {}
+    decided_by: str = "rule"
+    scores: list[float | None] = []
+    choice: int | None = None
+    written: bool = False
+
+
+class _Changed(msgspec.Struct):
+    path: str = ""
+
+
+class _Resulted(msgspec.Struct):
+    tool: str
+    outcome: str = "success"
+    error: Any = None
+    error_kind: str | None = None
+    host_calls: list[HostCallRecord] = []
+    changes: list[_Changed] = []
+    raw_output: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Problem(msgspec.Struct):
+    kind: str
+    message: Any = ""
+    hint: Any = ""
+
+
+class _Submitted(msgspec.Struct):
+    checks: list[dict[str, Any]] = []
+
+
+class _Ended(msgspec.Struct):
+    status: str
+    stop_reason: str
+    error: Any = None

@@ -1,0 +1,259 @@
+"""The why line of an agent: one sentence that names the cause, the turn and the evidence."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.memory.events import Event, Review
+from remora.runs.diagnosis.agent_history import AgentHistory, read_history
+from remora.runs.diagnosis.call_causes import CALL_RULES
+from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
+from remora.runs.diagnosis.failure import (
+    Failure,
+    Margin,
+    Repeated,
+    arguments_of_failure,
+    dropped_parts,
+    failure_of,
+    first_error,
+    margin_of,
+    repeated_calls,
+)
+from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
+from remora.runs.diagnosis.model_causes import MODEL_RULES, bad_answer
+from remora.runs.diagnosis.packet_places import Argument
+from remora.trace.blobs import resolve
+from remora.trace.read.reader import (
+    INTERRUPTED,
+    RUNNING,
+    is_being_written,
+    read_events,
+    typed_payload,
+)
+from remora.trace.trace_folder import TraceFolder
+
+RULES: tuple[Rule, ...] = (*MODEL_RULES, *MEMORY_RULES, *CALL_RULES, bad_answer)
+"""The first rule that recognizes a failure names its cause."""
+MAX_EVIDENCE = 10
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A part of a packet that the budget removed before the model's decision."""
+
+    turn: int
+    name: str
+    text: str
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an agent failed, and the facts about its failure.
+
+    `status` is that of the agent. `cause` has the why line. `turn` is the turn to look at.
+    """
+
+    agent_id: str
+    run_id: str
+    operation: str
+    node_id: str
+    status: str
+    stop_reason: str | None
+    turns: int
+    turn: int
+    cause: Cause
+    first_error: Evidence | None = None
+    repeated: Repeated | None = None
+    arguments: tuple[Argument, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    margin: Margin | None = None
+
+
+def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
+    """Return why an agent failed, from its stream and the verdict in its run's stream.
+
+    Raises NotFound if there is no such agent, UsageError if it is a run, and StreamDamaged if its
+    stream is empty or damaged.
+    """
+    try:
+        path = folder.existing_agent(agent_id)
+    except NotFound:
+        if folder.run_stream(agent_id).exists():
+            raise UsageError(
+                f"{agent_id} is a run, not an agent",
+                hint=f"`remora show {agent_id}` lists its jobs; name one of their agents",
+            ) from None
+        raise
+    is_written = is_being_written(path)
+    history = read_history(read_events(path), partial(resolve, store=folder.blobs))
+    if history.first is None:
+        raise StreamDamaged(
+            f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
+        )
+    run = folder.run_stream(history.first.run_id)
+    review = last_review(read_events(run), agent_id) if run.exists() else None
+    return diagnosis_of(history, review, is_written=is_written)
+
+
+def diagnose(events: Iterable[Event], review: Review | None = None) -> Diagnosis:
+    """Return why an agent failed, from its events and the last verdict on its change set.
+
+    Raises StreamDamaged if there are no events or if the data of one is invalid.
+    """
+    history = read_history(events)
+    if history.first is None:
+        raise StreamDamaged("the stream is empty")
+    return diagnosis_of(history, review)
+
+
+def last_review(events: Iterable[Event], agent_id: str) -> Review | None:
+    """Return the last verdict on an agent's change set in the events of its run."""
+    found = None
+    for event in events:
+        if event.type == Review.type and isinstance(data := typed_payload(event), Review):
+            found = data if data.agent_id == agent_id else found
+    return found
+
+
+def diagnosis_of(
+    history: AgentHistory, review: Review | None = None, *, is_written: bool = False
+) -> Diagnosis:
+    """Return why an agent failed, from its folded events."""
+    first = history.first
+    assert first is not None  # callers have checked
+    end = history.end
+    failure = failure_of(history)
+    cause = _cause(history, failure, review, is_written=is_written)
+    status = end.status if end is not None else RUNNING if is_written else INTERRUPTED
+    error = first_error(history)
+    blamed = failure if failure is not None and cause.turn is not None else None
+    return Diagnosis(
+        agent_id=first.agent_id,
+        run_id=first.run_id,
+        operation=first.operation,
+        node_id=first.node_id,
+        status=status,
+        stop_reason=None if end is None else end.stop_reason,
+        turns=history.turns[-1].number if history.turns else 0,
+        turn=cause.turn or (history.turns[-1].number if history.turns else 0),
+        cause=msgspec.structs.replace(cause, evidence=cause.evidence[:MAX_EVIDENCE]),
+        first_error=None if error is None else Evidence(error[0], error[1], quoted(error[2])),
+        repeated=repeated_calls(history),
+        **({} if blamed is None else _facts(history, blamed)),
+    )
+
+
+def _facts(history: AgentHistory, failure: Failure) -> dict[str, Any]:
+    turn, call = failure.turn, failure.turn.call
+    return {
+        "arguments": arguments_of_failure(history, failure),
+        "dropped": tuple(
+            Dropped(turn.number, place.name, quoted(place.text))
+            for place in dropped_parts(history, turn)
+        ),
+        "margin": None if call is None else margin_of(call, history.margin),
+    }
+
+
+def _cause(
+    history: AgentHistory, failure: Failure | None, review: Review | None, *, is_written: bool
+) -> Cause:
+    end = history.end
+    if end is None:
+        return _unfinished(history, is_written=is_written)
+    if review is not None and review.verdict == "conflict":
+        return _conflict(history, review)
+    if end.status in ("submitted", "no_change") and not end.error:
+        return _without_failure(history)
+    found = None
+    if failure is not None:
+        found = next(filter(None, (rule(history, failure) for rule in RULES)), None)
+    if found is None:
+        return _unknown(history)
+    if end.status == "submitted":
+        text = f"{found.sentence}; rules completed the job"
+        return msgspec.structs.replace(found, sentence=text)
+    return found
+
+
+def _unfinished(history: AgentHistory, *, is_written: bool) -> Cause:
+    last = history.last
+    number = last.turn if last is not None else 0
+    doing = _DOING.get(last.type if last is not None else "", "")
+    evidence = () if last is None else (Evidence(number, last.seq, f"the last event: {last.type}"),)
+    if is_written:
+        return Cause(
+            kind="running",
+            turn=None,
+            sentence=f"The agent is still running: turn {number}{doing}",
+            evidence=evidence,
+        )
+    return Cause(
+        kind="interrupted",
+        turn=number,
+        sentence=f"Interrupted at turn {number}{doing}: the process ended before the agent did",
+        evidence=evidence,
+    )
+
+
+_DOING = {
+    "model_request": ", while waiting for the model's answer",
+    "tool_call": ", while its tool was running",
+    "submit_result": ", after its checks",
+}
+
+
+def _conflict(history: AgentHistory, review: Review) -> Cause:
+    places = [f"{one.get('path')}: {one.get('detail')}" for one in review.detail]
+    changing = [one for one in history.turns if one.result is not None and one.result.changed]
+    evidence = tuple(
+        Evidence(turn.number, turn.result.seq, f"changed {', '.join(turn.result.changed)}")
+        for turn in changing[-3:]
+        if turn.result is not None
+    )
+    number = changing[-1].number if changing else None
+    what = quoted(places[0]) if places else "the same lines were changed"
+    return Cause(
+        kind="conflict",
+        turn=number,
+        sentence=f"Conflict with your files when the change of turn {number} was accepted: {what}",
+        evidence=(*(Evidence(number or 0, None, quoted(text)) for text in places), *evidence),
+    )
+
+
+def _without_failure(history: AgentHistory) -> Cause:
+    end = history.end
+    assert end is not None  # it did not fail
+    if end.status == "submitted":
+        return Cause(
+            kind="submitted",
+            turn=None,
+            sentence="Nothing failed: the agent submitted a change that passed all checks",
+        )
+    if history.turns:
+        last = next((one for one in reversed(history.turns) if one.result is not None), None)
+        hidden = summary_lost(
+            history, Failure(turn=last or history.turns[-1], message="", stop_reason="no_change")
+        )
+        if hidden is not None:
+            return hidden
+    reason = history.no_change.text(None)
+    why_not = f": {quoted(reason)}" if reason else ""
+    return Cause(
+        kind="no_change", turn=None, sentence=f"Nothing failed: the agent changed nothing{why_not}"
+    )
+
+
+def _unknown(history: AgentHistory) -> Cause:
+    end = history.end
+    assert end is not None  # others are running or interrupted
+    said = f"; it ended with {end.status} ({end.stop_reason})"
+    said += f": {quoted(end.error)}" if end.error else ""
+    last = history.turns[-1].number if history.turns else 0
+    return Cause(
+        kind="unknown",
+        turn=last or None,
+        sentence=f"No cause found in the {last} turns of the agent{said}",
+        evidence=(Evidence(last, history.end_seq, f"{end.status}, {end.stop_reason}"),),
+    )

@@ -1,0 +1,252 @@
+"""Failures in which the model decided without a fact, or with one that was no longer true."""
+
+import re
+from collections.abc import Iterator
+
+from remora.runs.diagnosis.agent_history import AgentHistory, Turn
+from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
+from remora.runs.diagnosis.failure import (
+    Failure,
+    arguments_of_failure,
+    call_text,
+    dropped_parts,
+)
+from remora.runs.diagnosis.packet_places import (
+    Argument,
+    Place,
+    names_in,
+    occurs,
+    packet_places,
+)
+
+_MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
+"""The place and the kind in front of an error message."""
+_CORE = 40
+"""Characters of a message by which it is recognized in a packet."""
+
+
+def stale_fact(history: AgentHistory, failure: Failure) -> Cause | None:
+    """An argument of the failing call comes from a file that changed after it was read."""
+    if failure.result is None or failure.turn.call is None:
+        return None
+    for argument in arguments_of_failure(history, failure):
+        sources = [place for place in argument.places if place.is_source]
+        changes = [_changed_since(history, place, failure.turn) for place in sources]
+        if sources and all(changes):
+            place, found = sources[0], changes[0]
+            assert found is not None  # all are
+            return _stale(failure, argument, place, *found)
+    return _stale_in_hub(history, failure)
+
+
+def _stale(failure: Failure, argument: Argument, place: Place, changed: Turn, path: str) -> Cause:
+    turn, call = failure.turn, failure.turn.call
+    assert call is not None  # it has an argument
+    what = f"{argument.name}={argument.value}"
+    evidence = [
+        Evidence(place.turn, None, f"{place.name} was set from {path}"),
+        Evidence(
+            changed.number,
+            changed.result.seq if changed.result is not None else None,
+            f"{changed.call.tool if changed.call is not None else 'a tool'} changed {path}",
+        ),
+        Evidence(turn.number, call.seq, f"{call_text(call)} used {what}"),
+    ]
+    return Cause(
+        kind="stale_fact",
+        turn=turn.number,
+        sentence=f"Turn {turn.number} used a stale fact: {what} is from turn {place.turn}, and "
+        f"{path} changed at turn {changed.number}; {call.tool} failed: "
+        f"{quoted(failure.message)}",
+        evidence=(*evidence, *_failed_result(failure)),
+    )
+
+
+def _changed_since(history: AgentHistory, place: Place, failing: Turn) -> tuple[Turn, str] | None:
+    """Return the turn that changed a file which the turn of `place` had read, and its path."""
+    source = next((one for one in history.turns if one.number == place.turn), None)
+    if source is None or source.result is None:
+        return None
+    read = {text for call in source.result.host_calls for text in call.texts}
+    for turn in history.turns:
+        if place.turn < turn.number < failing.number and turn.result is not None:
+            path = next((one for one in turn.result.changed if one in read), None)
+            if path is not None:
+                return turn, path
+    return None
+
+
+def _stale_in_hub(history: AgentHistory, failure: Failure) -> Cause | None:
+    """Facts of the Hub that are marked as outdated, about the agent's node."""
+    turn = failure.turn
+    shown = history.shown(turn)
+    facts = shown.hub_context.get(shown.node_id)
+    if not isinstance(facts, dict) or not turn.asked_model:
+        return None
+    edited = facts.get("changed_by_user") is True
+    if not edited and facts.get("fresh") is not False:
+        return None
+    name = shown.node_id.removeprefix("node:")
+    what = f"you edited {name} while the agent worked" if edited else f"{name} has changed since"
+    return Cause(
+        kind="stale_fact",
+        turn=turn.number,
+        sentence=f"Turn {turn.number} used stale facts of the Hub: {what}; "
+        f"{quoted(failure.message)}",
+        evidence=(
+            Evidence(turn.number, None, f"hub_context/{shown.node_id}: not fresh"),
+            *_failed_result(failure),
+        ),
+    )
+
+
+def budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
+    """The failure names what the budget removed from the packet of the model's decision."""
+    for turn in _deciding_turns(history, failure):
+        shown = history.shown(turn)
+        kept = packet_places(shown, turn.set_at)
+        dropped = dropped_parts(history, turn)
+        for name in _names_of(history, failure):
+            if any(occurs(name, place.text) for place in kept):
+                continue
+            place = next((one for one in dropped if occurs(name, one.text)), None)
+            if place is not None:
+                return _dropped(failure, turn, place, name)
+    return None
+
+
+def _dropped(failure: Failure, turn: Turn, place: Place, name: str) -> Cause:
+    line = next((one for one in place.text.split("\n") if occurs(name, one)), place.text)
+    asked = turn.request
+    evidence = [
+        Evidence(turn.number, asked.seq if asked is not None else None, _trimmed(turn)),
+        Evidence(turn.number, None, f"{place.name} was dropped: {quoted(line)}"),
+    ]
+    if turn.call is not None:
+        text = f"{call_text(turn.call)}, decided by {turn.call.decided_by}"
+        evidence.append(Evidence(turn.number, turn.call.seq, text))
+    return Cause(
+        kind="budget_dropped",
+        turn=turn.number,
+        sentence=f'The budget dropped the line "{quoted(line)}" ({place.name}) from the packet of '
+        f"turn {turn.number}, so the model decided without it; {_what_failed(failure)}",
+        evidence=(*evidence, *_failed_result(failure)),
+    )
+
+
+def _trimmed(turn: Turn) -> str:
+    size = f" of {turn.request.prompt_tokens:,} tokens" if turn.request is not None else ""
+    return f"the request{size} shows a packet that was trimmed in {turn.trimmed} steps"
+
+
+def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
+    """A tool's output has the error, and the packet of the next decision does not."""
+    for turn in history.turns:
+        if turn.number > failure.turn.number or turn.result is None:
+            continue
+        after = history.packet_after(turn)
+        if after is None or not _is_model_next(history, turn):
+            continue
+        shown = "\n".join(place.text for place in packet_places(after, {}))
+        for line in _lost_lines(history, failure, turn):
+            if not _is_shown(line, shown):
+                return _lost(failure, turn, line)
+    return None
+
+
+def _lost_lines(history: AgentHistory, failure: Failure, turn: Turn) -> Iterator[str]:
+    """Yield the lines of an output that may be the cause: errors, if nothing else reported one.
+
+    Otherwise, these are the lines with a name that occurs in the failure, but in no packet.
+    """
+    result = turn.result
+    if result is None or _is_repaired(history, turn):
+        return
+    if failure.ends_without_error and result.outcome != "error":
+        yield from result.output.errors
+        return
+    if turn is failure.turn:
+        return
+    lines = result.output.errors
+    for name in _names_of(history, failure):
+        yield from (line for line in lines if occurs(name, line))
+
+
+def _is_repaired(history: AgentHistory, turn: Turn) -> bool:
+    """Return True if the same tool reported no error in a later turn."""
+    tool = turn.result.tool if turn.result is not None else ""
+    later = [
+        one.result
+        for one in history.turns
+        if one.number > turn.number and one.result is not None and one.result.tool == tool
+    ]
+    return bool(later) and not later[-1].output.errors and later[-1].outcome != "error"
+
+
+def _is_model_next(history: AgentHistory, turn: Turn) -> bool:
+    later = (one for one in history.turns if one.number > turn.number and one.call is not None)
+    return any(one.asked_model for one in list(later)[:1])
+
+
+def _lost(failure: Failure, turn: Turn, line: str) -> Cause:
+    result = turn.result
+    assert result is not None  # the line is from it
+    return Cause(
+        kind="summary_lost",
+        turn=turn.number,
+        sentence=f'The summary of {result.tool} at turn {turn.number} lost the error "'
+        f'{quoted(line)}": the model saw "{quoted(result.summary)}"; {_what_failed(failure)}',
+        evidence=(
+            Evidence(turn.number, result.seq, f"the raw output has: {quoted(line)}"),
+            Evidence(turn.number, result.seq, f"the packet keeps: {quoted(result.summary)}"),
+            *_failed_result(failure),
+        ),
+    )
+
+
+def _is_shown(line: str, shown: str) -> bool:
+    """Return True if a packet has the message of an error, or all names in it."""
+    folded = " ".join(shown.split())
+    message = " ".join(_MESSAGE.sub("", line).split())
+    names = names_in(message)
+    return message[:_CORE] in folded or (bool(names) and all(occurs(n, shown) for n in names))
+
+
+def _names_of(history: AgentHistory, failure: Failure) -> list[str]:
+    """Return what the message of a failure names, but for what is known from the job itself."""
+    packet = failure.turn.packet
+    known = f"{packet.goal} {packet.node_id} {packet.agent_id} {failure.check}"
+    tools = {tool.name for tool in history.tools}
+    paths = packet.node_id.removeprefix("node:").rpartition(":")[0]
+    return [
+        name
+        for name in names_in(failure.message)
+        if name not in tools and not occurs(name, known) and not name.startswith(f"{paths}:")
+    ]
+
+
+def _deciding_turns(history: AgentHistory, failure: Failure) -> list[Turn]:
+    """Return the model's decisions up to the failure, the last one first.
+
+    With a check of the whole submission, the decision to submit is one of them.
+    """
+    last = history.turns[-1].number if failure.check else failure.turn.number
+    return [turn for turn in reversed(history.turns) if turn.asked_model and turn.number <= last]
+
+
+def _what_failed(failure: Failure) -> str:
+    """Return the end of a sentence: what the failure led to."""
+    if failure.check or failure.result is not None:
+        return quoted(failure.message)
+    return quoted(failure.message) or "then it submitted without a change"
+
+
+def _failed_result(failure: Failure) -> tuple[Evidence, ...]:
+    result = failure.result
+    if result is None:
+        return ()
+    return (Evidence(failure.turn.number, result.seq, f"{result.tool}: {quoted(result.error)}"),)
+
+
+MEMORY_RULES: tuple[Rule, ...] = (stale_fact, budget_dropped, summary_lost)
+"""Rules for what a model decided on, most certain first."""
