@@ -74,6 +74,7 @@ def test_these_are_all_commands_and_no_other() -> None:
         *(f"remora tools {name}" for name in ["list", "check", "run"]),
         *("remora eval", "remora eval memory", "remora eval restore", "remora eval decisions"),
         *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),
+        "remora trace why",
         *(f"remora trace {name}" for name in ["tail", "get", "verify", "replay", "anchor"]),
         *(f"remora trace {name}" for name in ["fork", "export", "compact", "reindex"]),
         *(f"remora agents {name}" for name in ["list", "show", "validate", "new"]),

@@ -7,6 +7,7 @@ _COMMANDS = {
     "show": ("remora.cli.trace.show:show", "Show events, or one turn with its packet."),
     "packet": ("remora.cli.trace.packet:packet", "Print the packet of a turn."),
     "diff": ("remora.cli.trace.packet:diff", "Show what changed in the packet between two turns."),
+    "why": ("remora.cli.trace.why:why", "Name the cause of an agent's failure."),
     "transcript": ("remora.cli.trace.transcript:transcript", "Print a stream as readable text."),
     "tail": ("remora.cli.trace.tail:tail", "Show the end of a stream, or follow it."),
     "get": ("remora.cli.trace.index_commands:get", "Print the trace entry for a key."),

@@ -6,7 +6,7 @@ from remora.runs.diagnosis.agent_history import AgentHistory, HostCallRecord, To
 from remora.runs.diagnosis.cause import Cause, Evidence, Kind, Rule, quoted
 from remora.runs.diagnosis.failure import (
     Failure,
-    arguments_of_failure,
+    arguments_at,
     call_text,
     margin_of,
     repeated_calls,
@@ -67,7 +67,7 @@ def argument_not_in_packet(history: AgentHistory, failure: Failure) -> Cause | N
     turn, call = failure.turn, failure.turn.call
     if call is None or not turn.asked_model or failure.ends_without_error:
         return None
-    for one in arguments_of_failure(history, failure):
+    for one in arguments_at(history, failure.turn):
         known = one.in_packet or one.written or listed_in_schema(call, one.name, history.tools)
         if known:
             continue

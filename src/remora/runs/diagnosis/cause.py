@@ -35,8 +35,6 @@ Kind = Literal[
     "submitted",
     "unknown",
 ]
-NO_FAILURE: tuple[Kind, ...] = ("running", "no_change", "submitted")
-"""Kinds of agents that did not fail."""
 _QUOTED = 160
 
 
@@ -49,12 +47,16 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an agent failed. `turn` is null if no turn is to blame."""
+    """Why an agent failed. `turn` is null if no turn is to blame.
+
+    `look_at` is the turn whose packet shows the cause, if it is another one.
+    """
 
     kind: Kind
     turn: int | None
     sentence: str
     evidence: tuple[Evidence, ...] = ()
+    look_at: int | None = None
 
 
 Rule = Callable[[AgentHistory, Failure], Cause | None]

@@ -8,14 +8,14 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Event, Review
-from remora.runs.diagnosis.agent_history import AgentHistory, read_history
+from remora.runs.diagnosis.agent_history import AgentHistory, Turn, read_history
 from remora.runs.diagnosis.call_causes import CALL_RULES
 from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
 from remora.runs.diagnosis.failure import (
     Failure,
     Margin,
     Repeated,
-    arguments_of_failure,
+    arguments_at,
     dropped_parts,
     failure_of,
     first_error,
@@ -43,7 +43,6 @@ MAX_EVIDENCE = 10
 class Dropped(msgspec.Struct, frozen=True):
     """A part of a packet that the budget removed before the model's decision."""
 
-    turn: int
     name: str
     text: str
 
@@ -51,7 +50,8 @@ class Dropped(msgspec.Struct, frozen=True):
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Why an agent failed, and the facts about its failure.
 
-    `status` is that of the agent. `cause` has the why line. `turn` is the turn to look at.
+    `status` is that of the agent. `cause` has the why line. `arguments`, `dropped` and `margin` are
+    those of the call in the cause's turn. `look_at` is the turn whose packet shows most.
     """
 
     agent_id: str
@@ -61,7 +61,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     stop_reason: str | None
     turns: int
-    turn: int
+    look_at: int
     cause: Cause
     first_error: Evidence | None = None
     repeated: Repeated | None = None
@@ -127,7 +127,8 @@ def diagnosis_of(
     cause = _cause(history, failure, review, is_written=is_written)
     status = end.status if end is not None else RUNNING if is_written else INTERRUPTED
     error = first_error(history)
-    blamed = failure if failure is not None and cause.turn is not None else None
+    last = history.turns[-1].number if history.turns else 0
+    blamed = next((one for one in history.turns if one.number == cause.turn), None)
     return Diagnosis(
         agent_id=first.agent_id,
         run_id=first.run_id,
@@ -135,8 +136,8 @@ def diagnosis_of(
         node_id=first.node_id,
         status=status,
         stop_reason=None if end is None else end.stop_reason,
-        turns=history.turns[-1].number if history.turns else 0,
-        turn=cause.turn or (history.turns[-1].number if history.turns else 0),
+        turns=last,
+        look_at=cause.look_at or cause.turn or last,
         cause=msgspec.structs.replace(cause, evidence=cause.evidence[:MAX_EVIDENCE]),
         first_error=None if error is None else Evidence(error[0], error[1], quoted(error[2])),
         repeated=repeated_calls(history),
@@ -144,15 +145,12 @@ def diagnosis_of(
     )
 
 
-def _facts(history: AgentHistory, failure: Failure) -> dict[str, Any]:
-    turn, call = failure.turn, failure.turn.call
+def _facts(history: AgentHistory, turn: Turn) -> dict[str, Any]:
+    dropped = (Dropped(part.name, quoted(part.text)) for part in dropped_parts(history, turn))
     return {
-        "arguments": arguments_of_failure(history, failure),
-        "dropped": tuple(
-            Dropped(turn.number, place.name, quoted(place.text))
-            for place in dropped_parts(history, turn)
-        ),
-        "margin": None if call is None else margin_of(call, history.margin),
+        "arguments": arguments_at(history, turn),
+        "dropped": tuple(dropped),
+        "margin": None if turn.call is None else margin_of(turn.call, history.margin),
     }
 
 

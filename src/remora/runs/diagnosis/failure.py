@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from remora.agents.builtin_tools import SUBMIT
-from remora.memory.canonical import canonical
+from remora.memory.canonical import canonical, json_text
 from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.agent_history import AgentHistory, Call, ToolOutcome, Turn
 from remora.runs.diagnosis.packet_places import Argument, Place, arguments_of, packet_places
@@ -104,8 +104,19 @@ def _unresolved_error(turns: list[Turn]) -> Turn | None:
         if result.outcome != "error":
             succeeded.add(result.tool)
         elif result.tool not in succeeded:
-            return turn
+            return _first_equal(turns, turn)
     return None
+
+
+def _first_equal(turns: list[Turn], failed: Turn) -> Turn:
+    """Return the turn in which the same call first failed with the same error."""
+    for turn in turns:
+        if turn.call is None or turn.result is None or failed.call is None:
+            continue
+        same_call = (turn.call.tool, turn.call.args) == (failed.call.tool, failed.call.args)
+        if same_call and failed.result is not None and turn.result.error == failed.result.error:
+            return turn
+    return failed
 
 
 def _acts(turn: Turn) -> bool:
@@ -148,18 +159,13 @@ def margin_of(call: Call, gate: float | None) -> Margin | None:
 
 def call_text(call: Call) -> str:
     """Return a call as text, such as `fix(code="E501")`, cut to one short line."""
-    from remora.memory.canonical import json_text
-
     named = ", ".join(f"{name}={clip(json_text(value), 60)}" for name, value in call.args.items())
     return clip(f"{call.tool}({named})", 160)
 
 
-def arguments_of_failure(history: AgentHistory, failure: Failure) -> tuple[Argument, ...]:
-    """Return the arguments of the failing call, with their places in the packet."""
-    turn = failure.turn
-    if turn.call is None:
-        return ()
-    return arguments_of(turn.call, turn, history.shown(turn))
+def arguments_at(history: AgentHistory, turn: Turn) -> tuple[Argument, ...]:
+    """Return the arguments of a turn's call, with their places in the packet."""
+    return () if turn.call is None else arguments_of(turn.call, turn, history.shown(turn))
 
 
 def dropped_parts(history: AgentHistory, turn: Turn) -> list[Place]:

@@ -7,7 +7,7 @@ from remora.runs.diagnosis.agent_history import AgentHistory, Turn
 from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
 from remora.runs.diagnosis.failure import (
     Failure,
-    arguments_of_failure,
+    arguments_at,
     call_text,
     dropped_parts,
 )
@@ -29,7 +29,7 @@ def stale_fact(history: AgentHistory, failure: Failure) -> Cause | None:
     """An argument of the failing call comes from a file that changed after it was read."""
     if failure.result is None or failure.turn.call is None:
         return None
-    for argument in arguments_of_failure(history, failure):
+    for argument in arguments_at(history, failure.turn):
         sources = [place for place in argument.places if place.is_source]
         changes = [_changed_since(history, place, failure.turn) for place in sources]
         if sources and all(changes):
@@ -150,7 +150,7 @@ def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
         shown = "\n".join(place.text for place in packet_places(after, {}))
         for line in _lost_lines(history, failure, turn):
             if not _is_shown(line, shown):
-                return _lost(failure, turn, line)
+                return _lost(failure, turn, line, after.turn)
     return None
 
 
@@ -188,7 +188,7 @@ def _is_model_next(history: AgentHistory, turn: Turn) -> bool:
     return any(one.asked_model for one in list(later)[:1])
 
 
-def _lost(failure: Failure, turn: Turn, line: str) -> Cause:
+def _lost(failure: Failure, turn: Turn, line: str, after: int) -> Cause:
     result = turn.result
     assert result is not None  # the line is from it
     return Cause(
@@ -198,9 +198,10 @@ def _lost(failure: Failure, turn: Turn, line: str) -> Cause:
         f'{quoted(line)}": the model saw "{quoted(result.summary)}"; {_what_failed(failure)}',
         evidence=(
             Evidence(turn.number, result.seq, f"the raw output has: {quoted(line)}"),
-            Evidence(turn.number, result.seq, f"the packet keeps: {quoted(result.summary)}"),
+            Evidence(after, None, f"the packet has only: {quoted(result.summary)}"),
             *_failed_result(failure),
         ),
+        look_at=after,
     )
 
 

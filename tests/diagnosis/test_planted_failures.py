@@ -1,0 +1,70 @@
+"""The why line names the cause of planted failures, and blames healthy jobs for nothing."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, user_without_weights
+from tests.diagnosis.planted_failures import (
+    HEALTHY_OR_UNUSUAL,
+    SUMMARY_LOST,
+    TEN,
+    TOOL_CRASH,
+    TOOL_TIME_OUT,
+    WRONG_CHOICE,
+    Case,
+    Planted,
+    plant,
+)
+
+CAUSES = {case.kind for case in TEN}
+AT_LEAST = 9
+QUICK = (SUMMARY_LOST, WRONG_CHOICE, TOOL_CRASH)
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Remora:
+    return user_without_weights(tmp_path / "home")
+
+
+def why(user: Remora, planted: Planted) -> tuple[str, str]:
+    """Return the kind of the cause, and the why line that is printed."""
+    found = user("trace", "why", planted.agent_id, "--json", cwd=planted.root)
+    shown = user("trace", "why", planted.agent_id, cwd=planted.root)
+    assert (found.code, shown.code, shown.err) == (0, 0, "")
+    cause = found.document["cause"]
+    assert shown.out.splitlines()[0] == cause["sentence"]
+    assert len(shown.out.splitlines()) <= 12
+    return cause["kind"], cause["sentence"]
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.name)
+def test_why_names_the_cause_and_the_turn(case: Case, user: Remora, tmp_path: Path) -> None:
+    kind, sentence = why(user, plant(case, tmp_path / "project", user))
+    assert kind == case.kind
+    assert "turn 1" in sentence
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_at_least_nine_of_ten_causes_are_named(
+    user: Remora, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, missed = [], []
+    for number, case in enumerate(TEN):
+        kind, sentence = why(user, plant(case, tmp_path / str(number), user))
+        missed += [] if kind == case.kind else [case.name]
+        rows.append(f"{case.name:33}{kind:19}{sentence[:80]}")
+    with capsys.disabled():
+        sys.stdout.write("\n".join(["", *rows, f"{len(TEN) - len(missed)} of {len(TEN)}", ""]))
+    assert len(CAUSES) == len(TEN) == 10
+    assert len(missed) <= len(TEN) - AT_LEAST, missed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*HEALTHY_OR_UNUSUAL, TOOL_TIME_OUT], ids=lambda case: case.name)
+def test_other_jobs_are_not_blamed(case: Case, user: Remora, tmp_path: Path) -> None:
+    kind, _ = why(user, plant(case, tmp_path / "project", user))
+    assert kind == case.kind
+    assert kind not in CAUSES or case is TOOL_TIME_OUT
