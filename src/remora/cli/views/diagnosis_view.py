@@ -1,14 +1,22 @@
 """Shows why an agent failed: the why line, the evidence, and the facts about the failing call."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import click
 
 from remora.cli.app.output import terminal_width, wrap_text
-from remora.runs.diagnosis.diagnosis import MAX_EVIDENCE, Diagnosis
+from remora.errors import RemoraError
+from remora.ids import display_name
+from remora.runs.diagnosis.diagnosis import MAX_EVIDENCE, Diagnosis, why
 from remora.runs.diagnosis.packet_places import Argument
+from remora.runs.records.job_view import JobView
 from remora.text import count, escape_line
+from remora.trace.trace_folder import TraceFolder
 
+_FAILED = ("failed", "error", "interrupted")
+_MOST_JOBS = 10
+"""Jobs of a run whose why line is shown."""
 _MOST_NAMED = 3
 _ABOUT_CALLS = frozenset(
     {
@@ -34,6 +42,26 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
         yield from wrap_text(escape_line(f"  {text}"), width, "    ")
     if found.cause.turn is not None:
         yield f"next: {look}"
+
+
+def why_lines(folder: TraceFolder, jobs: Iterable[JobView], width: int | None) -> Iterator[str]:
+    """Yield the why line of the first jobs that failed, after an empty line and a heading."""
+    failed = [job for job in jobs if job.status in _FAILED and not job.damaged]
+    found = [*_sentences(folder, failed[:_MOST_JOBS])]
+    if found:
+        yield ""
+        yield "why:"
+        for line in found:
+            yield from wrap_text(f"  {escape_line(line)}", width, "    ")
+    if len(failed) > _MOST_JOBS:
+        yield f"  and {count(len(failed) - _MOST_JOBS, 'more job')}"
+
+
+def _sentences(folder: TraceFolder, jobs: Iterable[JobView]) -> Iterator[str]:
+    for job in jobs:
+        with suppress(RemoraError):  # a stream that is missing has no cause
+            sentence = why(folder, job.agent_id).cause.sentence
+            yield f"{job.operation} {display_name(job.node_id)}: {sentence}"
 
 
 def _evidence(found: Diagnosis) -> Iterator[str]:

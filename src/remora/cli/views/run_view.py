@@ -13,6 +13,7 @@ from remora.cli.app.output import (
     wrap_text,
 )
 from remora.cli.app.project_context import next_command
+from remora.cli.views.diagnosis_view import why_lines
 from remora.cli.views.job_view import Document, job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
@@ -54,6 +55,7 @@ def run_lines(
         yield from _problem_lines(options, project, view, jobs)
     else:
         yield from job_lines(jobs, width, verbose=options.verbose)
+    yield from why_lines(project.trace, view.jobs, width)
     yield ""
     yield totals_line(document)
     yield from skipped_lines(document["totals"])
@@ -120,6 +122,7 @@ def attempt_lines(
     """Yield the results of the given jobs, and the commands to run next."""
     shown, verbose = JobDocuments(jobs), options.verbose or len(jobs) == 1
     yield from job_lines(shown, terminal_width(), verbose=verbose)
+    yield from why_lines(project.trace, jobs, terminal_width())
     nodes = [display_name(job.node_id) for job in jobs if job.review == "pending"]
     if nodes:
         names = dict.fromkeys(nodes)  # a file may have change sets of several operations
@@ -234,8 +237,8 @@ def _wrong(
         ),
         ("to see what cannot be read:", [("trace", "verify", one) for one in unread]),
         (
-            "to see what went wrong, turn by turn:",
-            [("trace", "transcript", agent) for agent in islice(wrong, 1)],
+            "to see why a job failed, with the evidence:",
+            [("trace", "why", agent) for agent in islice(wrong, 1)],
         ),
     ):
         yield from _commands(options, project, title, commands)
