@@ -1,7 +1,9 @@
 """The why line of an agent: one sentence that names the cause, the turn and the evidence."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -76,24 +78,45 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
     Raises NotFound if there is no such agent, UsageError if it is a run, and StreamDamaged if its
     stream is empty or damaged.
     """
-    try:
-        path = folder.existing_agent(agent_id)
-    except NotFound:
-        if folder.run_stream(agent_id).exists():
-            raise UsageError(
-                f"{agent_id} is a run, not an agent",
-                hint=f"`remora show {agent_id}` lists its jobs; name one of their agents",
-            ) from None
-        raise
+    path = _stream_of(folder, agent_id)
     is_written = is_being_written(path)
     history = read_history(read_events(path), partial(resolve, store=folder.blobs))
     if history.first is None:
         raise StreamDamaged(
             f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
         )
-    run = folder.run_stream(history.first.run_id)
-    review = last_review(read_events(run), agent_id) if run.exists() else None
+    review = _review_of(folder, history.first)
     return diagnosis_of(history, review, is_written=is_written)
+
+
+def _stream_of(folder: TraceFolder, agent_id: str) -> Path:
+    try:
+        return folder.existing_agent(agent_id)
+    except NotFound:
+        with suppress(NotFound):
+            folder.existing_run(agent_id)
+            raise UsageError(
+                f"{agent_id} is a run, not an agent",
+                hint=f"`remora show {agent_id}` lists its jobs; name one of their agents",
+            ) from None
+        raise
+
+
+def _review_of(folder: TraceFolder, event: Event) -> Review | None:
+    """Return the last verdict on the agent of an event that its run's stream has.
+
+    If the run's stream is damaged, only the events before the damage are read.
+    """
+    found = None
+    with suppress(NotFound, StreamDamaged):
+        for one in read_events(folder.existing_run(event.run_id)):
+            found = _verdict(one, event.agent_id) or found
+    return found
+
+
+def _verdict(event: Event, agent_id: str) -> Review | None:
+    data = typed_payload(event) if event.type == Review.type else None
+    return data if isinstance(data, Review) and data.agent_id == agent_id else None
 
 
 def diagnose(events: Iterable[Event], review: Review | None = None) -> Diagnosis:
@@ -105,15 +128,6 @@ def diagnose(events: Iterable[Event], review: Review | None = None) -> Diagnosis
     if history.first is None:
         raise StreamDamaged("the stream is empty")
     return diagnosis_of(history, review)
-
-
-def last_review(events: Iterable[Event], agent_id: str) -> Review | None:
-    """Return the last verdict on an agent's change set in the events of its run."""
-    found = None
-    for event in events:
-        if event.type == Review.type and isinstance(data := typed_payload(event), Review):
-            found = data if data.agent_id == agent_id else found
-    return found
 
 
 def diagnosis_of(

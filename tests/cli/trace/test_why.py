@@ -1,0 +1,107 @@
+"""Why lines of streams that are running, torn, damaged, or not an agent's: clear messages."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from remora.errors import StreamDamaged
+from remora.memory.events import Event, decode_event
+from remora.runs.diagnosis.diagnosis import diagnose
+from tests.cli.conftest import Ran
+
+
+@pytest.fixture
+def copied(ran: Ran, tmp_path: Path) -> Ran:
+    """A copy of a project in which agents ran, and whose streams may be changed."""
+    shutil.copytree(ran.root, tmp_path / "project", symlinks=True)
+    return Ran(ran.remora, tmp_path / "project", ran.before, ran.analyzed)
+
+
+def stream(ran: Ran) -> Path:
+    return ran.root / ".agentfs/traces" / f"{ran.job['agent_id']}.jsonl"
+
+
+def lines_of(ran: Ran) -> list[bytes]:
+    return stream(ran).read_bytes().splitlines(keepends=True)
+
+
+def why(ran: Ran) -> str:
+    done = ran("trace", "why", ran.job["agent_id"])
+    assert (done.code, done.err) == (0, "")
+    return done.out.splitlines()[0]
+
+
+def events_of(ran: Ran) -> list[Event]:
+    return [decode_event(line) for line in lines_of(ran)]
+
+
+def test_a_stream_without_an_end_was_interrupted(copied: Ran) -> None:
+    lines = lines_of(copied)
+    number = next(n for n, line in enumerate(lines) if b'"type":"tool_call"' in line)
+    stream(copied).write_bytes(b"".join(lines[: number + 1]))
+    turn = json.loads(lines[number])["turn"]
+    assert why(copied).startswith(f"Interrupted at turn {turn}, while its tool was running: ")
+
+
+def test_a_torn_tail_is_not_read(copied: Ran) -> None:
+    whole = stream(copied).read_bytes()
+    stream(copied).write_bytes(whole[:-40])
+    assert why(copied).startswith("Interrupted at turn ")
+
+
+def test_events_of_unknown_types_are_skipped(ran: Ran) -> None:
+    events = events_of(ran)
+    line = json.loads(lines_of(ran)[2]) | {"type": "of_a_later_version", "packet_delta": None}
+    more = decode_event(json.dumps(line).encode())
+    assert diagnose([*events[:3], more, *events[3:]]) == diagnose(events)
+
+
+def test_a_line_that_is_not_an_event_is_named(copied: Ran) -> None:
+    lines = lines_of(copied)
+    lines[3] = b"{}\n"
+    stream(copied).write_bytes(b"".join(lines))
+    done = copied("trace", "why", copied.job["agent_id"], "--json")
+    assert done.code == 1
+    assert "line 4" in done.error["message"]
+
+
+def test_data_of_another_type_is_named(ran: Ran) -> None:
+    events = events_of(ran)
+    for kind in ("agent_start", "tool_call", "tool_result", "agent_end"):
+        number = next(n for n, one in enumerate(events) if one.type == kind)
+        line = json.loads(lines_of(ran)[number]) | {"data": {"tool": [], "status": 1, "packet": 2}}
+        wrong = decode_event(json.dumps(line).encode())
+        with pytest.raises(StreamDamaged, match=f"event {wrong.seq} is not a valid {kind}"):
+            diagnose([*events[:number], wrong, *events[number + 1 :]])
+
+
+def test_an_empty_stream_is_named(copied: Ran) -> None:
+    stream(copied).write_bytes(b"")
+    done = copied("trace", "why", copied.job["agent_id"], "--json")
+    assert done.code == 1
+    assert "the stream is empty" in done.error["message"]
+    with pytest.raises(StreamDamaged, match="the stream is empty"):
+        diagnose([])
+
+
+def test_a_run_is_not_an_agent(ran: Ran) -> None:
+    run = ran.analyzed.document["run_id"]
+    for name in (run, "last"):
+        done = ran("trace", "why", name, "--json")
+        assert done.code == 2
+        assert done.error["message"] == f"{run} is a run, not an agent"
+        assert f"remora show {run}" in done.error["hint"]
+
+
+def test_an_unknown_name_is_an_error(ran: Ran) -> None:
+    done = ran("trace", "why", "nobody", "--json")
+    assert done.code == 1
+    assert "nobody" in done.error["message"]
+
+
+def test_a_damaged_run_does_not_hide_the_cause(copied: Ran) -> None:
+    (run,) = (copied.root / ".agentfs/runs").glob("*.jsonl")
+    run.write_bytes(run.read_bytes() + b"{}\n")
+    assert why(copied).startswith("Nothing failed: ")
