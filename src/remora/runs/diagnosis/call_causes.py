@@ -95,7 +95,9 @@ def wrong_choice(history: AgentHistory, failure: Failure) -> Cause | None:
     evidence = _decision(history, failure)
     if call.decided_by == "fallback":
         margin = margin_of(call, history.margin)
-        gap = "" if margin is None else f" (difference {margin.gap:g}, gate {margin.gate:g})"
+        gap = ""
+        if margin is not None and margin.gate is not None:
+            gap = f" (difference {margin.gap:g}, gate {margin.gate:g})"
         return Cause(
             kind="undecided",
             turn=turn.number,
