@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.project_context import recorded_project
@@ -72,6 +73,13 @@ def report(
         from remora.cli.views.annotation_view import annotate
 
         annotate(project, make_report(project, view, raw=raw), changed)
+        return 1 if view.damaged else 0
+    if form == "html":
+        from remora.bootstrap.report_pictures import report_pictures
+        from remora.runs.report.html_page import html_page
+
+        pictures = report_pictures(invocation_of(options), project, view)
+        click.echo(html_page(make_report(project, view, raw=raw), pictures), nl=False)
         return 1 if view.damaged else 0
     name = form or ("json" if options.json else "md")
     click.echo(FORMATS[name](make_report(project, view, raw=raw)), nl=name in ("sarif", "json"))

@@ -13,6 +13,7 @@ from remora.hub.node import ObservedValues
 from remora.hub.observed_links import observed_tests, observed_values
 from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
+from remora.hub.sources.project_facts import ProjectFacts, project_facts
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
 
@@ -52,6 +53,10 @@ class CurrentNodes:
         found = self._ask(lambda view: _known(keys, lambda key: observed_tests(view, key)))
         return frozenset(found or ())
 
+    def project_facts(self) -> ProjectFacts | None:
+        """Return the facts of all nodes, and which of them tests reach, or None without an index."""
+        return self._ask(project_facts)
+
     def implementation(self, key: str) -> str:
         """Return the key of the definition that an `@overload` stub belongs to.
 
@@ -70,7 +75,7 @@ class CurrentNodes:
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
         return self._ask(lambda view: _at_line(view, paths, line))
 
-    def _ask(self, question: Callable[[Snapshot], _T | None]) -> _T | None:
+    def _ask(self, question: Callable[[OverlaidSnapshot], _T | None]) -> _T | None:
         view = None if self._db is None else open_snapshot(self._db)
         if view is None:
             return None

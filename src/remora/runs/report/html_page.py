@@ -1,8 +1,10 @@
 """Run reports as self-contained HTML pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
+from remora.runs.pictures.markup import Markup
+from remora.runs.pictures.picture_style import PICTURE_STYLE
 from remora.runs.report.page_style import STYLE
 from remora.runs.report.report_layout import (
     JobRow,
@@ -23,22 +25,26 @@ _MARKS = {"+++": "head", "---": "head", "@@": "hunk", "+": "add", "-": "del"}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def html_page(report: Report) -> str:
+def html_page(report: Report, pictures: Sequence[Markup] = ()) -> str:
     """Return the report as HTML. All names and messages from the project are escaped."""
-    return "\n".join(_lines(report, layout(report))) + "\n"
+    shown = [picture for picture in pictures if picture]
+    return "\n".join(_lines(report, layout(report), shown)) + "\n"
 
 
-def _lines(report: Report, parts: Layout) -> Iterator[str]:
+def _lines(report: Report, parts: Layout, pictures: Sequence[Markup]) -> Iterator[str]:
+    style = STYLE + PICTURE_STYLE if pictures else STYLE
     name = _text(report.project)
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{name}: {_text(parts.headline)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
+    yield f"<title>{name}: {_text(parts.headline)}</title>\n<style>\n{style}</style>\n</head>\n<body>"
     yield f"<h1>{name}: {parts.pending}</h1>"
     yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(parts.run)}</p>'
     yield '<ul class="numbers">'
     yield from (f"<li><b>{number}</b>{_text(what)}</li>" for number, what in parts.numbers)
-    yield f"</ul>\n<h2>Jobs</h2>\n<p>{_text(parts.totals)}</p>"
+    yield "</ul>"
+    yield from pictures
+    yield f"<h2>Jobs</h2>\n<p>{_text(parts.totals)}</p>"
     yield from (f"<p>{_text(detail)}.</p>" for detail in parts.details)
     yield from map(_job, parts.jobs)
     yield from _remaining(parts)

@@ -1,0 +1,1 @@
+"""Pictures of runs and projects, as HTML figures with SVG: pure functions of small records."""

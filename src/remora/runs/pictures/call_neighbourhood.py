@@ -1,0 +1,146 @@
+"""The callers and callees of a node: callers on the left, callees on the right."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from remora.code.links import Tier
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.ids import display_name, split_node_key
+from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
+from remora.runs.pictures.markup import Markup, element, link
+from remora.text import count
+
+_MOST = 12
+"""Most callers and callees that are drawn."""
+_BOX, _ROW, _TOP = 250.0, 34.0, 8.0
+_HIGH = 26.0
+_MIDDLE = 190.0
+_OUTSIDE = "ext:"
+
+Href = Callable[[str], str]
+
+
+class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
+    """A caller or a callee. `key` is a node key, or `ext:` and a name outside the project."""
+
+    key: str
+    tier: Tier
+    lines: tuple[int, ...] = ()
+
+    @property
+    def is_test(self) -> bool:
+        return is_of_tests(split_node_key(self.key)[0])
+
+    @property
+    def is_outside(self) -> bool:
+        return self.key.startswith(_OUTSIDE)
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """Its class, mark and description."""
+        if self.is_outside:
+            return "state-quiet", "↗", "outside the project"
+        return ("state-good", "✓", "test") if self.is_test else ("state-wait", "ƒ", "node")
+
+
+def call_neighbourhood(
+    key: str,
+    callers: Sequence[Neighbour],
+    callees: Sequence[Neighbour],
+    *,
+    href: Href | None = None,
+) -> Markup:
+    """Return the picture of a node's callers and callees, the most certain ones first.
+
+    `href` returns the address of the page of a node's key.
+    """
+    rows = max(map(_rows, (callers, callees)))
+    height = 2 * _TOP + _ROW * rows
+    both = [*callers, *callees]
+    frame = Frame(
+        name="calls",
+        title=f"Calls of {display_name(key)}",
+        text=f"{count(len(callers), 'caller')} on the left, {count(len(callees), 'callee')} on the "
+        "right. A dashed line is a link that is not certain.",
+        keys=[Key(*kind) for kind in dict.fromkeys(each.kind for each in both)],
+        table=_table(callers, callees),
+        has_links=href is not None,
+    )
+    return figure(frame, height, _drawing(key, callers, callees, height / 2, href))
+
+
+def _drawing(
+    key: str,
+    callers: Sequence[Neighbour],
+    callees: Sequence[Neighbour],
+    middle: float,
+    href: Href | None,
+) -> Iterator[Markup]:
+    left, right = (WIDTH - _MIDDLE) / 2, (WIDTH + _MIDDLE) / 2
+    for side, found in (("callers", callers), ("callees", callees)):
+        top = middle - _ROW * _rows(found) / 2
+        for number, each in enumerate(found[:_MOST]):
+            y = top + _ROW * (number + 0.5)
+            ends = (
+                (_BOX, y, left, middle) if side == "callers" else (right, middle, WIDTH - _BOX, y)
+            )
+            yield _line(ends, each)
+            x = 0.5 if side == "callers" else WIDTH - _BOX
+            yield _neighbour(each, x, y, href)
+        if len(found) > _MOST:
+            x = 8 if side == "callers" else WIDTH - _BOX + 8
+            text = f"and {len(found) - _MOST:,} more"
+            yield element("text", text, x=x, y=top + _ROW * (_MOST + 0.5) + 4, class_="label")
+    yield element(
+        "g",
+        element("title", display_name(key)),
+        element("rect", x=left, y=middle - _ROW / 2, width=_MIDDLE, height=_ROW, rx=4, class_="focus"),
+        element("text", clipped(_name(key), _MIDDLE - 12), x=WIDTH / 2, y=middle + 4,
+                text_anchor="middle", class_="strong"),
+    )  # fmt: skip
+
+
+def _line(ends: tuple[float, float, float, float], each: Neighbour) -> Markup:
+    x1, y1, x2, y2 = ends
+    half = (x1 + x2) / 2
+    path = f"M{x1:.1f} {y1:.1f}C{half:.1f} {y1:.1f} {half:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+    weak = "" if each.tier in ("exact", "inferred") else " weak"
+    return element("path", d=path, class_=f"edge{weak}")
+
+
+def _neighbour(each: Neighbour, x: float, y: float, href: Href | None) -> Markup:
+    kind, mark, what = each.kind
+    lines = f", line {', '.join(map(str, each.lines[:5]))}" if each.lines else ""
+    shape = element(
+        "g",
+        element("title", f"{_full_name(each.key)}: {what}, {each.tier}{lines}"),
+        element("rect", x=x, y=y - _HIGH / 2, width=_BOX - 1, height=_HIGH, rx=4, class_=kind),
+        element("text", f"{mark} {clipped(_name(each.key), _BOX - 30)}", x=x + 7, y=y + 4),
+    )
+    return shape if href is None or each.is_outside else link(href(each.key), shape)
+
+
+def _table(callers: Sequence[Neighbour], callees: Sequence[Neighbour]) -> Table:
+    rows = [
+        (what, _full_name(each.key), each.kind[2], each.tier, ", ".join(map(str, each.lines)))
+        for what, found in (("caller", callers), ("callee", callees))
+        for each in found[: 10 * _MOST]
+    ]
+    left = len(callers) + len(callees) - len(rows)
+    heads = ("link", "name", "kind", "certainty", "lines")
+    return Table(heads, rows, f"{left:,} more are not listed." if left else "")
+
+
+def _rows(found: Sequence[Neighbour]) -> int:
+    """Return the number of rows of one side, with one for what is left out."""
+    return max(1, min(len(found), _MOST + 1))
+
+
+def _full_name(key: str) -> str:
+    return key.removeprefix(_OUTSIDE) if key.startswith(_OUTSIDE) else display_name(key)
+
+
+def _name(key: str) -> str:
+    """Return the name without its folders, which are in the title."""
+    return _full_name(key) if key.startswith(_OUTSIDE) else display_name(key).rpartition("/")[2]

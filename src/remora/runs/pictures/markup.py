@@ -1,0 +1,55 @@
+"""HTML and SVG elements whose text and attribute values are escaped."""
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+from remora.text import escape_line
+
+_INNER_LINK = re.compile(r"/(?![/\\])[!-~]*|[#?][!-~]*")
+
+
+class Markup(str):
+    """Text that is already HTML. Every other string is escaped where an element is made."""
+
+    __slots__ = ()
+
+
+def element(name: str, *content: str, **attributes: str | float | None) -> Markup:
+    """Return an element.
+
+    In names of attributes, `_` stands for `-`, and a final `_` is dropped: `class_`. Attributes
+    without a value are left out. Control characters and bidirectional controls are made visible.
+    """
+    shown = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inner = "".join(map(_content, content))
+    return Markup(f"<{name}{shown}>{inner}</{name}>")
+
+
+def joined(parts: Iterable[str]) -> Markup:
+    """Return the parts one after another."""
+    return Markup("".join(map(_content, parts)))
+
+
+def link(href: str, *content: str) -> Markup:
+    """Return a link to a page of the same server.
+
+    The content is returned without a link if `href` leads elsewhere, or is a script.
+    """
+    if _INNER_LINK.fullmatch(href) is None:
+        return joined(content)
+    return element("a", *content, href=href)
+
+
+def _content(text: str) -> str:
+    return text if isinstance(text, Markup) else escape(escape_line(text), quote=False)
+
+
+def _value(value: str | float) -> str:
+    if isinstance(value, str):
+        return escape(escape_line(value))
+    return f"{value:.1f}".removesuffix(".0")

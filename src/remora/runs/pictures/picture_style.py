@@ -1,0 +1,66 @@
+"""Light and dark styles of pictures, for a style element or a style sheet.
+
+The page sets `color-scheme`.
+"""
+
+PICTURE_STYLE = """\
+.picture {
+  --p-text: light-dark(#1f2328, #e6edf3);
+  --p-dim: light-dark(#57606a, #98a2ad);
+  --p-line: light-dark(#d0d7de, #3d444d);
+  --p-ground: light-dark(#fff, #1b1f24);
+  --p-pause: light-dark(#eaeef2, #2a313a);
+  --p-good: light-dark(#c9ecd2, #17472a);
+  --p-good-edge: light-dark(#1a7f37, #57c26f);
+  --p-quiet: light-dark(#e1e5ea, #363d47);
+  --p-quiet-edge: light-dark(#6e7781, #98a2ad);
+  --p-warn: light-dark(#fbe3ad, #53400c);
+  --p-warn-edge: light-dark(#8a5a00, #e3b341);
+  --p-bad: light-dark(#ffc9c4, #63211d);
+  --p-bad-edge: light-dark(#b3261e, #ff8a80);
+  --p-wait: light-dark(#cfe3ff, #143d70);
+  --p-wait-edge: light-dark(#0b62c4, #72b1ff);
+  --p-model: light-dark(#0b62c4, #72b1ff);
+  --p-tools: light-dark(#8250df, #c297ff);
+  --p-checks: light-dark(#1a7f37, #57c26f);
+  --p-debt-0: light-dark(#e6efe8, #22332a);
+  --p-debt-1: light-dark(#ffe9a8, #4a3f12);
+  --p-debt-2: light-dark(#ffc069, #6b4710);
+  --p-debt-3: light-dark(#f58b57, #80371a);
+  --p-debt-4: light-dark(#ee6a5f, #8e2420);
+  margin: 1rem 0;
+}
+.picture figcaption, .picture .keys { color: var(--p-dim); font-size: .85rem; }
+.picture .keys { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: .4rem 0; padding: 0; list-style: none; }
+.picture .keys li { display: flex; align-items: center; gap: .35rem; }
+.picture .swatch { min-width: 1.1rem; padding: 0 .15rem; border: 1px solid; border-radius: 3px; color: var(--p-text); font: .8rem/1.05rem ui-monospace, monospace; text-align: center; }
+.picture .drawing { overflow-x: auto; }
+.picture svg { display: block; min-width: 44rem; width: 100%; height: auto; font: 12px ui-monospace, monospace; }
+.picture details { margin: .4rem 0; }
+.picture summary::after { content: none; }
+.picture svg text { fill: var(--p-text); pointer-events: none; }
+.picture svg .label { fill: var(--p-dim); font-size: 11px; }
+.picture svg .strong { font-weight: 600; }
+.picture svg .axis, .picture svg .grid, .picture svg .edge { fill: none; stroke: var(--p-line); }
+.picture svg .grid { stroke-dasharray: 2 3; }
+.picture svg .edge { stroke: var(--p-quiet-edge); }
+.picture svg .weak { stroke-dasharray: 5 4; }
+.picture svg .pause { fill: var(--p-pause); stroke: var(--p-line); }
+.picture svg .focus { fill: var(--p-ground); stroke: var(--p-text); stroke-width: 2; }
+.picture svg .frame { fill: var(--p-ground); stroke: var(--p-line); }
+.picture svg a:focus-visible { outline: 2px solid var(--p-wait-edge); }
+.picture svg a:hover rect { stroke-width: 2; }
+.picture .state-good { fill: var(--p-good); stroke: var(--p-good-edge); background: var(--p-good); border-color: var(--p-good-edge); }
+.picture .state-quiet { fill: var(--p-quiet); stroke: var(--p-quiet-edge); background: var(--p-quiet); border-color: var(--p-quiet-edge); }
+.picture .state-warn { fill: var(--p-warn); stroke: var(--p-warn-edge); background: var(--p-warn); border-color: var(--p-warn-edge); }
+.picture .state-bad { fill: var(--p-bad); stroke: var(--p-bad-edge); background: var(--p-bad); border-color: var(--p-bad-edge); }
+.picture .state-wait { fill: var(--p-wait); stroke: var(--p-wait-edge); background: var(--p-wait); border-color: var(--p-wait-edge); }
+.picture .activity-model { fill: var(--p-model); background: var(--p-model); }
+.picture .activity-tools { fill: var(--p-tools); background: var(--p-tools); }
+.picture .activity-checks { fill: var(--p-checks); background: var(--p-checks); }
+.picture .debt-0 { fill: var(--p-debt-0); stroke: var(--p-ground); background: var(--p-debt-0); border-color: var(--p-line); }
+.picture .debt-1 { fill: var(--p-debt-1); stroke: var(--p-ground); background: var(--p-debt-1); border-color: var(--p-line); }
+.picture .debt-2 { fill: var(--p-debt-2); stroke: var(--p-ground); background: var(--p-debt-2); border-color: var(--p-line); }
+.picture .debt-3 { fill: var(--p-debt-3); stroke: var(--p-ground); background: var(--p-debt-3); border-color: var(--p-line); }
+.picture .debt-4 { fill: var(--p-debt-4); stroke: var(--p-ground); background: var(--p-debt-4); border-color: var(--p-line); }
+"""

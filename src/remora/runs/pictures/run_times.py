@@ -1,0 +1,172 @@
+"""When the jobs of a run worked, and on what, read from the run's streams."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import (
+    Event,
+    JobEnd,
+    JobStart,
+    ModelRequest,
+    SubmitResult,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.trace.read.reader import (
+    INTERRUPTED,
+    RUNNING,
+    is_being_written,
+    read_events,
+    typed_payload,
+)
+from remora.trace.trace_folder import TraceFolder
+
+Activity = Literal["model", "tools", "checks"]
+ACTIVITIES: tuple[Activity, ...] = ("model", "tools", "checks")
+"""What a job waits for: a model's answer, a tool, or the checks of its submission."""
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """A time in which a job waited for one thing. Times are seconds since 1970."""
+
+    activity: Activity
+    start: float
+    end: float
+
+
+class JobTime(msgspec.Struct, frozen=True, kw_only=True):
+    """The time in which an attempt was worked on without interruption.
+
+    An attempt that was interrupted and resumed has several. `status` is that of the attempt if this
+    is its last one, and otherwise `interrupted`. Times are seconds since 1970.
+    """
+
+    agent_id: str
+    operation: str
+    node_id: str
+    attempt: int
+    status: str
+    start: float
+    end: float
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+    def waited(self, activity: Activity) -> float:
+        """Return the seconds that the job waited for one thing."""
+        return sum(span.end - span.start for span in self.spans if span.activity == activity)
+
+
+def read_job_times(folder: TraceFolder, run_id: str) -> tuple[JobTime, ...]:
+    """Return the times of all attempts of a run, in order of their start.
+
+    Of an attempt whose stream is damaged or missing, only what the run's stream says is known.
+    Raises NotFound if the run does not exist, and StreamDamaged if its stream is damaged.
+    """
+    path = folder.existing_run(run_id)
+    is_running = is_being_written(path)
+    stretches = _stretches(read_events(path))
+    times = [
+        time
+        for agent_id, found in stretches.items()
+        for time in _with_spans(found, _agent_events(folder, agent_id), is_running=is_running)
+    ]
+    return tuple(sorted(times, key=lambda time: (time.start, time.agent_id)))
+
+
+class _Stretch(msgspec.Struct):
+    """From a `job_start` to the `job_end`, or to the next `job_start` if there is none."""
+
+    begin: JobStart
+    start: float
+    end: float | None = None
+    status: str = INTERRUPTED
+
+
+def _stretches(events: Iterable[Event]) -> dict[str, list[_Stretch]]:
+    found: dict[str, list[_Stretch]] = {}
+    for event in events:
+        if event.type not in (JobStart.type, JobEnd.type):
+            continue
+        data, now = typed_payload(event), _seconds(event)
+        if now is None:
+            continue
+        if isinstance(data, JobStart):
+            found.setdefault(data.agent_id, []).append(_Stretch(data, now))
+        elif isinstance(data, JobEnd) and data.agent_id in found:
+            last = found[data.agent_id][-1]
+            last.end, last.status = max(last.start, now), data.status
+    return found
+
+
+def _agent_events(folder: TraceFolder, agent_id: str) -> Iterator[tuple[Event, float]]:
+    """Yield the readable events of an agent with their times."""
+    with suppress(NotFound, StreamDamaged, DiskError):
+        for event in read_events(folder.existing_agent(agent_id)):
+            if (now := _seconds(event)) is not None:
+                yield event, now
+
+
+def _seconds(event: Event) -> float | None:
+    try:
+        return datetime.fromisoformat(event.timestamp).timestamp()
+    except (ValueError, OverflowError):  # a stream that somebody else wrote
+        return None
+
+
+def _with_spans(
+    stretches: list[_Stretch], events: Iterable[tuple[Event, float]], *, is_running: bool
+) -> Iterator[JobTime]:
+    """Yield the stretches of an attempt with what it waited for."""
+    ends = [*(stretch.start for stretch in stretches[1:]), float("inf")]
+    timed = iter(events)
+    ahead = next(timed, None)
+    for number, (stretch, limit) in enumerate(zip(stretches, ends, strict=True), 1):
+        spans, last = _Spans(), stretch.start
+        while ahead is not None and ahead[1] < limit:
+            spans.add(*ahead)
+            last = max(last, ahead[1])
+            ahead = next(timed, None)
+        is_open = is_running and stretch.end is None and number == len(stretches)
+        yield JobTime(
+            agent_id=stretch.begin.agent_id,
+            operation=stretch.begin.operation,
+            node_id=stretch.begin.node_id,
+            attempt=stretch.begin.attempt,
+            status=RUNNING if is_open else stretch.status,
+            start=stretch.start,
+            end=last if stretch.end is None else stretch.end,
+            spans=tuple(spans.found),
+        )
+
+
+class _Spans:
+    """Finds what an agent waited for between two events."""
+
+    def __init__(self) -> None:
+        self.found: list[Span] = []
+        self._before = ""
+        self._then = 0.0
+
+    def add(self, event: Event, now: float) -> None:
+        activity = _activity(self._before, event.type)
+        if activity is not None and now > self._then:
+            self.found.append(Span(activity, self._then, now))
+        self._before, self._then = event.type, now
+
+
+def _activity(before: str, after: str) -> Activity | None:
+    """Return what an agent waited for between events of two types."""
+    if before == ModelRequest.type:
+        return "model"
+    if after == SubmitResult.type:
+        return "checks"
+    is_tool = before == ToolCalled.type and after == ToolResulted.type
+    return "tools" if is_tool else None
