@@ -60,7 +60,7 @@ def figure(frame: Frame, height: float, drawing: Iterable[str]) -> Markup:
         element("figcaption", element("strong", frame.title), f" {frame.text}"),
         legend,
         element("div", svg, class_="drawing", tabindex=0, role="group", aria_label=frame.title),
-        _table(frame.table),
+        _table(frame.table) if frame.table.rows else Markup(""),
         class_="picture",
     )
 

@@ -106,7 +106,7 @@ def _above(qualname: str, known: Collection[str]) -> str | None:
 def _file(path: str, nodes: Sequence[MapNode]) -> Branch:
     leaves = [
         Leaf(
-            name="" if node.qualname == MODULE else node.qualname,
+            name="module" if node.qualname == MODULE else node.qualname,
             size=max(lines, 1),
             nodes=(node,),
             debts=Counter(node.debts),

@@ -33,12 +33,13 @@ PICTURE_STYLE = """\
 .picture figcaption, .picture .keys { color: var(--p-dim); font-size: .85rem; }
 .picture .keys { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: .4rem 0; padding: 0; list-style: none; }
 .picture .keys li { display: flex; align-items: center; gap: .35rem; }
-.picture .swatch { min-width: 1.1rem; padding: 0 .15rem; border: 1px solid; border-radius: 3px; color: var(--p-text); font: .8rem/1.05rem ui-monospace, monospace; text-align: center; }
+.picture .swatch { min-width: 1.1rem; min-height: 1.05rem; padding: 0 .15rem; border: 1px solid; border-radius: 3px; color: var(--p-text); font: .8rem/1.05rem ui-monospace, monospace; text-align: center; }
 .picture .drawing { overflow-x: auto; }
 .picture svg { display: block; min-width: 44rem; width: 100%; height: auto; font: 12px ui-monospace, monospace; }
 .picture details { margin: .4rem 0; }
 .picture summary::after { content: none; }
 .picture svg text { fill: var(--p-text); pointer-events: none; }
+.picture svg .mark { font-weight: 600; }
 .picture svg .label { fill: var(--p-dim); font-size: 11px; }
 .picture svg .strong { font-weight: 600; }
 .picture svg .axis, .picture svg .grid, .picture svg .edge { fill: none; stroke: var(--p-line); }

@@ -147,7 +147,10 @@ def _words(leaf: Leaf, place: Rect) -> Iterator[Markup]:
     """Yield the name of a cell and the letters of its debts, if there is room for them."""
     letters = "".join(_LETTERS[debt] for debt in DEBTS if leaf.debts.get(debt))
     name = leaf.name if len(leaf.nodes) > 1 else leaf.name.rpartition(".")[2]
-    lines = [clipped(name, place.width - 4), letters if len(letters) * 7.2 < place.width else ""]
+    lines = [
+        clipped(name, place.width - 4),
+        letters if len(letters) * 7.2 + 4 <= place.width else "",
+    ]
     if place.height < 2 * _LINE + 2 or place.width < 40:
         lines = lines[1:]
     if place.height < _LINE:

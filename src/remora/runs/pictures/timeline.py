@@ -28,7 +28,7 @@ _ACTIVITIES: dict[Activity, str] = {
     "checks": "verification",
 }
 _LEFT, _RIGHT, _TOP = 34.0, WIDTH - 6.0, 24.0
-_CLOCK_WIDTH, _LABEL_WIDTH = 66.0, 54.0
+_CLOCK_WIDTH, _LABEL_WIDTH = 80.0, 66.0
 _MOST_LANES, _MOST_ROWS = 32, 200
 
 
@@ -124,7 +124,7 @@ def _table(times: Sequence[JobTime]) -> Table:
         (
             _name(time),
             _state(time)[2],
-            _clock(time.start),
+            _clock(time.start, "%Y-%m-%d %H:%M:%S"),
             duration_text(time.seconds),
             *(duration_text(time.waited(activity)) for activity in ACTIVITIES),
         )
@@ -137,12 +137,16 @@ def _table(times: Sequence[JobTime]) -> Table:
 
 def _grid(axis: Axis, bottom: float) -> Iterator[Markup]:
     """Yield the clock at the beginning of each stretch, and the ticks."""
+    first, last = (
+        _clock(each.start, "%Y-%m-%d") for each in (axis.stretches[0], axis.stretches[-1])
+    )
+    form = "%H:%M:%S" if first == last else "%m-%d %H:%M"
     free = 0.0
     for stretch in axis.stretches:
         yield _line(stretch.x, _TOP - 6, bottom, "axis")
         if stretch.x >= free:
             x = min(stretch.x, _RIGHT - _CLOCK_WIDTH)
-            yield element("text", _clock(stretch.start), x=x, y=_TOP - 10, class_="label")
+            yield element("text", _clock(stretch.start, form), x=x, y=_TOP - 10, class_="label")
             free = x + _CLOCK_WIDTH
     free = 0.0
     for x, seconds in ticks(axis):
@@ -210,7 +214,7 @@ def _bar_label(time: JobTime, x: float, width: float, y: float) -> Iterator[Mark
     mark = _state(time)[1]
     if width >= 14:
         text = f"{mark} {clipped(_short_name(time), width - 30)}".strip()
-        yield element("text", text, x=x + 4, y=y, class_="name")
+        yield element("text", text, x=x + 4, y=y, class_="mark")
 
 
 def _waits(bar: Bar, axis: Axis, activity: Activity) -> Iterator[tuple[float, float]]:
@@ -266,8 +270,8 @@ def _short_name(time: JobTime) -> str:
     return display_name(time.node_id).rpartition("/")[2].rpartition(":")[2]
 
 
-def _clock(seconds: float) -> str:
+def _clock(seconds: float, form: str) -> str:
     try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S")
+        return datetime.fromtimestamp(seconds, UTC).strftime(form)
     except (ValueError, OverflowError, OSError):  # a year that no clock shows
         return "?"
