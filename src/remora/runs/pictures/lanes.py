@@ -34,27 +34,26 @@ def lanes_of(times: Sequence[JobTime]) -> list[list[JobTime]]:
     return lanes
 
 
-def bars_of(lane: Sequence[JobTime], axis: Axis, least: float) -> Iterator[Bar]:
-    """Yield the bars of a lane from left to right, none of which overlaps another.
+def bars_of(lane: Sequence[JobTime], axis: Axis, narrow: float) -> Iterator[Bar]:
+    """Yield the bars of a lane from left to right. They do not overlap, and have a width of 1.
 
-    Jobs that are narrower than `least` are joined until the bar is at least that wide. A bar has at
-    least a width of 1, unless the next one begins earlier.
+    Jobs that are narrower than `narrow` are joined until their bar is at least that wide.
     """
     group: list[JobTime] = []
     for number, time in enumerate(lane):
-        after = lane[number + 1] if number + 1 < len(lane) else None
         group.append(time)
-        x, end = axis.x(group[0].start), axis.x(time.end)
-        room = axis.right if after is None else axis.x(after.start)
-        if after is not None and _is_joined(group, after, axis, least):
-            continue
-        yield Bar(tuple(group), min(x, max(room - 1, axis.left)), max(end, min(x + 1, room)))
-        group = []
+        after = lane[number + 1] if number + 1 < len(lane) else None
+        if after is None or not _is_joined(group, after, axis, narrow):
+            x = axis.x(group[0].start)
+            yield Bar(tuple(group), x, max(axis.x(time.end), x + 1))
+            group = []
 
 
-def _is_joined(group: Sequence[JobTime], after: JobTime, axis: Axis, least: float) -> bool:
+def _is_joined(group: Sequence[JobTime], after: JobTime, axis: Axis, narrow: float) -> bool:
     """Return True if the next job belongs to the same bar."""
     x = axis.x(group[0].start)
-    is_narrow = axis.x(group[-1].end) - x < least
-    is_next_narrow = axis.x(after.end) - axis.x(after.start) < least
-    return is_narrow and is_next_narrow and axis.x(after.end) - x <= 2 * least
+    if axis.x(after.start) < x + 1:
+        return True
+    is_narrow = axis.x(group[-1].end) - x < narrow
+    is_next_narrow = axis.x(after.end) - axis.x(after.start) < narrow
+    return is_narrow and is_next_narrow and axis.x(after.end) - x <= 2 * narrow

@@ -54,7 +54,7 @@ def timeline(times: Sequence[JobTime], *, href: Href | None = None) -> Markup:
     """
     if not times:
         return Markup("")
-    axis = make_axis(((time.start, time.end) for time in times), _LEFT, _RIGHT)
+    axis = make_axis(((time.start, time.end) for time in times), _LEFT, _RIGHT - 1)
     lanes = lanes_of(times)
     shown = lanes[:_MOST_LANES]
     size = _LARGE if len(shown) <= _MANY_LANES else _SMALL

@@ -1,0 +1,66 @@
+"""The calls of a node: callers left, callees right, and no more than can be read."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remora.code.links import TIERS
+from remora.runs.pictures.call_neighbourhood import Neighbour, call_neighbourhood
+from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
+
+KEY = "node:src/shop/cart.py:Cart.total"
+NEIGHBOURS = st.lists(
+    st.builds(
+        Neighbour,
+        key=st.sampled_from(["node:src/a.py:f", "node:tests/test_a.py:test_f", "ext:os.path.join"]),
+        tier=st.sampled_from(TIERS),
+        lines=st.lists(st.integers(1, 99), max_size=9).map(tuple),
+    ),
+    max_size=40,
+)
+
+
+@given(NEIGHBOURS, NEIGHBOURS)
+def test_boxes_are_within_the_picture_and_do_not_overlap(
+    callers: list[Neighbour], callees: list[Neighbour]
+) -> None:
+    picture = call_neighbourhood(KEY, callers, callees)
+    found = boxes(picture, "state-", "focus")
+    assert len(found) == 1 + min(len(callers), 12) + min(len(callees), 12)
+    for number, box in enumerate(found):
+        assert 0 <= box.x <= box.right <= 900
+        assert 0 <= box.y <= box.bottom <= height(picture)
+        assert not any(box.overlaps(other) for other in found[number + 1 :])
+
+
+def test_callers_are_left_and_callees_right() -> None:
+    caller = Neighbour(key="node:tests/test_cart.py:test_total", tier="exact", lines=(4, 9))
+    callee = Neighbour(key="ext:math.fsum", tier="possible")
+    picture = call_neighbourhood(KEY, [caller], [callee])
+    test, outside, node = boxes(picture, "state-good", "state-quiet", "focus")
+    assert test.right < node.x < node.right < outside.x
+    assert "tests/test_cart.py:test_total: test, exact, line 4, 9" in texts(picture, "title")
+    assert "✓ test_cart.py:test_total" in texts(picture, "text")
+    lines = [each.attrib["class"] for each in parsed(picture).iter("path")]
+    assert lines == ["edge", "edge weak"]
+
+
+@pytest.mark.parametrize("number", [12, 13, 1000])
+def test_what_is_left_out_is_counted(number: int) -> None:
+    callers = [Neighbour(key=f"node:a.py:f{each}", tier="exact") for each in range(number)]
+    shown = texts(call_neighbourhood(KEY, callers, []), "text")
+    assert (f"and {number - 12} more" in shown) is (number > 12)
+
+
+def test_a_node_without_calls_is_drawn_alone() -> None:
+    picture = call_neighbourhood(KEY, [], [])
+    assert texts(picture, "text") == ["cart.py:Cart.total"]
+    assert not list(parsed(picture).iter("table"))
+
+
+def test_hostile_names_are_text_and_outside_names_are_no_links() -> None:
+    odd = Neighbour(key=f"node:{HOSTILE}:{HOSTILE}", tier="exact")
+    outside = Neighbour(key=f"ext:{HOSTILE}", tier="exact")
+    picture = call_neighbourhood(odd.key, [odd, outside], [odd], href=lambda _: "/node?key=1")
+    assert_harmless(picture)
+    assert len(list(parsed(picture).iter("a"))) == 2

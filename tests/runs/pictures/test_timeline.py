@@ -1,0 +1,139 @@
+"""The timeline: bars in lanes that do not overlap, for one job and for thousands."""
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from remora.runs.pictures.lanes import lanes_of
+from remora.runs.pictures.run_times import JobTime, Span
+from remora.runs.pictures.timeline import timeline
+from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
+
+START = 1.79e9
+STATES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "new state")
+
+
+def job(number: int, start: float, seconds: float, status: str = "submitted") -> JobTime:
+    third = seconds / 3
+    return JobTime(
+        agent_id=f"lint-{number}",
+        operation="lint",
+        node_id=f"node:src/a{number}.py:load",
+        attempt=1,
+        status=status,
+        start=START + start,
+        end=START + start + seconds,
+        spans=(
+            Span("model", START + start, START + start + third),
+            Span("checks", START + start + 2 * third, START + start + seconds),
+        ),
+    )
+
+
+JOBS = st.lists(
+    st.builds(job, st.integers(0, 99), st.floats(0, 9000), st.floats(0, 900), st.sampled_from(STATES)),
+    min_size=1,
+    max_size=40,
+)  # fmt: skip
+
+
+def one_after_another(number: int, workers: int) -> list[JobTime]:
+    """A run of jobs of about four seconds."""
+    chance = random.Random(number)
+    free = [0.0] * workers
+    found = []
+    for each in range(number):
+        worker = free.index(min(free))
+        seconds = chance.expovariate(0.25) + 0.1
+        found.append(job(each, free[worker], seconds, chance.choice(STATES[:4])))
+        free[worker] += seconds + 0.01
+    return found
+
+
+@given(JOBS)
+def test_bars_are_within_the_picture_and_do_not_overlap(jobs: list[JobTime]) -> None:
+    picture = timeline(jobs)
+    bars = boxes(picture, "state-")
+    assert bars
+    for number, bar in enumerate(bars):
+        assert 33.9 <= bar.x <= bar.right <= 894.1
+        assert 0 <= bar.y <= bar.bottom <= height(picture)
+        assert not any(bar.overlaps(other) for other in bars[number + 1 :])
+    for wait in boxes(picture, "activity-"):
+        assert any(bar.x - 0.15 <= wait.x <= wait.right <= bar.right + 0.15 for bar in bars)
+
+
+@given(JOBS)
+def test_jobs_of_a_lane_do_not_overlap_and_none_is_lost(jobs: list[JobTime]) -> None:
+    lanes = lanes_of(jobs)
+    assert sorted(map(id, jobs)) == sorted(id(each) for lane in lanes for each in lane)
+    for lane in lanes:
+        assert all(one.end <= other.start for one, other in itertools.pairwise(lane))
+
+
+def test_one_job_fills_the_axis() -> None:
+    picture = timeline([job(1, 0, 12)])
+    ((x, _, right, _),) = boxes(picture, "state-")
+    assert (x, right) == (34, 893)
+    assert "lint src/a1.py:load: verified in 12 s, waiting for the model 4 s, verification 4 s" in texts(
+        picture, "title"
+    )  # fmt: skip
+    assert "33% waiting for the model" in texts(picture, "desc")[0]
+
+
+def test_a_run_without_jobs_has_no_picture() -> None:
+    assert timeline([]) == ""
+
+
+@pytest.mark.parametrize(("number", "workers"), [(2000, 1), (2000, 2), (2000, 40)])
+def test_thousands_of_jobs_are_joined_and_the_picture_says_so(number: int, workers: int) -> None:
+    picture = timeline(one_after_another(number, workers))
+    assert len(picture) < 600_000
+    (text,) = texts(picture, "desc")
+    assert f"{number:,} jobs in {workers} lane" in text
+    assert "A narrow bar stands for up to" in text
+    assert ("8 more lanes are not shown" in text) is (workers == 40)
+    assert f"{number - 200:,} shorter ones are not listed." in texts(picture, "p")
+
+
+def test_hours_between_a_run_and_its_continuation_are_cut_out() -> None:
+    picture = timeline([job(1, 0, 10, "interrupted"), job(2, 12010, 10)])
+    assert "1 pause of 3 h 20 min not drawn to scale" in texts(picture, "desc")[0]
+    first, second = boxes(picture, "state-")
+    (pause,) = boxes(picture, "pause")
+    assert first.right <= pause.x <= pause.right <= second.x
+    assert first.right - first.x == pytest.approx(second.right - second.x)
+
+
+def test_states_differ_by_more_than_colour() -> None:
+    jobs = [job(number, number, 1, status) for number, status in enumerate(STATES)]
+    bars = [text for text in texts(timeline(jobs), "text") if text.endswith("load")]
+    assert len({text[0] for text in bars}) == len(STATES)
+
+
+def test_jobs_are_links_where_a_page_is_known() -> None:
+    picture = timeline([job(1, 0, 1), job(2, 1, 1)], href=lambda time: f"/job?id={time.agent_id}")
+    assert [each.attrib["href"] for each in parsed(picture).iter("a")] == [
+        "/job?id=lint-1",
+        "/job?id=lint-2",
+    ]
+    (drawing,) = parsed(picture).iter("svg")
+    assert drawing.attrib["role"] == "group", "the parts of an image cannot be reached"
+
+
+def test_hostile_names_are_text() -> None:
+    odd = replace(
+        job(1, 0, 1), node_id=f"node:{HOSTILE}:{HOSTILE}", operation=HOSTILE, status=HOSTILE
+    )
+    picture = timeline([odd, job(2, 1, 1)], href=lambda time: f"javascript:{time.node_id}")
+    assert_harmless(picture)
+    assert "<script>alert(1)</script>" in texts(picture, "table")[0]
+
+
+@pytest.mark.parametrize("year", [1e13, -1e13])
+def test_impossible_years_are_no_error(year: float) -> None:
+    assert_harmless(timeline([job(1, year, 1), job(2, 0, 1)]))
