@@ -93,7 +93,8 @@ def _has_linted(project: Project, view: RunView) -> bool:
     counting = {
         each.name for each in project.operations.all if each.totals and each.totals.counts_findings
     }
-    return not counting.isdisjoint(view.start.plan.get("operations", ()))
+    is_planned = not counting.isdisjoint(view.start.plan.get("operations", ()))
+    return is_planned or any(is_lint_code(code) for job in view.jobs for code in job.before or ())
 
 
 def _nodes_with_findings(nodes: Sequence[NodeFacts], view: RunView) -> set[str]:

@@ -95,7 +95,7 @@ def test_thousands_of_jobs_are_joined_and_the_picture_says_so(number: int, worke
     assert len(picture) < 600_000
     (text,) = texts(picture, "desc")
     assert f"{number:,} jobs in {workers} lane" in text
-    assert "A narrow bar stands for up to" in text
+    assert "A narrow bar shows up to" in text
     assert ("8 more lanes are not shown" in text) is (workers == 40)
     assert f"{number - 200:,} shorter ones are not listed." in texts(picture, "p")
 

@@ -85,7 +85,7 @@ class CurrentNodes:
             view.close()
 
     def _changed_files(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
-        """Return the changed files by path, with None for each deleted file."""
+        """Return the files whose content changed by path, with None for each deleted file."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
         deleted = {escape_path(path): None for path in rows.keys() - now.keys()}
@@ -94,7 +94,12 @@ class CurrentNodes:
             for path, stamp in now.items()
             if path not in rows or rows[path].stamp != stamp or is_racy(stamp, began)
         ]
-        return {**deleted, **read_all(self._root, moved, limit=self._members.file_limit)}
+        read = read_all(self._root, moved, limit=self._members.file_limit)
+        stored = {escape_path(path): row.file_hash for path, row in rows.items()}
+        different = {
+            path: facts for path, facts in read.items() if facts.file_hash != stored.get(path)
+        }
+        return {**deleted, **different}
 
 
 def _known(keys: Sequence[str], find: Callable[[str], _T | None]) -> dict[str, _T]:

@@ -18,7 +18,7 @@ class Markup(str):
 def element(name: str, *content: str, **attributes: str | float | None) -> Markup:
     """Return an element.
 
-    In names of attributes, `_` stands for `-`, and a final `_` is dropped: `class_`. Attributes
+    In names of attributes, `_` becomes `-`, and a final `_` is dropped: `class_`. Attributes
     without a value are left out. Control characters and bidirectional controls are made visible.
     """
     shown = "".join(

@@ -97,7 +97,7 @@ def _text(
         text += f" {count(len(axis.cuts), 'pause')} of {pauses} not drawn to scale."
     joined = [len(bar.jobs) for lane in bars for bar in lane if len(bar.jobs) > 1]
     if joined:
-        text += f" A narrow bar stands for up to {max(joined)} jobs."
+        text += f" A narrow bar shows up to {max(joined)} jobs."
     if len(lanes) > _MOST_LANES:
         text += f" {len(lanes) - _MOST_LANES:,} more lanes are not shown."
     return text

@@ -1,0 +1,65 @@
+"""`report --format html` draws the run, and the project if the Hub has an index of it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, lint_project, user_without_weights, write
+from tests.runs.pictures.drawn import assert_harmless, boxes, texts
+
+
+@pytest.fixture(scope="module")
+def remora(tmp_path_factory: pytest.TempPathFactory) -> Remora:
+    return user_without_weights(tmp_path_factory.mktemp("user") / "home")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, remora: Remora) -> Path:
+    """A project after a run of two jobs, one of which leaves a finding, with a test."""
+    files = {
+        "src/other.py": '"""Other."""\nimport os\n\ndef tested(a: int) -> int:\n    """Doc."""\n    return a\n\ndef bare(a):\n    return a\n',
+        "tests/test_other.py": "from src.other import tested\n\ndef test_tested():\n    assert tested(1)\n",
+    }  # fmt: skip
+    root = lint_project(write(tmp_path_factory.mktemp("shop"), files))
+    assert remora("analyze", "src", "-o", "steps", "--quiet", cwd=root).code == 0
+    return root
+
+
+def pictures_of(remora: Remora, root: Path) -> list[str]:
+    done = remora("report", "last", "--format", "html", cwd=root)
+    assert (done.code, done.err) == (0, "")
+    assert "default-src 'none'; style-src 'unsafe-inline'" in done.out
+    assert not re.search(r"<script|<link|<img|\bstyle=|javascript:|url\(", done.out)
+    return re.findall(r"<figure.*?</figure>", done.out, re.DOTALL)
+
+
+def test_the_report_has_the_timeline_and_then_the_map(remora: Remora, project: Path) -> None:
+    (timeline,) = pictures_of(remora, project)
+    assert_harmless(timeline)
+    jobs = len(remora("show", "last", "--json", cwd=project).document["jobs"])
+    assert f"{jobs} jobs in" in texts(timeline, "desc")[0]
+    assert len(boxes(timeline, "state-good", "state-quiet")) == jobs
+
+    assert remora("hub", "index", cwd=project).code == 0
+    _, drawn = pictures_of(remora, project)
+    assert_harmless(drawn)
+    assert "Not known: no test." in texts(drawn, "desc")[0], "links are not computed for a report"
+
+    assert remora("hub", "index", "--links", cwd=project).code == 0
+    _, drawn = pictures_of(remora, project)
+    (text,) = texts(drawn, "desc")
+    assert "2 nodes of tests and copied code are not shown" in text
+    titles = texts(drawn, "title")
+    assert "src/other.py:tested, 3 lines: nothing missing" in titles
+    assert "src/other.py:bare, 2 lines: missing types, missing docstring, no test" in titles
+    status = remora("hub", "status", "--json", cwd=project)
+    assert status.document["running"] is False, "no daemon is started"
+
+
+def test_a_project_without_a_hub_has_no_map(remora: Remora, project: Path) -> None:
+    remora("hub", "index", cwd=project)
+    disabled = pictures_of(
+        Remora(remora.home, {**remora.environ, "REMORA_HUB__ENABLED": "false"}), project
+    )
+    assert len(disabled) == 1
