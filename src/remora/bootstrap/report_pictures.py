@@ -79,7 +79,7 @@ def _note(left_out: int, findings: object, reached: object) -> str:
     if findings is not None:
         parts.append("Findings are those that the run left.")
     if reached is None:
-        parts.append("`remora hub index --links` finds what tests reach.")
+        parts.append("The command remora hub index --links finds what tests reach.")
     if left_out:
         parts.append(f"{count(left_out, 'node')} of tests and copied code are not shown.")
     return " ".join(parts)

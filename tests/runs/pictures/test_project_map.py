@@ -101,7 +101,9 @@ def test_the_table_begins_with_the_file_that_lacks_most() -> None:
 
 def test_what_is_not_known_is_said_and_not_counted() -> None:
     picture = project_map(PROJECT, unknown=("tests",), note="Two are missing.")
-    assert texts(picture, "desc")[0].endswith("Not known: no test. Two are missing.")
+    assert texts(picture, "desc")[0].endswith(
+        "Not known: which nodes tests reach. Two are missing."
+    )
     assert not [key for key in texts(picture, "li") if key.startswith("U")]
     assert "all four kinds" not in texts(picture, "li")
 

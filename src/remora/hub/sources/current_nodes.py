@@ -94,12 +94,9 @@ class CurrentNodes:
             for path, stamp in now.items()
             if path not in rows or rows[path].stamp != stamp or is_racy(stamp, began)
         ]
-        read = read_all(self._root, moved, limit=self._members.file_limit)
-        stored = {escape_path(path): row.file_hash for path, row in rows.items()}
-        different = {
-            path: facts for path, facts in read.items() if facts.file_hash != stored.get(path)
-        }
-        return {**deleted, **different}
+        hashes = {path: row.file_hash for path, row in rows.items()}
+        read = read_all(self._root, moved, limit=self._members.file_limit, hashes=hashes)
+        return {**deleted, **read}
 
 
 def _known(keys: Sequence[str], find: Callable[[str], _T | None]) -> dict[str, _T]:

@@ -32,6 +32,11 @@ _WORDS: dict[Debt, str] = {
     "docstring": "missing docstring",
     "tests": "no test",
 }
+_QUESTIONS: dict[Debt, str] = {
+    **_WORDS,
+    "findings": "which nodes have findings",
+    "tests": "which nodes tests reach",
+}
 _LEVELS = ("nothing missing", "one kind", "two kinds", "three kinds", "all four kinds")
 
 Href = Callable[[str], str]
@@ -74,8 +79,8 @@ def _text(nodes: Sequence[MapNode], tree: Branch, known: Sequence[Debt], note: s
         text += (
             f" {small:,} small ones share {count(len(joined), 'cell')}, coloured by their average."
         )
-    left = [_WORDS[debt] for debt in DEBTS if debt not in known]
-    text += f" Not known: {', '.join(left)}." if left else ""
+    left = [_QUESTIONS[debt] for debt in DEBTS if debt not in known]
+    text += f" Not known: {' and '.join(left)}." if left else ""
     return f"{text} {note}".rstrip()
 
 
