@@ -47,7 +47,8 @@ def report(
 ) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
-    The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
+    The HTML page is self-contained, and draws when jobs worked and, if the Hub has an index, what
+    the project's nodes lack. SARIF 2.1.0 contains each proposed change with its fix, and
     each remaining finding. `github` prints the changes as annotations of GitHub Actions, at most
     ten, whose lines are those of the files at the start of the run. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
     prefix of an ID, or `last` (default). The report of a sweep shows what each repository lacked

@@ -37,6 +37,7 @@ PICTURE_STYLE = """\
 .picture .drawing { overflow-x: auto; }
 .picture svg { display: block; min-width: 44rem; width: 100%; height: auto; font: 12px ui-monospace, monospace; }
 .picture details { margin: .4rem 0; }
+.picture details .drawing { padding: 0 .9rem .4rem; }
 .picture summary::after { content: none; }
 .picture svg text { fill: var(--p-text); pointer-events: none; }
 .picture svg .mark { font-weight: 600; }

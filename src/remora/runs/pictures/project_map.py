@@ -88,7 +88,8 @@ def _keys(nodes: Sequence[MapNode], known: Sequence[Debt]) -> list[Key]:
     levels = [Key(f"debt-{level}", "", _LEVELS[level]) for level in range(len(known) + 1)]
     counts = Counter(debt for node in nodes for debt in node.debts)
     letters = [
-        Key("debt-letter", _LETTERS[debt], f"{_WORDS[debt]}: {counts[debt]:,}") for debt in known
+        Key("debt-letter", _LETTERS[debt], f"{_WORDS[debt]}: {count(counts[debt], 'node')}")
+        for debt in known
     ]
     return [*levels, *letters]
 
@@ -121,13 +122,13 @@ def _lines(nodes: Sequence[MapNode]) -> int:
 
 
 def _branch(branch: Branch, space: Rect, href: Href | None) -> Iterator[Markup]:
-    has_label = space.width >= 40 and space.height >= 2 * _LABEL
+    has_label = bool(branch.name) and space.width >= 40 and space.height >= 2 * _LABEL
     yield element(
         "g", element("title", f"{branch.path or 'project'}: {count(branch.size, 'line')}"),
         element("rect", **_box(space), class_="frame"),
     )  # fmt: skip
     if has_label:
-        label = clipped(branch.name or "project", space.width - 8)
+        label = clipped(branch.name, space.width - 8)
         yield element("text", label, x=space.x + 4, y=space.y + 11, class_="label strong")
     inner = space.within(1, _LABEL if has_label else 1)
     places = treemap([part.size for part in branch.parts], inner)

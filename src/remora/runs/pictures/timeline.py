@@ -29,6 +29,8 @@ _ACTIVITIES: dict[Activity, str] = {
 }
 _LEFT, _RIGHT, _TOP = 34.0, WIDTH - 6.0, 24.0
 _CLOCK_WIDTH, _LABEL_WIDTH = 80.0, 66.0
+_NAME_WIDTH = 70.0
+"""Least width of a bar with a name: a few letters tell nobody which job it is."""
 _MOST_LANES, _MOST_ROWS = 32, 200
 
 
@@ -114,6 +116,7 @@ def _keys(times: Sequence[JobTime]) -> list[Key]:
     waits = [
         Key(f"activity-{activity}", "", f"{what} ({place} line below a bar)")
         for (activity, what), place in zip(_ACTIVITIES.items(), places, strict=True)
+        if any(time.waited(activity) for time in times)
     ]
     return [*states, *waits]
 
@@ -213,8 +216,8 @@ def _bar(bar: Bar, axis: Axis, size: _Size, y: float) -> Iterator[Markup]:
 def _bar_label(time: JobTime, x: float, width: float, y: float) -> Iterator[Markup]:
     mark = _state(time)[1]
     if width >= 14:
-        text = f"{mark} {clipped(_short_name(time), width - 30)}".strip()
-        yield element("text", text, x=x + 4, y=y, class_="mark")
+        name = clipped(_short_name(time), width - 30) if width >= _NAME_WIDTH else ""
+        yield element("text", f"{mark} {name}".strip(), x=x + 4, y=y, class_="mark")
 
 
 def _waits(bar: Bar, axis: Axis, activity: Activity) -> Iterator[tuple[float, float]]:
