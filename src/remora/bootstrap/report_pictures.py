@@ -48,7 +48,7 @@ def map_of_project(invocation: Invocation, project: Project, view: RunView) -> M
     db = hub_paths(invocation.folders, project.root).db
     try:
         found = CurrentNodes(project.root, db, rules).project_facts()
-    except RemoraError:  # the report is about the run; `remora hub status` shows the problem
+    except (RemoraError, OSError):  # the report is about the run; `hub status` shows the problem
         return Markup("")
     if found is None:
         return Markup("")

@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
+from tests.browser import opened_page, started_browser
 from tests.cli.conftest import Remora, lint_project, user_without_weights, write
 from tests.runs.pictures.drawn import assert_harmless, boxes, texts
 
@@ -64,3 +66,25 @@ def test_a_project_without_a_hub_has_no_map(remora: Remora, project: Path) -> No
         Remora(remora.home, {**remora.environ, "REMORA_HUB__ENABLED": "false"}), project
     )
     assert len(disabled) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_has_no_barriers(
+    remora: Remora, project: Path, tmp_path: Path, scheme: str
+) -> None:
+    remora("hub", "index", "--links", cwd=project)
+    place = tmp_path / "report.html"
+    place.write_text(remora("report", "--format", "html", cwd=project).out, encoding="utf-8")
+    refused: list[str] = []
+    with started_browser() as browser, opened_page(browser, scheme=scheme) as page:
+        page.on("console", lambda message: refused.append(message.text))
+        page.goto(place.as_uri())
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.locator("svg[role=img]").count() == 2
+        summary = page.locator(".picture summary").first
+        summary.focus()
+        page.keyboard.press("Enter")
+        assert page.locator(".picture table").first.is_visible()
+    assert refused == [], "the page's own policy refuses nothing that a picture needs"

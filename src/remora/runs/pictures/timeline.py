@@ -30,7 +30,7 @@ _ACTIVITIES: dict[Activity, str] = {
 _LEFT, _RIGHT, _TOP = 34.0, WIDTH - 6.0, 24.0
 _CLOCK_WIDTH, _LABEL_WIDTH = 80.0, 66.0
 _NAME_WIDTH = 70.0
-"""Least width of a bar with a name: a few letters tell nobody which job it is."""
+"""Least width of a bar with a name. A few letters do not identify a job."""
 _MOST_LANES, _MOST_ROWS = 32, 200
 
 

@@ -37,7 +37,7 @@ def _lines(report: Report, parts: Layout, pictures: Sequence[Markup]) -> Iterato
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{name}: {_text(parts.headline)}</title>\n<style>\n{style}</style>\n</head>\n<body>"
+    yield f"<title>{name}: {_text(parts.headline)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>"
     yield f"<h1>{name}: {parts.pending}</h1>"
     yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(parts.run)}</p>'
     yield '<ul class="numbers">'
@@ -48,7 +48,7 @@ def _lines(report: Report, parts: Layout, pictures: Sequence[Markup]) -> Iterato
     yield from (f"<p>{_text(detail)}.</p>" for detail in parts.details)
     yield from map(_job, parts.jobs)
     yield from _remaining(parts)
-    yield "<footer><p>Verify this record with <code>remora trace verify</code>. "
+    yield "</main>\n<footer><p>Verify this record with <code>remora trace verify</code>. "
     yield f"Its head is <code>{_text(parts.head)}</code>. "
     yield f"Remora {_text(report.version)}.</p></footer>\n</body>\n</html>"
 

@@ -11,6 +11,7 @@ STYLE = """\
     --good: #57c26f; --bad: #ff8a80; --wait: #72b1ff; --warn: #e3b341; --add: #173121; --del: #3b1d1d;
   }
 }
+html { background: Canvas; }
 body { margin: 0 auto; max-width: 68rem; padding: 2rem 1.25rem; color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.05rem; margin-top: 2.2rem; } p { margin: .25rem 0; }
 .dim, footer, .head, .hunk, .quiet { color: var(--dim); }
