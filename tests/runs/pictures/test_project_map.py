@@ -19,10 +19,13 @@ from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, parsed, t
 
 
 def node(path: str, qualname: str, lines: int, *debts: Debt) -> MapNode:
-    kind = "module" if qualname == MODULE else "function"
     return MapNode(
-        path=path, qualname=qualname, node_type=kind, lines=lines, debts=frozenset(debts)
-    )  # type: ignore[arg-type]
+        path=path,
+        qualname=qualname,
+        node_type="module" if qualname == MODULE else "function",
+        lines=lines,
+        debts=frozenset(debts),
+    )
 
 
 def file(path: str, *sizes: int, debts: tuple[Debt, ...] = ()) -> list[MapNode]:
@@ -99,7 +102,8 @@ def test_the_table_begins_with_the_file_that_lacks_most() -> None:
 
 
 def test_what_is_not_known_is_said_and_not_counted() -> None:
-    picture = project_map(PROJECT, unknown=("tests",), note="Two are missing.")
+    unknown: tuple[Debt, ...] = ("tests",)
+    picture = project_map(PROJECT, unknown=unknown, note="Two are missing.")
     assert texts(picture, "desc")[0].endswith(
         "Not known: which nodes tests reach. Two are missing."
     )
