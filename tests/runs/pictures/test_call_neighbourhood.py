@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.code.links import TIERS
-from remora.runs.pictures.call_neighbourhood import Neighbour, call_neighbourhood
+from remora.code.links import TIERS, Edge
+from remora.runs.pictures.call_neighbourhood import call_neighbourhood
 from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
 
 KEY = "node:src/shop/cart.py:Cart.total"
 NEIGHBOURS = st.lists(
     st.builds(
-        Neighbour,
+        Edge,
         key=st.sampled_from(["node:src/a.py:f", "node:tests/test_a.py:test_f", "ext:os.path.join"]),
         tier=st.sampled_from(TIERS),
         lines=st.lists(st.integers(1, 99), max_size=9).map(tuple),
@@ -22,7 +22,7 @@ NEIGHBOURS = st.lists(
 
 @given(NEIGHBOURS, NEIGHBOURS)
 def test_boxes_are_within_the_picture_and_do_not_overlap(
-    callers: list[Neighbour], callees: list[Neighbour]
+    callers: list[Edge], callees: list[Edge]
 ) -> None:
     picture = call_neighbourhood(KEY, callers, callees)
     found = boxes(picture, "state-", "focus")
@@ -34,8 +34,8 @@ def test_boxes_are_within_the_picture_and_do_not_overlap(
 
 
 def test_callers_are_left_and_callees_right() -> None:
-    caller = Neighbour(key="node:tests/test_cart.py:test_total", tier="exact", lines=(4, 9))
-    callee = Neighbour(key="ext:math.fsum", tier="possible")
+    caller = Edge(key="node:tests/test_cart.py:test_total", tier="exact", lines=(4, 9))
+    callee = Edge(key="ext:math.fsum", tier="possible", lines=())
     picture = call_neighbourhood(KEY, [caller], [callee])
     test, outside, node = boxes(picture, "state-good", "state-quiet", "focus")
     assert test.right < node.x < node.right < outside.x
@@ -47,7 +47,7 @@ def test_callers_are_left_and_callees_right() -> None:
 
 @pytest.mark.parametrize("number", [12, 13, 1000])
 def test_what_is_left_out_is_counted(number: int) -> None:
-    callers = [Neighbour(key=f"node:a.py:f{each}", tier="exact") for each in range(number)]
+    callers = [Edge(key=f"node:a.py:f{each}", tier="exact", lines=()) for each in range(number)]
     shown = texts(call_neighbourhood(KEY, callers, []), "text")
     assert (f"and {number - 12} more" in shown) is (number > 12)
 
@@ -59,8 +59,8 @@ def test_a_node_without_calls_is_drawn_alone() -> None:
 
 
 def test_hostile_names_are_text_and_outside_names_are_no_links() -> None:
-    odd = Neighbour(key=f"node:{HOSTILE}:{HOSTILE}", tier="exact")
-    outside = Neighbour(key=f"ext:{HOSTILE}", tier="exact")
+    odd = Edge(key=f"node:{HOSTILE}:{HOSTILE}", tier="exact", lines=())
+    outside = Edge(key=f"ext:{HOSTILE}", tier="exact", lines=())
     picture = call_neighbourhood(odd.key, [odd, outside], [odd], href=lambda _: "/node?key=1")
     assert_harmless(picture)
     assert len(list(parsed(picture).iter("a"))) == 2

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
-
-from remora.code.links import Tier
+from remora.code.links import Edge
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.ids import display_name, split_node_key
 from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
@@ -21,33 +19,10 @@ _OUTSIDE = "ext:"
 Href = Callable[[str], str]
 
 
-class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
-    """A caller or a callee. `key` is a node key, or `ext:` and a name outside the project."""
-
-    key: str
-    tier: Tier
-    lines: tuple[int, ...] = ()
-
-    @property
-    def is_test(self) -> bool:
-        return is_of_tests(split_node_key(self.key)[0])
-
-    @property
-    def is_outside(self) -> bool:
-        return self.key.startswith(_OUTSIDE)
-
-    @property
-    def kind(self) -> tuple[str, str, str]:
-        """Its class, mark and description."""
-        if self.is_outside:
-            return "state-quiet", "↗", "outside the project"
-        return ("state-good", "✓", "test") if self.is_test else ("state-wait", "ƒ", "node")
-
-
 def call_neighbourhood(
     key: str,
-    callers: Sequence[Neighbour],
-    callees: Sequence[Neighbour],
+    callers: Sequence[Edge],
+    callees: Sequence[Edge],
     *,
     href: Href | None = None,
 ) -> Markup:
@@ -63,7 +38,7 @@ def call_neighbourhood(
         title=f"Calls of {display_name(key)}",
         text=f"{count(len(callers), 'caller')} on the left, {count(len(callees), 'callee')} on the "
         "right. A dashed line is a link that is not certain.",
-        keys=[Key(*kind) for kind in dict.fromkeys(each.kind for each in both)],
+        keys=[Key(*kind) for kind in dict.fromkeys(_kind(each) for each in both)],
         table=_table(callers, callees),
         has_links=href is not None,
     )
@@ -72,8 +47,8 @@ def call_neighbourhood(
 
 def _drawing(
     key: str,
-    callers: Sequence[Neighbour],
-    callees: Sequence[Neighbour],
+    callers: Sequence[Edge],
+    callees: Sequence[Edge],
     middle: float,
     href: Href | None,
 ) -> Iterator[Markup]:
@@ -101,7 +76,7 @@ def _drawing(
     )  # fmt: skip
 
 
-def _line(ends: tuple[float, float, float, float], each: Neighbour) -> Markup:
+def _line(ends: tuple[float, float, float, float], each: Edge) -> Markup:
     x1, y1, x2, y2 = ends
     half = (x1 + x2) / 2
     path = f"M{x1:.1f} {y1:.1f}C{half:.1f} {y1:.1f} {half:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
@@ -109,8 +84,8 @@ def _line(ends: tuple[float, float, float, float], each: Neighbour) -> Markup:
     return element("path", d=path, class_=f"edge{weak}")
 
 
-def _neighbour(each: Neighbour, x: float, y: float, href: Href | None) -> Markup:
-    kind, mark, what = each.kind
+def _neighbour(each: Edge, x: float, y: float, href: Href | None) -> Markup:
+    kind, mark, what = _kind(each)
     lines = f", line {', '.join(map(str, each.lines[:5]))}" if each.lines else ""
     shape = element(
         "g",
@@ -118,12 +93,12 @@ def _neighbour(each: Neighbour, x: float, y: float, href: Href | None) -> Markup
         element("rect", x=x, y=y - _HIGH / 2, width=_BOX - 1, height=_HIGH, rx=4, class_=kind),
         element("text", f"{mark} {clipped(_name(each.key), _BOX - 30)}", x=x + 7, y=y + 4),
     )
-    return shape if href is None or each.is_outside else link(href(each.key), shape)
+    return shape if href is None or each.key.startswith(_OUTSIDE) else link(href(each.key), shape)
 
 
-def _table(callers: Sequence[Neighbour], callees: Sequence[Neighbour]) -> Table:
+def _table(callers: Sequence[Edge], callees: Sequence[Edge]) -> Table:
     rows = [
-        (what, _full_name(each.key), each.kind[2], each.tier, ", ".join(map(str, each.lines)))
+        (what, _full_name(each.key), _kind(each)[2], each.tier, ", ".join(map(str, each.lines)))
         for what, found in (("caller", callers), ("callee", callees))
         for each in found[: 10 * _MOST]
     ]
@@ -132,7 +107,15 @@ def _table(callers: Sequence[Neighbour], callees: Sequence[Neighbour]) -> Table:
     return Table(heads, rows, f"{left:,} more are not listed." if left else "")
 
 
-def _rows(found: Sequence[Neighbour]) -> int:
+def _kind(each: Edge) -> tuple[str, str, str]:
+    """Return the class, the mark and the description of a caller or callee."""
+    if each.key.startswith(_OUTSIDE):
+        return "state-quiet", "↗", "outside the project"
+    is_test = is_of_tests(split_node_key(each.key)[0])
+    return ("state-good", "✓", "test") if is_test else ("state-wait", "ƒ", "node")
+
+
+def _rows(found: Sequence[Edge]) -> int:
     """Return the number of rows of one side, with one for what is left out."""
     return max(1, min(len(found), _MOST + 1))
 
