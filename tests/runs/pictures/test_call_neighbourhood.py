@@ -45,6 +45,21 @@ def test_callers_are_left_and_callees_right() -> None:
     assert lines == ["edge", "edge weak"]
 
 
+def test_nodes_of_the_project_come_first_and_what_is_outside_last() -> None:
+    keys = ["ext:builtins.len", "node:tests/test_a.py:test_a", "node:src/a.py:f"]
+    found = [Edge(key=key, tier="exact", lines=()) for key in keys]
+    shown = texts(call_neighbourhood(KEY, [], found), "text")
+    assert shown == ["ƒ a.py:f", "✓ test_a.py:test_a", "↗ builtins.len", "cart.py:Cart.total"]
+
+
+def test_long_names_keep_their_end_which_tells_them_apart() -> None:
+    names = [f"TestTotals.test_of_an_empty_cart_with_discount_{number}" for number in range(2)]
+    found = [Edge(key=f"node:tests/test_cart.py:{name}", tier="exact", lines=()) for name in names]
+    shown = texts(call_neighbourhood(KEY, found, []), "text")
+    assert shown[0].startswith("✓ …")
+    assert [text[-14:] for text in shown[:2]] == ["ith_discount_0", "ith_discount_1"]
+
+
 @pytest.mark.parametrize("number", [12, 13, 1000])
 def test_what_is_left_out_is_counted(number: int) -> None:
     callers = [Edge(key=f"node:a.py:f{each}", tier="exact", lines=()) for each in range(number)]

@@ -15,6 +15,9 @@ _BOX, _ROW, _TOP = 250.0, 34.0, 8.0
 _HIGH = 26.0
 _MIDDLE = 190.0
 _OUTSIDE = "ext:"
+_NODE = ("state-wait", "ƒ", "node")
+_TEST = ("state-good", "✓", "test")
+_OTHER = ("state-quiet", "↗", "outside the project")
 
 Href = Callable[[str], str]
 
@@ -26,10 +29,12 @@ def call_neighbourhood(
     *,
     href: Href | None = None,
 ) -> Markup:
-    """Return the picture of a node's callers and callees, the most certain ones first.
+    """Return the picture of a node's callers and callees.
 
-    `href` returns the address of the page of a node's key.
+    Of each, nodes of the project come first, then tests, then what is outside, in the order in
+    which they are given. `href` returns the address of the page of a node's key.
     """
+    callers, callees = (sorted(each, key=_rank) for each in (callers, callees))
     rows = max(map(_rows, (callers, callees)))
     height = 2 * _TOP + _ROW * rows
     both = [*callers, *callees]
@@ -38,7 +43,9 @@ def call_neighbourhood(
         title=f"Calls of {display_name(key)}",
         text=f"{count(len(callers), 'caller')} on the left, {count(len(callees), 'callee')} on the "
         "right. A dashed line is a link that is not certain.",
-        keys=[Key(*kind) for kind in dict.fromkeys(_kind(each) for each in both)],
+        keys=[
+            Key(*kind) for kind in dict.fromkeys(_kind(each) for each in sorted(both, key=_rank))
+        ],
         table=_table(callers, callees),
         has_links=href is not None,
     )
@@ -71,7 +78,7 @@ def _drawing(
         "g",
         element("title", display_name(key)),
         element("rect", x=left, y=middle - _ROW / 2, width=_MIDDLE, height=_ROW, rx=4, class_="focus"),
-        element("text", clipped(_name(key), _MIDDLE - 12), x=WIDTH / 2, y=middle + 4,
+        element("text", _name(key, _MIDDLE - 12), x=WIDTH / 2, y=middle + 4,
                 text_anchor="middle", class_="strong"),
     )  # fmt: skip
 
@@ -91,7 +98,7 @@ def _neighbour(each: Edge, x: float, y: float, href: Href | None) -> Markup:
         "g",
         element("title", f"{_full_name(each.key)}: {what}, {each.tier}{lines}"),
         element("rect", x=x, y=y - _HIGH / 2, width=_BOX - 1, height=_HIGH, rx=4, class_=kind),
-        element("text", f"{mark} {clipped(_name(each.key), _BOX - 30)}", x=x + 7, y=y + 4),
+        element("text", f"{mark} {_name(each.key, _BOX - 30)}", x=x + 7, y=y + 4),
     )
     return shape if href is None or each.key.startswith(_OUTSIDE) else link(href(each.key), shape)
 
@@ -110,9 +117,12 @@ def _table(callers: Sequence[Edge], callees: Sequence[Edge]) -> Table:
 def _kind(each: Edge) -> tuple[str, str, str]:
     """Return the class, the mark and the description of a caller or callee."""
     if each.key.startswith(_OUTSIDE):
-        return "state-quiet", "↗", "outside the project"
-    is_test = is_of_tests(split_node_key(each.key)[0])
-    return ("state-good", "✓", "test") if is_test else ("state-wait", "ƒ", "node")
+        return _OTHER
+    return _TEST if is_of_tests(split_node_key(each.key)[0]) else _NODE
+
+
+def _rank(each: Edge) -> int:
+    return (_NODE, _TEST, _OTHER).index(_kind(each))
 
 
 def _rows(found: Sequence[Edge]) -> int:
@@ -124,6 +134,9 @@ def _full_name(key: str) -> str:
     return key.removeprefix(_OUTSIDE) if key.startswith(_OUTSIDE) else display_name(key)
 
 
-def _name(key: str) -> str:
-    """Return the name without its folders, which are in the title."""
-    return _full_name(key) if key.startswith(_OUTSIDE) else display_name(key).rpartition("/")[2]
+def _name(key: str, width: float) -> str:
+    """Return the end of the name that fits, because names often begin alike."""
+    file_and_name = _full_name(key).rpartition("/")[2]
+    if clipped(file_and_name, width) == file_and_name:
+        return file_and_name
+    return clipped(file_and_name.rpartition(":")[2], width, keep_end=True)

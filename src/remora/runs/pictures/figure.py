@@ -65,12 +65,14 @@ def figure(frame: Frame, height: float, drawing: Iterable[str]) -> Markup:
     )
 
 
-def clipped(text: str, width: float) -> str:
-    """Return the text, cut to the number of characters that fit into `width`."""
+def clipped(text: str, width: float, *, keep_end: bool = False) -> str:
+    """Return the text, or as many characters of its beginning or its end as fit into `width`."""
     most = int(width / _CHARACTER)
     if len(text) <= most:
         return text
-    return text[: most - 1] + "…" if most > 1 else ""
+    if most < 2:
+        return ""
+    return "…" + text[1 - most :] if keep_end else text[: most - 1] + "…"
 
 
 def _key(key: Key) -> Markup:
