@@ -111,7 +111,7 @@ def test_what_is_not_known_is_said_and_not_counted() -> None:
     assert "all four kinds" not in texts(picture, "li")
 
 
-@pytest.mark.parametrize("files", [1, 20, 2000])
+@pytest.mark.parametrize("files", [1, 20, pytest.param(2000, marks=pytest.mark.slow)])
 def test_a_large_project_has_few_cells_and_says_so(files: int) -> None:
     nodes = [
         each

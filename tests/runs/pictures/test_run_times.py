@@ -83,6 +83,7 @@ def test_a_resumed_attempt_has_one_time_before_and_one_after(desk: Desk) -> None
     assert second.status == "submitted"
 
 
+@pytest.mark.slow
 def test_a_run_that_is_being_written_is_running(desk: Desk) -> None:
     stop(desk)
     with open_run(desk.project, "run-1"):
@@ -91,11 +92,9 @@ def test_a_run_that_is_being_written_is_running(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "torn", "flipped", "odd time"])
-def test_a_damaged_stream_leaves_the_time_that_the_run_recorded(desk: Desk, damage: str) -> None:
-    desk.write(SHOP)
-    desk.analyze(request=ONE_BY_ONE)
-    before = times_of(desk)
-    for path in agent_streams(desk):
+def test_a_damaged_stream_leaves_the_time_that_the_run_recorded(ran: Desk, damage: str) -> None:
+    before = times_of(ran)
+    for path in agent_streams(ran):
         content = path.read_bytes()
         if damage == "missing":
             path.unlink()
@@ -105,7 +104,7 @@ def test_a_damaged_stream_leaves_the_time_that_the_run_recorded(desk: Desk, dama
             path.write_bytes(b"[" + content[1:])
         else:
             path.write_bytes(content.replace(b'"timestamp":"2', b'"timestamp":"<'))
-    after = times_of(desk)
+    after = times_of(ran)
     assert [(each.start, each.end) for each in after] == [(each.start, each.end) for each in before]
     assert sum(len(each.spans) for each in after) < sum(len(each.spans) for each in before)
     assert_harmless(timeline(after))
