@@ -145,7 +145,7 @@ def test_a_review_holds_one_view(opens: Counted, two: Path) -> None:
     terminal = Terminal(opens.remora, two, *words, size=(40, 100))
     try:
         terminal.sees(ASK)
-        terminal.press("a")
+        terminal.press("y")
         terminal.sees(ASK)
         terminal.press("q")
         assert terminal.ends()[0] == 0

@@ -13,8 +13,10 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job, as recorded in the run's stream. `verdict` is the latest verdict, if
-    any.
+    """One attempt of a job, as recorded in the run's stream.
+
+    `verdict` is the latest verdict, if any. It is `accepted_in_part` or `edited` if the user
+    accepted something else than the whole change set.
     """
 
     agent_id: str
@@ -83,7 +85,7 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
         elif isinstance(payload, Review):
             before = attempts.get(payload.agent_id) or Attempt(agent_id=payload.agent_id)
             attempts[payload.agent_id] = msgspec.structs.replace(
-                before, verdict=payload.verdict, feedback=payload.feedback
+                before, verdict=_verdict(payload), feedback=payload.feedback
             )
     return RunBundle(
         run_id=run_id,
@@ -94,6 +96,18 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
         began=began,
         head=head,
     )
+
+
+def _verdict(review: Review) -> str | None:
+    """Return the verdict on the agent's own change set, or None if it was withdrawn.
+
+    What a person accepted in part or edited is not the agent's work.
+    """
+    if review.verdict == "reopened":
+        return None
+    if review.verdict == "accepted" and review.written is not None:
+        return "edited" if review.written.edited else "accepted_in_part"
+    return review.verdict
 
 
 def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:

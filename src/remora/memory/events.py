@@ -32,6 +32,7 @@ from remora.memory.payloads import (
     ToolCalled,
     ToolResulted,
     TurnStart,
+    Written,
 )
 from remora.memory.upcast import upcast_line
 from remora.text import escape_surrogates
@@ -61,6 +62,7 @@ __all__ = [
     "ToolCalled",
     "ToolResulted",
     "TurnStart",
+    "Written",
     "decode_event",
     "payload",
 ]

@@ -284,11 +284,31 @@ class JobEnd(Payload, frozen=True, kw_only=True, gc=False):
     signature: str | None = None
 
 
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What replaced an agent's change set that was accepted in part or with edits.
+
+    `changes` was applied instead of the change set, and `sha256` is the hash of its canonical JSON.
+    `hunks` contains the numbers of the accepted hunks, counted from 1, of `of` hunks. It is empty
+    if `edited` is true: then the user has edited the contents.
+    """
+
+    changes: tuple[Change, ...]
+    sha256: str
+    hunks: tuple[int, ...] = ()
+    of: int = 0
+    edited: bool = False
+
+
 class Review(Payload, frozen=True, kw_only=True):
     """A user's verdict on a change set. A later verdict replaces an earlier one.
 
+    `verdict` is `accepted`, `rejected`, `conflict`, `retried`, `reverted` or `reopened`. The last
+    one withdraws the verdict before it, so that the change set is pending again. `surface` is
+    `cli` or `web`.
+
     `signature` is the signature of `head`. If `branch` is set, the accepted change set was
-    committed to that branch, and the working tree was not changed.
+    committed to that branch, and the working tree was not changed. `written` is set if the change
+    set was accepted in part or with edits, and in the verdict that takes this back.
     """
 
     type: ClassVar[str] = "review"
@@ -301,6 +321,7 @@ class Review(Payload, frozen=True, kw_only=True):
     branch: str | None = None
     detail: list[dict[str, Any]] = []
     signature: str | None = None
+    written: Written | None = None
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):

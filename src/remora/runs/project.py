@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from remora.operations.base import Operations
 from remora.trace.trace_folder import TraceFolder
@@ -28,7 +28,7 @@ class Project:
     written to a stream passes through `redact`. If the user has a signing key, `signer` signs new
     runs. `interpreter` is called only if project code must run. It raises UsageError if the user
     has not given consent. If `measures_models` is true, all choices of models count, because the
-    run measures what they are worth.
+    run measures what they are worth. `surface` is recorded with each verdict.
     """
 
     root: Path
@@ -43,6 +43,7 @@ class Project:
     signer: "Signer | None" = None
     interpreter: "Callable[[], ProjectPython] | None" = None
     measures_models: bool = False
+    surface: Literal["cli", "web"] = "cli"
 
     @property
     def has_unfinished_accept(self) -> bool:

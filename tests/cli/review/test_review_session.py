@@ -1,5 +1,6 @@
 """`remora review` on a terminal: keys, verdicts that are recorded one by one, and going on later."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -43,6 +44,13 @@ class Desk:
         ]
         return [job["review"] for job in jobs]
 
+    @property
+    def reviews(self) -> list[dict[str, Any]]:
+        """The events of the verdicts."""
+        shown = self.remora("trace", "show", "last", "--raw", cwd=self.root).out
+        events = [json.loads(line) for line in shown.splitlines()]
+        return [event for event in events if event["type"] == "review"]
+
     def text(self, name: str) -> str:
         return (self.root / name).read_text()
 
@@ -60,13 +68,13 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
         assert "[1/4] steps a.py" in seen
         assert 'apply_fix(code="safe") by rule' in seen
         assert "-import os" in seen
-        terminal.press("a")
+        terminal.press("y")
         assert "[2/4] steps a.py:load" in terminal.sees(ASK)
-        terminal.press("r")
+        terminal.press("n")
         terminal.sees("press Enter for none")
         terminal.types("keep it")
         assert "── b.py ──" in terminal.sees(ASK)
-        terminal.press("s")
+        terminal.press("k")
         terminal.sees(ASK)
         terminal.press("q")
         code, rest = terminal.ends()
@@ -80,7 +88,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
 
 
 def test_a_later_review_continues_with_pending_changes(desk: Desk) -> None:
-    for key in "aa":
+    for key in "yy":
         with desk.review() as terminal:
             terminal.sees(ASK)
             terminal.press(key)
@@ -122,7 +130,7 @@ def test_changes_can_be_grouped_by_file_rule_or_agent(desk: Desk, by: str, first
 def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
-        terminal.press("a")
+        terminal.press("y")
         terminal.sees(ASK)
         terminal.press("\x03")
         code, rest = terminal.ends()
@@ -166,7 +174,7 @@ def test_a_conflict_is_reported_and_the_review_continues(desk: Desk) -> None:
     (desk.root / "a.py").write_text(UNUSED.replace("import os", "import json"))
     with desk.review() as terminal:
         terminal.sees(ASK)
-        terminal.press("a")
+        terminal.press("y")
         assert "conflict; nothing was written: a.py: was edited" in terminal.sees(ASK)
         terminal.press("q")
         assert terminal.ends()[0] == 1
@@ -203,7 +211,7 @@ def test_ctrl_z_suspends_and_it_continues_where_it_was(desk: Desk) -> None:
         assert terminal.is_stopped()
         os.kill(terminal.process.pid, signal.SIGCONT)
         terminal.sees(ASK)
-        terminal.press("a")
+        terminal.press("y")
         assert "[2/4]" in terminal.sees(ASK)
         terminal.press("q")
         assert terminal.ends()[0] == 0
@@ -263,3 +271,71 @@ def test_a_pipe_is_sent_to_accept_and_reject(desk: Desk) -> None:
     assert done.code == 2
     assert "remora accept last" in done.err
     assert desk.remora("review", "--json", cwd=desk.root).error["code"] == "usage_error"
+
+
+def test_undo_takes_back_what_was_accepted_rejected_or_skipped(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("u")
+        assert "nothing to undo" in terminal.sees(ASK)
+        terminal.press("y")
+        assert "[2/4]" in terminal.sees(ASK)
+        terminal.press("n")
+        terminal.sees("press Enter for none")
+        terminal.types("no")
+        assert "[3/4]" in terminal.sees(ASK)
+        terminal.press("k")
+        assert "[4/4]" in terminal.sees(ASK)
+        for place in "321":
+            terminal.press("u")
+            assert f"[{place}/4]" in terminal.sees(ASK)
+        terminal.press("q")
+        code, rest = terminal.ends()
+    assert code == 0
+    assert "no verdicts" in rest
+    assert desk.states == ["pending"] * 4
+    assert desk.text("a.py") == UNUSED
+    verdicts = [event["data"]["verdict"] for event in desk.reviews]
+    assert verdicts == ["accepted", "rejected", "reopened", "reopened"]
+
+
+def test_the_last_verdict_can_be_undone_too(desk: Desk) -> None:
+    with desk.review() as terminal:
+        for _ in range(4):
+            terminal.sees(ASK)
+            terminal.press("y")
+        terminal.sees("Nothing is left to decide")
+        terminal.press("u")
+        assert "[4/4]" in terminal.sees(ASK)
+        terminal.press("y")
+        terminal.sees("Nothing is left to decide")
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    assert desk.states == ["accepted"] * 4
+
+
+def test_an_edit_of_what_was_accepted_is_in_the_way_of_undo(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("y")
+        terminal.sees(ASK)
+        mine = desk.text("a.py").replace("def load", "import json\n\n\ndef load", 1)
+        (desk.root / "a.py").write_text(mine.replace("\n\nimport json", "import json"))
+        terminal.press("u")
+        assert "conflict; nothing was written: a.py" in terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    assert desk.states[0] == "accepted"
+
+
+def test_what_another_process_decided_is_not_asked_again(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        assert desk.remora("reject", "last", "a.py", cwd=desk.root).code == 0
+        terminal.press("y")
+        seen = terminal.sees(ASK)
+        assert "no pending change set (rejected)" in seen
+        assert "steps a.py:load" in seen
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    assert desk.states[0] == "rejected"

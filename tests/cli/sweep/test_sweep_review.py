@@ -116,11 +116,11 @@ def test_a_review_by_rule_goes_across_the_repositories(remora: Remora, swept: Pa
         assert "── F401 ──" in shown
         assert "══ shop: 1 change set ══" in shown
         assert "[1/4]" in shown
-        terminal.press("a")
+        terminal.press("y")
         shown = terminal.sees(ASK)
         assert "══ web: 1 change set ══" in shown
         assert "[2/4]" in shown
-        terminal.press("a")
+        terminal.press("y")
         shown = terminal.sees(ASK)
         assert "── F541 ──" in shown
         assert "[3/4]" in shown
@@ -138,9 +138,9 @@ def test_a_review_by_file_says_which_repository_it_shows(remora: Remora, swept: 
         shown = terminal.sees(ASK)
         assert "══ shop (1 of 2 repositories): 2 change sets ══" in shown
         assert "[1/2]" in shown
-        terminal.press("s")
+        terminal.press("k")
         terminal.sees(ASK)
-        terminal.press("s")
+        terminal.press("k")
         assert "══ web (2 of 2 repositories): 2 change sets ══" in terminal.sees(ASK)
         terminal.press("q")
         assert terminal.ends()[0] == 0
@@ -150,7 +150,7 @@ def test_a_review_by_file_says_which_repository_it_shows(remora: Remora, swept: 
 def test_a_review_of_an_owner_shows_nothing_else(remora: Remora, swept: Path) -> None:
     with review(remora, swept, "--by", "owner", "--owner", "@boss") as terminal:
         assert "── @boss @team/b ──" in terminal.sees(ASK)
-        terminal.press("r")
+        terminal.press("n")
         terminal.types("no")
         code, rest = terminal.ends()
     assert (code, "1 rejected" in rest, "pending" in rest) == (0, True, False)

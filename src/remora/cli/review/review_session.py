@@ -1,11 +1,10 @@
 """An interactive review, with one change set at a time and one key per verdict."""
 
-import os
 import shutil
-import signal
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import click
 
@@ -21,6 +20,7 @@ from remora.cli.app.output import (
 )
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
+from remora.cli.review.key_prompt import QUIT, ask_key
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.errors import RemoraError
@@ -33,8 +33,8 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.review.pending import GroupBy, Grouping, grouping, pending_changes
 from remora.text import count, escape_line
 
-_END_OF_INPUT = ("\x04", "")
-_SUSPEND = "\x1a"
+_SKIPPED = "skipped"
+_QUESTION = "[y]es [n]o [e]dit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
 def review_run(
@@ -47,6 +47,9 @@ def review_run(
     review = Review(options, project, view, grouping(project, by, owners), trust_run)
     try:
         review.decide_all()
+        while not review.has_quit and review.asks_to_undo():
+            review.before = review.decided
+            review.decide_all()
     finally:
         again = next_command(options, project.root, "review", run_id, *review_options(by, owners))
         sum_up(review.done, review.conflicts, len(review.pending()), again)
@@ -61,7 +64,7 @@ def review_options(by: GroupBy, owners: Collection[str]) -> list[str]:
 
 def sum_up(done: Counter[str], conflicts: int, left: int, again: str) -> None:
     """Print what was decided, and the command `again` if change sets are still pending."""
-    told = ", ".join(f"{n} {what}" for what, n in done.items())
+    told = ", ".join(f"{n} {what}" for what, n in done.items() if n)
     told += f"; {count(conflicts, 'conflict')}" if conflicts else ""
     _print_line(told or "no verdicts")
     if left:
@@ -74,8 +77,9 @@ class Review:
     """The state of a review.
 
     `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
-    `passed` contains the IDs of the agents that were skipped. `group` is the group whose heading was
-    printed last. `has_quit` is true if the user quit. `before` and `after` are the numbers of change
+    `passed` contains the IDs of the agents that were skipped. `steps` contains what can be undone,
+    the latest step last: the kind of the verdict and the IDs of its agents. `group` is the group
+    whose heading was printed last. `has_quit` is true if the user quit. `before` and `after` are the numbers of change
     sets of a sweep that come before those of this run, and after them.
     """
 
@@ -86,6 +90,7 @@ class Review:
     trusted: bool
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
+    steps: list[tuple[str, list[str]]] = field(default_factory=list)
     group: str | None = None
     conflicts: int = 0
     has_quit: bool = False
@@ -132,15 +137,10 @@ class Review:
         except RemoraError as error:
             _print_error(error)
         while True:
-            click.echo(click.style("[a]ccept [r]eject [t]ry again [e]dit [s]kip [q]uit [?] ", bold=True), nl=False)  # fmt: skip
-            key = _key()
-            if key == _SUSPEND:
-                _print_line("")
-                os.kill(0, signal.SIGTSTP)  # the shell's `fg` continues here
-                continue
+            key = ask_key(_QUESTION).lower()
             word, act = _KEYS.get(key, ("", Review.help))
             _print_line(word)
-            if word == "quit":
+            if key == QUIT:
                 return False
             try:
                 if act(self, job):
@@ -148,25 +148,72 @@ class Review:
             except RemoraError as error:
                 _print_error(error)
                 self._refresh()  # part of it may be recorded, or another process decided
+                if not self._is_pending(job):
+                    return True
 
     def _refresh(self) -> None:
         record = read_own_record(self.project, self.view.run_id, trusted=self.trusted)
         self.view = read_run(self.project, record, self.view.jobs)
+
+    def _is_pending(self, job: JobView) -> bool:
+        return any(job.agent_id == other.agent_id for _, other in self.pending())
+
+    def asks_to_undo(self) -> bool:
+        """Ask whether to undo the last step, and undo it. Return True if it was undone."""
+        if not self.steps:
+            return False
+        key = ask_key("Nothing is left to decide. [u]ndo [q]uit ").lower()
+        _print_line("undo" if key == "u" else "")
+        if key != "u":
+            return False
+        try:
+            return self._undo_step()
+        except RemoraError as error:
+            _print_error(error)
+            return False
+
+    def undo(self, _: JobView) -> bool:
+        """Withdraw the last verdict of this review. Return True if a change set is pending again."""
+        if self.steps:
+            return self._undo_step()
+        _print_line("  nothing to undo: this review has not decided anything yet")
+        return False
+
+    def _undo_step(self) -> bool:
+        kind, agents = self.steps[-1]
+        if kind == _SKIPPED:
+            self.passed.difference_update(agents)
+        else:
+            done = api.undo(self.view, *agents, root=self.project, trust_run=self.trusted)
+            self.view = done.view
+            self.done[kind] -= len(done.reopened)
+            self._show_conflicts(done.conflicts)
+            if done.conflicts:
+                return False
+        self.steps.pop()
+        return True
+
+    def _show_conflicts(self, conflicts: Iterable[Mapping[str, Any]]) -> None:
+        for met in conflicts:
+            text = escape_line(f"  conflict; nothing was written: {met['path']}: {met['detail']}")
+            self._show(wrap_text(text, terminal_width(), "  "))
 
     def accept(self, job: JobView) -> bool:
         done = api.accept(self.view, job.agent_id, root=self.project, trust_run=self.trusted)
         self.view = done.view
         for told in done.notes:
             self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
-        for met in done.conflicts:
-            text = escape_line(f"  conflict; nothing was written: {met['path']}: {met['detail']}")
-            self._show(wrap_text(text, terminal_width(), "  "))
+        self._show_conflicts(done.conflicts)
         if done.conflicts:  # still pending: the file may change
             self.passed.add(job.agent_id)
             self.conflicts += 1
         else:
-            self.done["accepted"] += 1
+            self._decided("accepted", [job.agent_id])
         return True
+
+    def _decided(self, kind: str, agents: list[str]) -> None:
+        self.done[kind] += len(agents)
+        self.steps.append((kind, agents))
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
@@ -178,7 +225,7 @@ class Review:
             trust_run=self.trusted,
         )
         self.view = done.view
-        self.done["rejected"] += 1
+        self._decided("rejected", [job.agent_id])
         return True
 
     def retry(self, job: JobView) -> bool:
@@ -210,6 +257,7 @@ class Review:
 
     def skip(self, job: JobView) -> bool:
         self.passed.add(job.agent_id)
+        self.steps.append((_SKIPPED, [job.agent_id]))
         return True
 
     def why(self, job: JobView) -> bool:
@@ -239,36 +287,29 @@ class Review:
 
 _Act = Callable[[Review, JobView], bool]
 _KEYS: dict[str, tuple[str, _Act]] = {
-    "a": ("accept", Review.accept),
-    "r": ("reject", Review.reject),
-    "t": ("try again", Review.retry),
+    "y": ("yes", Review.accept),
+    "n": ("no", Review.reject),
     "e": ("edit", Review.edit),
+    "t": ("try again", Review.retry),
+    "k": ("skip", Review.skip),
+    "u": ("undo", Review.undo),
+    "d": ("diff", Review.diff),
     "w": ("why", Review.why),
     "p": ("packet", Review.packet),
-    "d": ("diff", Review.diff),
-    "s": ("skip", Review.skip),
-    "q": ("quit", Review.skip),
+    QUIT: ("quit", Review.skip),
 }
 _HELP = {
-    "a": "accept: write it to your files",
-    "r": "reject it; a reason is recorded if you give one",
-    "t": "try again, with your feedback",
+    "y": "accept: write it to your files",
+    "n": "reject it; a reason is recorded if you give one",
     "e": "accept it and open the files in $VISUAL or $EDITOR",
+    "t": "try again, with your feedback",
+    "k": "skip it for now",
+    "u": "undo the last verdict of this review",
+    "d": "show the whole diff (in $PAGER if it is long)",
     "w": "show all actions and who decided them",
     "p": "show the model's packet and the tool's output",
-    "d": "show the whole diff (in $PAGER if it is long)",
-    "s": "skip it for now",
-    "q": "quit; verdicts so far are kept",
+    QUIT: "quit; verdicts so far are kept",
 }
-
-
-def _key() -> str:
-    """Read a key and return it in lower case. The end of the input counts as `q` (quit)."""
-    try:
-        key = click.getchar()
-    except EOFError:
-        return "q"
-    return "q" if key in _END_OF_INPUT else key.lower()
 
 
 def _tried(job: JobView) -> str:

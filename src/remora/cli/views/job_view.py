@@ -16,6 +16,7 @@ from remora.runs.records.findings import (
     fixed_and_left,
     fixes_text,
     most_codes_text,
+    written_text,
 )
 from remora.text import count, escape_line
 
@@ -162,6 +163,8 @@ def _work_text(job: Document) -> str:
         return str(job.get("work", ""))
     known = fixed_and_left(job)
     work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
+    if job.get("written"):
+        work = f"accepted: {written_text(job['written'])}"
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
     return " · ".join(part for part in (work, _deciders(by_others) or "rules", where) if part)

@@ -72,7 +72,7 @@ def retry(
             start_stream(project, after, as_now(after, start), clock)
             # if killed here, a resume completes the attempt
             stream.append(job_start(after))
-            stream.append(review_event(job, RETRIED, feedback=texts[job.agent_id]))
+            stream.append(review_event(project, job, RETRIED, feedback=texts[job.agent_id]))
         return [after for after, _ in starts], stream.record
 
 
@@ -90,7 +90,7 @@ def reject_repeats(project: Project, before: RunView, attempts: Collection[str])
             earlier = rejected.get((job.operation, job.node_id)) if job.same else None
             if earlier is not None and job.agent_id in attempts and job.review == "pending":
                 told = _last_feedback(stream.record, earlier)
-                stream.append(review_event(job, "rejected", feedback=told))
+                stream.append(review_event(project, job, "rejected", feedback=told))
 
 
 def _last_feedback(record: RunRecord, job: JobView) -> str | None:

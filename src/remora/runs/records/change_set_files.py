@@ -15,23 +15,26 @@ if TYPE_CHECKING:
 
 
 def job_diff(project: Project, job: JobView) -> str:
-    """Return the unified diff of a job's change set.
+    """Return the unified diff of a job's change set, or of the part that was accepted.
 
     Raises NotFound if a file's content is missing, and StreamDamaged if the content is damaged.
     """
     return "".join(
         diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)
-        for change in job.change_set
+        for change in job.changes
     )
 
 
 def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
-    """Return the patches that accepting the job would apply. Raises whatever `job_diff` raises."""
+    """Return the patches that accepting the job would apply, or has applied.
+
+    Raises whatever `job_diff` raises.
+    """
     from remora.workspaces.apply.transaction import FilePatch
 
     return [
         FilePatch(path=unescape_path(change.path), base=before, theirs=after, mode=change.mode)
-        for change in job.change_set
+        for change in job.changes
         for before, after in [_contents(project, change)]
     ]
 

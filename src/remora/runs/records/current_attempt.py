@@ -4,6 +4,8 @@ from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
 from remora.trace.read.reader import INTERRUPTED
 
 PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
+REOPENED = "reopened"
+"""The verdict that withdraws the verdict before it."""
 UNDECIDED = (PENDING, CONFLICT, STALE)
 """Review states of change sets that can be accepted or rejected."""
 DISMISSED = ("rejected", "reverted")
@@ -16,7 +18,7 @@ class CurrentAttempts:
     The current attempt is the newest attempt that has ended. Therefore, a fork does not replace its
     parent until the fork has ended. If no attempt has ended, or if the verdict on the newest ended
     attempt is `retried`, the newest attempt is current. `ends` and `verdicts` map each agent to its
-    last end and verdict.
+    last end and verdict. A verdict that was withdrawn is not in `verdicts`.
     """
 
     def __init__(self) -> None:
@@ -31,6 +33,8 @@ class CurrentAttempts:
             self._starts.setdefault((data.operation, data.node_id), {})[data.attempt] = data
         elif isinstance(data, JobEnd):
             self.ends[data.agent_id] = data
+        elif isinstance(data, Review) and data.verdict == REOPENED:
+            self.verdicts.pop(data.agent_id, None)
         elif isinstance(data, Review):
             self.verdicts[data.agent_id] = data
         elif isinstance(data, RunEnd):

@@ -119,6 +119,23 @@ def counts_as_done(job: Mapping[str, Any]) -> bool:
     return job["review"] in ("pending", "accepted")
 
 
+def fixes_count(job: Mapping[str, Any]) -> bool:
+    """Return True if a job's change set is pending, or accepted as a whole.
+
+    It is not known which findings a part of a change set fixes, or an edited version.
+    """
+    return counts_as_done(job) and not job.get("written")
+
+
+def written_text(written: Mapping[str, Any]) -> str:
+    """Describe what was accepted instead of a whole change set, e.g. `2 of 3 hunks`."""
+    return (
+        "edited"
+        if written["edited"]
+        else f"{len(written['hunks'])} of {count(written['of'], 'hunk')}"
+    )
+
+
 def codes_text(codes: Codes) -> str:
     """Format counts of codes, e.g. `F401 x2, UP045` or `2 missing annotations`."""
     return ", ".join(_code_text(code, number) for code, number in sorted(codes.items()))

@@ -18,6 +18,7 @@ from remora.memory.events import (
     JobEnd,
     JobStart,
     SubmitResult,
+    Written,
 )
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
@@ -60,6 +61,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     null if tools reported no findings. `measurements` contains other numbers reported by the
     operation's tools. `why` is the reason for `no_change`,
     or the last step of a failed job.
+
+    `written` is set if the change set was accepted in part or with edits.
 
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
@@ -104,6 +107,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     observed: dict[str, Any] = {}
     review: str = ""
     branch: str | None = None
+    written: Written | None = None
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None
@@ -112,6 +116,11 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     same: bool = False
     first_findings: tuple[ListedFinding, ...] = ()
     last_findings: tuple[ListedFinding, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes that were accepted, or the change set if it was not accepted in part."""
+        return self.change_set if self.written is None else self.written.changes
 
 
 def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:

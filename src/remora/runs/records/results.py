@@ -9,7 +9,7 @@ from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
-from remora.memory.events import Event, Head, RunStart
+from remora.memory.events import Event, Head, RunStart, Written
 from remora.runs.project import Project
 from remora.runs.records.attempts import start_and_jobs
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
@@ -222,6 +222,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "stop_reason": job.stop_reason,
         "review": job.review,
         "branch": job.branch,
+        "written": job.written and _written_document(job.written),
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
         "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
@@ -229,7 +230,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "differed": job.differed,
         "max_packet_tokens": job.max_packet_tokens,
         "raw_bytes": job.raw_bytes,
-        "files_changed": [change.path for change in job.change_set],
+        "files_changed": [change.path for change in job.changes],
         "worth": job.measurements,
         "findings": None if job.before is None else {"before": job.before, "after": job.after},
         "conflicts": list(job.conflicts),
@@ -237,6 +238,10 @@ def job_document(job: JobView) -> dict[str, Any]:
         "same": job.same,
         "error": job.error,
     }
+
+
+def _written_document(written: Written) -> dict[str, Any]:
+    return {"hunks": list(written.hunks), "of": written.of, "edited": written.edited}
 
 
 def _jobs(
@@ -267,5 +272,6 @@ def _jobs(
             nodes=nodes.get((job.operation, job.node_id)),
             review=review,
             branch=last and last.branch,
+            written=last.written if last is not None and review == "accepted" else None,
             conflicts=tuple(last.detail) if last is not None else (),
         )

@@ -1,10 +1,8 @@
 """Review verdicts, as recorded in a run's stream."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from remora.errors import UsageError
-from remora.memory.events import Review
+from remora.memory.events import Review, Written
+from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.trace.redact.redactor import Redactor
 
@@ -13,17 +11,18 @@ MAX_FEEDBACK = 10_000
 
 
 def review_event(
+    project: Project,
     job: JobView,
     verdict: str,
     *,
     feedback: str | None = None,
     branch: str | None = None,
-    detail: Sequence[dict[str, Any]] = (),
+    written: Written | None = None,
 ) -> Review:
     """Return the event that records a verdict.
 
     `feedback` must already be redacted. `branch` is the branch that the change set was committed
-    to. `detail` contains the conflicts.
+    to. `written` describes what was accepted if it is not the whole change set.
     """
     return Review(
         verdict=verdict,
@@ -31,8 +30,9 @@ def review_event(
         change_set_sha256=job.change_set_sha256,
         head=job.head,
         feedback=feedback,
+        surface=project.surface,
         branch=branch,
-        detail=list(detail),
+        written=written,
     )
 
 

@@ -11,7 +11,7 @@ from remora.operations.base import (
     Phrase,
     Totals,
 )
-from remora.runs.records.findings import counts_as_done, fixed_and_left
+from remora.runs.records.findings import counts_as_done, fixed_and_left, fixes_count
 from remora.text import count, plural
 
 Document = Mapping[str, Any]
@@ -113,6 +113,6 @@ def _findings(job: Document) -> Iterator[JobFindings]:
         yield JobFindings(
             fixed=pair[0],
             left=pair[1],
-            is_counted=counts_as_done(job),
+            is_counted=fixes_count(job),
             measurements=job["worth"] or {},
         )

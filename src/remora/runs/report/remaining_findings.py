@@ -9,7 +9,12 @@ from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
 
 KEPT_STATES = (*UNDECIDED, "accepted")
-"""Review states of change sets whose fixes count."""
+"""Review states of change sets that are written, or may be."""
+
+
+def is_kept(job: JobView) -> bool:
+    """Return True if a change set is undecided, or accepted as a whole."""
+    return job.review in KEPT_STATES and job.written is None
 
 
 def findings_left(job: JobView) -> tuple[Finding, ...]:
@@ -17,12 +22,12 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
 
     A finding has no line number if its line was not recorded.
     """
-    after = job.after if job.review in KEPT_STATES else job.before
+    after = job.after if is_kept(job) else job.before
     if not after:
         return ()
     missing = Counter(after)
     found = []
-    last = job.last_findings if job.review in KEPT_STATES else job.first_findings
+    last = job.last_findings if is_kept(job) else job.first_findings
     left = Counter((each.code, each.message) for each in last)
     for each in job.first_findings:
         if left[each.code, each.message] and missing[each.code]:
@@ -37,7 +42,7 @@ def findings_fixed(job: JobView) -> tuple[Finding, ...]:
 
     Their line numbers are those at the start of the run.
     """
-    if job.review not in KEPT_STATES:
+    if not is_kept(job):
         return ()
     left = Counter((each.code, each.message) for each in job.last_findings)
     if job.last_findings == job.first_findings:  # only one result listed findings

@@ -12,7 +12,7 @@ from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.decision_sources import total_of
-from remora.runs.records.findings import fixed_and_left
+from remora.runs.records.findings import fixed_and_left, written_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
@@ -87,13 +87,12 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
         measurement_text=project.operations.measurement_text(job.measurements or {}),
         fixes=findings_fixed(job),
         left=findings_left(job),
-        files=tuple(
-            file for change in job.change_set if (file := _file(project, change)) is not None
-        ),
+        files=tuple(file for change in job.changes if (file := _file(project, change)) is not None),
         conflicts=job.conflicts,
         branch=job.branch,
         error=job.error,
         head=job.head,
+        written=written_text(document["written"]) if document["written"] else "",
     )
 
 

@@ -159,6 +159,8 @@ def fixes_of(job: JobReport) -> str:
     """
     if job.review not in KEPT_STATES:
         return ""
+    if job.written:
+        return f"accepted: {job.written}"
     is_done = job.review in ("pending", "accepted")
     text = fixes_text(job.fixed, done=is_done)
     if job.measurement_text and job.fixed and is_done:

@@ -51,7 +51,8 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     """A job's result, changes and remaining findings.
 
     `state` is the verdict, or the status if there is no verdict. `fixes` contains the findings that
-    the change set fixes, as far as tools listed them.
+    the change set fixes, as far as tools listed them. `written` describes what was accepted if it
+    is not the whole change set, such as `2 of 3 hunks`.
     """
 
     agent_id: str
@@ -74,6 +75,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     branch: str | None
     error: str | None
     head: Head
+    written: str = ""
 
     @property
     def qualname(self) -> str:

@@ -28,16 +28,19 @@ def objections(
     prepared: PreparedChanges,
     recheck: Recheck,
     tree: Tree,
+    *,
+    is_whole: bool = True,
 ) -> Sequence[FileConflict]:
     """Return the reasons that an accepted change set cannot be written, if any.
 
-    `tree` contains the files that the change set was merged with.
+    `tree` contains the files that the change set was merged with. `is_whole` is False if only a
+    part of the change set is written, or an edited version.
     """
     return (
         _stale(job, prepared)
         or prepared.conflicts
         or secrets_in(patches)
-        or recheck.objections(job, prepared, tree)
+        or recheck.objections(job, prepared, tree, is_whole=is_whole)
     )
 
 

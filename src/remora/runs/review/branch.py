@@ -125,7 +125,7 @@ def _commit_one(
         tree = write_tree(branch, prepared.writes, Path(folder, "index"))
     if is_unchanged(branch, tree):
         recheck.notes.append(f"{display_name(job.node_id)}: already on the branch {branch.name}")
-        stream.append(review_event(job, "accepted", branch=branch.name))
+        stream.append(review_event(project, job, "accepted", branch=branch.name))
         return []
     with JournalFolder(project.state / "journal").locked():
         pending = PendingCommit(
@@ -143,7 +143,7 @@ def _commit_one(
             },
         )
         write_pending(project, pending)
-        stream.append(review_event(job, "accepted", branch=branch.name))
+        stream.append(review_event(project, job, "accepted", branch=branch.name))
         found = details(job.node_id, finish_commit(project.root, pending, stream.head))
         if found:
             record_conflict(project, stream, job, found)

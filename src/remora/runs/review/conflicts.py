@@ -16,7 +16,7 @@ def conflicting_jobs(project: Project, view: RunView, job: JobView) -> list[JobV
     return [
         other
         for other in view.jobs
-        if other.review == "accepted" and _collide(project, job.change_set, other.change_set)
+        if other.review == "accepted" and _collide(project, job.changes, other.changes)
     ]
 
 

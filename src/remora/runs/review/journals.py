@@ -9,6 +9,7 @@ import msgspec
 from remora.errors import NotFound
 from remora.memory.events import Head, Review
 from remora.runs.project import Project
+from remora.runs.records.current_attempt import REOPENED
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
@@ -70,7 +71,7 @@ def recovery_text(left: Recovery) -> str:
         return ""
     note = left.journal.note
     paths = ", ".join(entry.path for entry in left.journal.entries)
-    what = "revert" if note.get("verdict") == "reverted" else "accept"
+    what = "revert" if note.get("verdict") in ("reverted", REOPENED) else "accept"
     match left.outcome:
         case "completed":
             return f"`{what}` was interrupted; its changes are now complete: {paths}"

@@ -88,35 +88,45 @@ class Recheck:
         self._record = record
         self._agents: dict[str, Agent] = {}
 
-    def objections(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> list[FileConflict]:
+    def objections(
+        self, job: JobView, prepared: PreparedChanges, tree: Tree, *, is_whole: bool = True
+    ) -> list[FileConflict]:
         """Return the reasons to reject the merge.
 
-        The list is empty if nothing was merged or if all checks pass.
+        The list is empty if nothing was merged or if all checks pass. If `is_whole` is False, the
+        agent has not verified these changes, and they must pass all of its checks.
         """
-        merged = [write for write in prepared.writes if write.merged]
-        if not merged:
+        changed = [write for write in prepared.writes if write.merged or not is_whole]
+        if not changed:
             return []
         with selected_rules(recorded_selectors(self._record.attempts().start)):
-            return self._objections(job, prepared, tree, merged)
+            return self._objections(job, prepared, tree, changed, is_whole=is_whole)
 
     def _objections(
-        self, job: JobView, prepared: PreparedChanges, tree: Tree, merged: Sequence[FileWrite]
+        self,
+        job: JobView,
+        prepared: PreparedChanges,
+        tree: Tree,
+        changed: Sequence[FileWrite],
+        *,
+        is_whole: bool,
     ) -> list[FileConflict]:
         try:
             names = self._verified_by(job, self._agent(job))
-            strict = "no_new_findings" in names
-            if found := [each for write in merged if (each := self._worse(write, strict=strict))]:
+            if not is_whole:
+                names = list(dict.fromkeys(["parses", *names]))
+            elif found := self._worse_files(changed, strict="no_new_findings" in names):
                 return found
-            detail = self._own_checks(job, prepared, tree)
+            else:
+                names = [name for name in names if name not in _OF_ALL]
+            detail = self._own_checks(job, prepared, tree, names)
         except RemoraError as error:
             detail = f"cannot be verified again: {error.message}"
-        if detail:
-            self._check_environment(job)
-        return (
-            [FileConflict(path=merged[0].path, detail=f"after the merge, it {detail}")]
-            if detail
-            else []
-        )
+        if not detail:
+            return []
+        self._check_environment(job)
+        told = f"after the merge, it {detail}" if is_whole else f"it {detail}"
+        return [FileConflict(path=changed[0].path, detail=told)]
 
     def _check_environment(self, job: JobView) -> None:
         """Raise OutsideError if the checks used another environment than `analyze` did.
@@ -166,6 +176,9 @@ class Recheck:
         except RemoraError as error:
             raise HostError(error.message) from error
 
+    def _worse_files(self, merged: Sequence[FileWrite], *, strict: bool) -> list[FileConflict]:
+        return [found for write in merged if (found := self._worse(write, strict=strict))]
+
     def _worse(self, write: FileWrite, *, strict: bool) -> FileConflict | None:
         """Return a conflict if the merged file does not parse.
 
@@ -189,8 +202,10 @@ class Recheck:
         self.new_findings += caused
         return None
 
-    def _own_checks(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> str:
-        """Run the agent's checks on the change from the current files to the merged files.
+    def _own_checks(
+        self, job: JobView, prepared: PreparedChanges, tree: Tree, names: Sequence[str]
+    ) -> str:
+        """Run the checks `names` on the change from the current files to the merged files.
 
         Returns a description of the first failed check, or an empty string if all checks pass.
         """
@@ -199,7 +214,11 @@ class Recheck:
         _, now = files.get(known.path) or (None, tree.read(known.path))
 
         def findings(side: int) -> Callable[[str], list[dict[str, Any]]]:
-            return lambda path: lint_text(self._project.root, path, files[path][side] or b"")
+            def find(path: str) -> list[dict[str, Any]]:
+                content = files[path][side] if path in files else tree.read(path)
+                return lint_text(self._project.root, path, content or b"")
+
+            return find
 
         submission = Submission(
             path=known.path,
@@ -215,7 +234,6 @@ class Recheck:
                 self._project, self._record.run_id, prepared, tree, lambda: self._python(agent)
             ),
         )
-        names = [name for name in self._verified_by(job, agent) if name not in _OF_ALL]
         failed = [
             check
             for check in verify(names, submission, self._project.operations.checks, agent.scripts)

@@ -61,7 +61,7 @@ def revert(
         if broken and not usable:
             raise broken[0]
         for job, patches in usable:
-            found = _revert_one(project, stream, job, patches)
+            found = revert_change_set(project, stream, job, patches, REVERTED)
             conflicts += found
             if not found:
                 done.append(job.node_id)
@@ -103,12 +103,12 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
     return found
 
 
-def _revert_one(
-    project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
+def revert_change_set(
+    project: Project, stream: RunStream, job: JobView, patches: list[FilePatch], verdict: str
 ) -> list[dict[str, Any]]:
-    """Revert a change set. Return the conflicts, which are empty on success.
+    """Remove an accepted change set from the user's files. Return the conflicts, if any.
 
-    The reversed change set is merged and checked. Then the journal is written, the review is
+    The reversed change set is merged and checked. Then the journal is written, `verdict` is
     recorded, and the files are replaced.
     """
     prepared = removed_from_others(project, reverse_patches(patches))
@@ -120,6 +120,6 @@ def _revert_one(
         stream,
         job.node_id,
         prepared,
-        review_event(job, REVERTED),
-        review_event(job, ACCEPTED),
+        review_event(project, job, verdict, written=job.written),
+        review_event(project, job, ACCEPTED, written=job.written),
     )

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from remora.errors import StreamDamaged
 from remora.hub.observed_links import Observation
-from remora.memory.events import Head
+from remora.memory.events import Head, Written
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView, check_anchored
@@ -36,8 +38,8 @@ class Verdicts:
     change set that the filter left out, and `notes` all others. `new_findings` contains those of
     `notes` that are about findings caused by a merge. `damaged` contains
     messages about streams or contents that differ from the record. `observed` contains the calls
-    that were observed in accepted tests. `created` contains the paths of new files. `view` is the
-    run after the review.
+    that were observed in accepted tests. `created` contains the paths of new files.
+    `reopened` contains the nodes whose verdict was withdrawn. `view` is the run after the review.
     """
 
     run_id: str
@@ -51,6 +53,7 @@ class Verdicts:
     new_findings: Sequence[str] = ()
     observed: Observation | None = None
     created: Sequence[str] = ()
+    reopened: Sequence[str] = ()
 
     @property
     def head(self) -> Head:
@@ -85,7 +88,7 @@ def accept(  # noqa: PLR0913 (the options of the command)
         def act(
             job: JobView, patches: Sequence[FilePatch], recheck: Recheck
         ) -> list[dict[str, Any]]:
-            found = _accept_one(project, stream, job, patches, recheck)
+            found = accept_one(project, stream, job, patches, recheck)
             if not found:
                 accepted.append(job)
             return found
@@ -115,7 +118,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
         jobs, left = apply_filter(project, view, jobs, narrow)
         for job in jobs:
-            stream.append(review_event(job, "rejected", feedback=told))
+            stream.append(review_event(project, job, "rejected", feedback=told))
         return Verdicts(
             run_id=stream.run_id,
             accepted=[],
@@ -216,22 +219,28 @@ def split_damaged(
     return usable, broken
 
 
-def _accept_one(
+def accept_one(
     project: Project,
     stream: RunStream,
     job: JobView,
     patches: Sequence[FilePatch],
     recheck: Recheck,
+    *,
+    written: Written | None = None,
 ) -> list[dict[str, Any]]:
     """Accept a change set. Return the conflicts, which are empty on success.
 
     The change set is merged and verified. Then the journal is written, the review is recorded, and
-    the files are replaced.
+    the files are replaced. If `written` is given, `patches` is what it describes. A conflict is
+    then not recorded, because it says nothing about the whole change set.
     """
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
         prepared = merged_with_others(project, patches)
-    before = objections(job, patches, prepared, recheck, users_tree(project))
+    is_whole = written is None
+    before = objections(job, patches, prepared, recheck, users_tree(project), is_whole=is_whole)
+    if before and not is_whole:
+        return details(job.node_id, before)
     if before:
         return record_conflict(project, stream, job, details(job.node_id, before))
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
@@ -240,8 +249,8 @@ def _accept_one(
         stream,
         job.node_id,
         prepared,
-        review_event(job, "accepted"),
-        review_event(job, "conflict"),
+        review_event(project, job, "accepted", written=written),
+        review_event(project, job, "conflict"),
     )
 
 
@@ -249,5 +258,6 @@ def record_conflict(
     project: Project, stream: RunStream, job: JobView, found: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Record the conflicts in the run's stream and return them."""
-    stream.append(review_event(job, "conflict", detail=project.redact.clean(found)))
+    conflict = review_event(project, job, "conflict")
+    stream.append(msgspec.structs.replace(conflict, detail=project.redact.clean(found)))
     return found

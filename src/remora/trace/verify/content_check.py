@@ -16,6 +16,7 @@ from remora.memory.events import (
     ContextUpdate,
     Event,
     Payload,
+    Review,
     RunStart,
     SubmitResult,
     ToolResulted,
@@ -87,6 +88,10 @@ class ReferenceCheck:
     def _see(self, line: int, event: Event, payload: Payload | None) -> None:
         if isinstance(payload, AgentEnd):
             self._check_change_set(line, event, payload)
+        elif isinstance(payload, Review) and payload.written is not None:
+            recorded = msgspec.json.decode(event.data)["written"]["changes"]
+            if canonical_sha256(recorded) != payload.written.sha256:
+                self._found.add(line, "blob", "the hash in `written` does not match its changes")
         names = [self._stores.blob_problem(ref) for ref in _blobs(event)]
         names += [self._stores.object_problem(digest) for digest in _objects(payload)]
         for detail in dict.fromkeys(filter(None, names)):
@@ -129,6 +134,9 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
     if isinstance(payload, ToolResulted | AgentEnd):
         changes = payload.changes if isinstance(payload, ToolResulted) else payload.change_set
         for change in changes:
+            yield from (digest for digest in (change.before, change.after) if digest is not None)
+    elif isinstance(payload, Review) and payload.written is not None:
+        for change in payload.written.changes:
             yield from (digest for digest in (change.before, change.after) if digest is not None)
     elif isinstance(payload, RunStart):
         files = payload.base.get("files")

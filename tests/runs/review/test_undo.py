@@ -1,0 +1,97 @@
+"""A verdict is withdrawn: the change set is pending again, and nothing of it is in the files."""
+
+import pytest
+
+from remora.errors import NotFound, UsageError
+from remora.exports.run_bundles import bundle_of_run
+from remora.memory.events import Review
+from remora.runs.records.run_listing import read_run_line
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.journals import complete_journals, recovery_text
+from remora.runs.review.revert import revert
+from remora.runs.review.review import accept, reject
+from remora.runs.review.undo import undo
+from remora.workspaces.apply.file_swap import FileSwapper
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    files = {"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES}
+    return analyzed(tmp_path_factory.mktemp("shop"), files)
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    return kept.again()
+
+
+def verdicts(desk: Desk) -> list[str]:
+    return [review.verdict for review in desk.payloads(desk.newest, Review)]
+
+
+def test_what_was_accepted_is_removed_and_pending_again(shop: Desk) -> None:
+    before = shop.tree()
+    accept(shop.project, shop.newest, ["a.py:load"])
+    done = undo(shop.project, shop.newest, ["a.py:load"])
+    assert (list(done.reopened), done.conflicts, shop.tree()) == (["node:a.py:load"], [], before)
+    assert verdicts(shop) == ["accepted", "reopened"]
+    assert {job.review for job in done.view.jobs} == {"pending"}
+    assert accept(shop.project, shop.newest, ["a.py:load"]).accepted == ["node:a.py:load"]
+    assert shop.problems() == []
+
+
+@pytest.mark.parametrize("verdict", ["rejected", "reverted"])
+def test_what_was_dismissed_is_pending_again(shop: Desk, verdict: str) -> None:
+    before = shop.tree()
+    if verdict == "rejected":
+        reject(shop.project, shop.newest, ["a.py:load"], feedback="no")
+    else:
+        accept(shop.project, shop.newest, ["a.py:load"])
+        revert(shop.project, shop.newest, ["a.py:load"])
+    undo(shop.project, shop.newest, ["a.py:load"])
+    assert (shop.tree(), verdicts(shop)[-2:]) == (before, [verdict, "reopened"])
+    line = read_run_line(shop.project.trace.existing_run(shop.newest))
+    assert line is not None
+    assert (line[0].pending, line[0].rejected, line[0].reverted) == (4, 0, 0)
+    attempts = bundle_of_run(shop.project.trace, shop.newest).attempts
+    assert {(each.verdict, each.feedback) for each in attempts.values()} == {(None, None)}
+
+
+def test_nothing_can_be_undone_without_a_verdict(shop: Desk) -> None:
+    with pytest.raises(NotFound, match=r"no verdict to undo \(pending\)"):
+        undo(shop.project, shop.newest, ["a.py:load"])
+
+
+def test_a_commit_on_a_branch_stays(shop: Desk) -> None:
+    shop.commit()
+    accept_onto_branch(shop.project, shop.newest, "fixes", ChangeSetChoice(nodes=["a.py:load"]))
+    with pytest.raises(UsageError, match="was committed to the branch fixes"):
+        undo(shop.project, shop.newest, ["a.py:load"])
+
+
+def test_an_edit_of_the_same_place_is_a_conflict_and_the_verdict_stays(shop: Desk) -> None:
+    accept(shop.project, shop.newest, ["a.py:load"])
+    mine = (shop.root / "a.py").read_text().replace('    """Read."""\n\n', "    x = 1\n")
+    shop.write({"a.py": mine})
+    done = undo(shop.project, shop.newest, ["a.py:load"])
+    assert (list(done.reopened), len(done.conflicts)) == ([], 1)
+    assert ((shop.root / "a.py").read_text(), verdicts(shop)) == (mine, ["accepted"])
+
+
+def test_an_undo_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shop.tree()
+    accept(shop.project, shop.newest, ["a.py:load"])
+
+    def killed(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FileSwapper, "put_in_place", killed)
+        with pytest.raises(KeyboardInterrupt):
+            undo(shop.project, shop.newest, ["a.py:load"])
+    left = complete_journals(shop.project)
+    assert left.outcome == "completed"
+    assert "`revert` was interrupted; its changes are now complete: a.py" in recovery_text(left)
+    assert shop.tree() == before
+    assert {job.review for job in shop.view(shop.newest).jobs} == {"pending"}
