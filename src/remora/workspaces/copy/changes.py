@@ -73,7 +73,7 @@ def diff(
     differ.
     """
     header = _mode_lines(path, before, after, mode, old_mode)
-    return header + _content_diff(path, before, after)
+    return header + content_diff(path, before, after)
 
 
 def _mode_lines(
@@ -99,29 +99,33 @@ def _git_mode(mode: int) -> str:
     return "100755" if mode & 0o100 else "100644"
 
 
-def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
+def content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Return what `diff` returns, without the lines about the file's mode."""
     if before == after:
         return ""
     old = "/dev/null" if before is None else _quote_name(f"a/{path}")
     new = "/dev/null" if after is None else _quote_name(f"b/{path}")
     sides = before or b"", after or b""
-    if not all(map(_is_text, sides)):
+    if not all(map(is_text, sides)):
         return f"Binary files {old} and {new} differ\n"
     header = f"--- {old}\n+++ {new}\n"
-    return header + b"".join(_unified(*map(split_lines, sides))).decode()
+    old_lines, new_lines = map(split_lines, sides)
+    hunks = diff_hunks(old_lines, new_lines)
+    return header + b"".join(unified_lines(old_lines, hunks)).decode()
 
 
-def _is_text(content: bytes) -> bool:
+def is_text(content: bytes) -> bool:
+    """Return True if a diff shows the content's lines."""
     try:
         return "\0" not in content.decode()
     except UnicodeDecodeError:
         return False
 
 
-def _unified(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a unified diff, without the names of the files."""
+def unified_lines(old: Sequence[bytes], hunks: Sequence[Hunk]) -> Iterator[bytes]:
+    """Yield the lines of a unified diff that applies `hunks`, without the names of the files."""
     added = 0
-    for group in _near(diff_hunks(old, new)):
+    for group in _near(hunks):
         at, end = max(group[0].start - _CONTEXT, 0), min(group[-1].end + _CONTEXT, len(old))
         grown = sum(len(hunk.lines) - (hunk.end - hunk.start) for hunk in group)
         yield f"@@ -{_range(at, end)} +{_range(at + added, end + added + grown)} @@\n".encode()

@@ -1,0 +1,253 @@
+"""A part of a change set, or an edited version, is written if it passes the checks of the agent."""
+
+from dataclasses import replace as replaced
+
+import pytest
+from msgspec.structs import replace
+
+from remora.errors import Conflict, UsageError
+from remora.exports.run_bundles import bundle_of_run
+from remora.memory.events import Review
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.results import run_document
+from remora.runs.report.report_builder import make_report
+from remora.runs.review.accept_part import accept_edited, accept_hunks, proposed_files
+from remora.runs.review.hunks import hunks_of
+from remora.runs.review.journals import complete_journals
+from remora.runs.review.revert import revert
+from remora.runs.review.review import Verdicts
+from remora.runs.review.undo import undo
+from remora.workspaces.apply.file_swap import FileSwapper
+from remora.workspaces.apply.transaction import FilePatch
+from tests.runs.conftest import Desk, Kept
+from tests.runs.review.test_recheck import CANDIDATES, HEAD, NOTHING_FORBIDDEN, YAML
+
+LOADER = """\
+from json import loads
+
+
+def load(text):
+    value = loads(text)
+    size = len(text)
+    return value, size
+"""
+EDITS = {1: "import json", 5: "    value = json.loads(text)", 7: "    return value, size  # both"}
+ACT = (
+    HEAD
+    + f"""\
+@external
+def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
+
+lines = read_text("mod.py").split("\\n")
+for line, text in {EDITS}.items():
+    edit_text("mod.py", line, lines[line - 1], text)
+{{"result": "", "summary": "", "knowledge_delta": {{}}, "outcome": "success"}}
+"""
+)
+NODE = "mod.py:load"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """A change of three hunks; the second one needs the first one."""
+    desk = Desk(tmp_path_factory.mktemp("part"))
+    scripts = {
+        "agent.yaml": YAML.replace("CHECKS", "no_new_findings, nothing.pym"),
+        "act.pym": ACT,
+        "candidates.pym": CANDIDATES.replace("TEXT", EDITS[1]).replace("PATH", "mod.py"),
+        "nothing.pym": NOTHING_FORBIDDEN,
+    }
+    desk.write({f".remora/agents/own/{name}": text for name, text in scripts.items()})
+    desk.write({"mod.py": LOADER, "ruff.toml": 'lint.select = ["F"]\n'})
+    desk.analyze([], request=replaced(RunRequest(operations=("own",), node=NODE)))
+    return Kept(desk)
+
+
+@pytest.fixture
+def desk(kept: Kept) -> Desk:
+    return kept.again()
+
+
+def with_edits(*lines: int) -> str:
+    text = LOADER.splitlines(keepends=True)
+    return "".join(EDITS[n] + "\n" if n in lines else line for n, line in enumerate(text, 1))
+
+
+def text_of(desk: Desk) -> str:
+    return (desk.root / "mod.py").read_text()
+
+
+def reviews(desk: Desk) -> list[Review]:
+    return desk.payloads(desk.newest, Review)
+
+
+def refused(desk: Desk, done: Verdicts) -> str:
+    """Why nothing was written and recorded; the change set is still pending."""
+    assert (done.accepted, reviews(desk), text_of(desk)) == ([], [], LOADER)
+    assert desk.job(desk.newest, "load").review == "pending"
+    (conflict,) = done.conflicts
+    return str(conflict["detail"])
+
+
+class TestHunks:
+    def test_chosen_hunks_are_written_and_recorded(self, desk: Desk) -> None:
+        done = accept_hunks(desk.project, desk.newest, NODE, [2, 1])
+        assert (done.conflicts, text_of(desk)) == ([], with_edits(1, 5))
+        (review,) = reviews(desk)
+        assert (review.verdict, review.surface) == ("accepted", "cli")
+        assert review.written is not None
+        assert (review.written.hunks, review.written.of, review.written.edited) == (
+            (1, 2),
+            3,
+            False,
+        )
+        (job,) = run_document(desk.project, desk.view(desk.newest))["jobs"]
+        assert job["written"] == {"hunks": [1, 2], "of": 3, "edited": False}
+        assert "+    return value, size  # both" not in job_diff(
+            desk.project, desk.job(desk.newest, "load")
+        )
+        assert desk.problems() == []
+
+    def test_a_hunk_that_breaks_verification_is_refused(self, desk: Desk) -> None:
+        done = accept_hunks(desk.project, desk.newest, NODE, [2, 3])
+        assert refused(desk, done) == (
+            "it fails no_new_findings: mod.py: new finding F401 `json.loads` imported but unused"
+        )
+        assert accept_hunks(desk.project, desk.newest, NODE, [3]).conflicts == []
+        assert text_of(desk) == with_edits(7)
+
+    def test_all_hunks_are_the_whole_change_set(self, desk: Desk) -> None:
+        accept_hunks(desk.project, desk.newest, NODE, [1, 2, 3])
+        assert text_of(desk) == with_edits(*EDITS)
+        assert [review.written for review in reviews(desk)] == [None]
+
+    def test_they_are_merged_with_edits_of_the_users(self, desk: Desk) -> None:
+        desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})
+        accept_hunks(desk.project, desk.newest, NODE, [3])
+        assert text_of(desk) == with_edits(7) + "\n\nMINE = 1\n"
+
+    def test_an_edit_of_the_same_lines_is_a_conflict(self, desk: Desk) -> None:
+        mine = LOADER.replace("value, size", "value")
+        desk.write({"mod.py": mine})
+        done = accept_hunks(desk.project, desk.newest, NODE, [3])
+        assert (len(done.conflicts), text_of(desk), reviews(desk)) == (1, mine, [])
+        assert accept_hunks(desk.project, desk.newest, NODE, [1, 2]).conflicts == []
+
+    @pytest.mark.parametrize("numbers", [[], [0], [4], [1, 9]])
+    def test_a_hunk_that_does_not_exist_is_wrong_usage(
+        self, desk: Desk, numbers: list[int]
+    ) -> None:
+        with pytest.raises(UsageError, match="no such hunks") as caught:
+            accept_hunks(desk.project, desk.newest, NODE, numbers)
+        assert caught.value.hint == "use numbers from 1 to 3"
+
+
+class TestTakenBack:
+    def test_revert_removes_what_was_written(self, desk: Desk) -> None:
+        accept_hunks(desk.project, desk.newest, NODE, [1, 2])
+        desk.write({"mod.py": text_of(desk) + "# mine\n"})
+        assert revert(desk.project, desk.newest, []).conflicts == []
+        assert text_of(desk) == LOADER + "# mine\n"
+
+    def test_after_undo_everything_can_be_accepted(self, desk: Desk) -> None:
+        accept_hunks(desk.project, desk.newest, NODE, [3])
+        assert undo(desk.project, desk.newest, [NODE]).conflicts == []
+        assert text_of(desk) == LOADER
+        job = desk.job(desk.newest, "load")
+        assert (job.review, job.written) == ("pending", None)
+        assert "+import json" in job_diff(desk.project, job)
+        accept_hunks(desk.project, desk.newest, NODE, [1, 2, 3])
+        assert text_of(desk) == with_edits(*EDITS)
+
+    def test_an_accept_that_was_killed_is_completed(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def killed(*_: object) -> str:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(FileSwapper, "put_in_place", killed)
+            with pytest.raises(KeyboardInterrupt):
+                accept_hunks(desk.project, desk.newest, NODE, [1, 2])
+        assert complete_journals(desk.project).outcome == "completed"
+        assert text_of(desk) == with_edits(1, 5)
+        assert desk.job(desk.newest, "load").written is not None
+
+
+def edited(desk: Desk, old: str, new: str) -> list[FilePatch]:
+    (file,) = proposed_files(desk.project, desk.newest, NODE)
+    assert file.theirs is not None
+    text = file.theirs.decode()
+    assert old in text
+    return [replace(file, theirs=text.replace(old, new).encode())]
+
+
+class TestEdited:
+    def test_an_edited_version_is_written_and_recorded(self, desk: Desk) -> None:
+        desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})
+        files = edited(desk, "# both", "# a pair")
+        assert accept_edited(desk.project, desk.newest, NODE, files).conflicts == []
+        assert text_of(desk) == with_edits(*EDITS).replace("both", "a pair") + "\n\nMINE = 1\n"
+        (review,) = reviews(desk)
+        assert review.written is not None
+        assert (review.written.edited, review.written.hunks) == (True, ())
+        assert revert(desk.project, desk.newest, []).conflicts == []
+        assert text_of(desk) == f"{LOADER}\n\nMINE = 1\n"
+        assert desk.problems() == []
+
+    @pytest.mark.parametrize(
+        ("old", "new", "why"),
+        [
+            (
+                "import json",
+                "import json, os",
+                "it fails no_new_findings: mod.py: new finding F401",
+            ),
+            ("# both", "# forbidden", "it fails nothing.pym: it says what is forbidden"),
+            ("return value", "return (value", "it fails parses: mod.py: "),
+        ],
+    )
+    def test_an_edit_that_fails_is_refused(self, desk: Desk, old: str, new: str, why: str) -> None:
+        files = edited(desk, old, new)
+        done = accept_edited(desk.project, desk.newest, NODE, files)
+        assert refused(desk, done).startswith(why)
+
+    def test_an_edit_that_takes_everything_back_is_wrong_usage(self, desk: Desk) -> None:
+        (file,) = proposed_files(desk.project, desk.newest, NODE)
+        with pytest.raises(UsageError, match="leaves nothing of the change of"):
+            accept_edited(desk.project, desk.newest, NODE, [replace(file, theirs=file.base)])
+
+    def test_only_files_of_the_change_set_can_be_edited(self, desk: Desk) -> None:
+        (file,) = proposed_files(desk.project, desk.newest, NODE)
+        with pytest.raises(UsageError, match="is not a file of this change set"):
+            accept_edited(desk.project, desk.newest, NODE, [replace(file, path="ruff.toml")])
+
+    def test_the_file_may_be_saved_while_it_is_edited(self, desk: Desk) -> None:
+        files = edited(desk, "# both", "# a pair")
+        desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})
+        assert accept_edited(desk.project, desk.newest, NODE, files).conflicts == []
+        assert text_of(desk) == with_edits(*EDITS).replace("both", "a pair") + "\n\nMINE = 1\n"
+
+    def test_nothing_is_proposed_for_lines_that_the_user_edited(self, desk: Desk) -> None:
+        desk.write({"mod.py": LOADER.replace("loads(text)", "loads(text) or {}")})
+        with pytest.raises(Conflict, match="was edited at the same lines"):
+            proposed_files(desk.project, desk.newest, NODE)
+
+
+def test_what_a_person_changed_is_not_the_agents_work(desk: Desk) -> None:
+    """Neither exports nor totals take it for what the agent proposed."""
+    accept_hunks(desk.project, desk.newest, NODE, [3])
+    (attempt,) = bundle_of_run(desk.project.trace, desk.newest).attempts.values()
+    assert attempt.verdict == "accepted_in_part"
+    (job,) = make_report(desk.project, desk.view(desk.newest)).jobs
+    assert (job.state, job.written) == ("accepted", "1 of 3 hunks")
+    undo(desk.project, desk.newest, [NODE])
+    accept_edited(desk.project, desk.newest, NODE, edited(desk, "# both", "# a pair"))
+    (attempt,) = bundle_of_run(desk.project.trace, desk.newest).attempts.values()
+    assert attempt.verdict == "edited"
+
+
+def test_the_numbers_are_those_of_the_diff(desk: Desk) -> None:
+    (file,) = proposed_files(desk.project, desk.newest, NODE)
+    assert [(each.number, each.line) for each in hunks_of([file])] == [(1, 1), (2, 5), (3, 7)]
