@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     )
     from remora.bootstrap.check.check_files import CheckResult, check
     from remora.bootstrap.record_run import record
+    from remora.bootstrap.review.review_parts import (
+        accept_edited,
+        accept_hunks,
+        hunks,
+        proposed_files,
+        undo,
+    )
     from remora.hub.client import HubClient
     from remora.memory.context import ContextManager
     from remora.memory.delta import PacketDelta
@@ -37,10 +44,14 @@ __all__ = [
     "RunResult",
     "Summarizer",
     "accept",
+    "accept_edited",
+    "accept_hunks",
     "analyze",
     "check",
     "fork",
+    "hunks",
     "plan",
+    "proposed_files",
     "record",
     "reject",
     "render",
@@ -49,6 +60,7 @@ __all__ = [
     "resume",
     "retry",
     "revert",
+    "undo",
 ]
 
 # Imported on first use, so that `remora --help` loads none of them.
@@ -62,18 +74,23 @@ _MODULES = {
     "RunResult": "remora.bootstrap.api",
     "Summarizer": "remora.memory.summarizers",
     "accept": "remora.bootstrap.api",
+    "accept_edited": "remora.bootstrap.review.review_parts",
+    "accept_hunks": "remora.bootstrap.review.review_parts",
     "analyze": "remora.bootstrap.api",
     "check": "remora.bootstrap.check.check_files",
     "fork": "remora.bootstrap.api",
+    "hunks": "remora.bootstrap.review.review_parts",
     "plan": "remora.bootstrap.api",
+    "proposed_files": "remora.bootstrap.review.review_parts",
     "record": "remora.bootstrap.record_run",
     "reject": "remora.bootstrap.api",
     "render": "remora.bootstrap.api",
+    "replay": "remora.memory.projection",
     "report": "remora.bootstrap.api",
     "resume": "remora.bootstrap.api",
     "retry": "remora.bootstrap.api",
     "revert": "remora.bootstrap.api",
-    "replay": "remora.memory.projection",
+    "undo": "remora.bootstrap.review.review_parts",
 }
 
 

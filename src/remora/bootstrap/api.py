@@ -59,7 +59,6 @@ from remora.runs.review.filters import ReviewFilter, parse_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.runs.review.review import TrackProgress, Verdicts
-from remora.runs.review.undo import undo as undo_verdicts
 from remora.trace.stream.line_builder import utc_now
 
 NO_OBSERVER = NoObserver()
@@ -343,20 +342,6 @@ def revert(
     """
     _, project = open_with(root)
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
-
-
-def undo(
-    run: str | RunView,
-    *nodes: str,
-    root: str | Path | Project | None = None,
-    trust_run: bool = False,
-) -> Verdicts:
-    """Withdraw the last verdict on each change set of `nodes`, so that it is pending again.
-
-    What an accepted change set wrote is removed from the project's files. Later edits are kept.
-    """
-    _, project = open_with(root)
-    return undo_verdicts(project, _named(project, run), nodes, trusted=trust_run)
 
 
 def report(

@@ -21,30 +21,8 @@ from remora.runs.review.undo import undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import Desk, Kept
-from tests.runs.review.test_recheck import CANDIDATES, HEAD, NOTHING_FORBIDDEN, YAML
+from tests.three_hunks import EDITS, FILES, LOADER, with_edits
 
-LOADER = """\
-from json import loads
-
-
-def load(text):
-    value = loads(text)
-    size = len(text)
-    return value, size
-"""
-EDITS = {1: "import json", 5: "    value = json.loads(text)", 7: "    return value, size  # both"}
-ACT = (
-    HEAD
-    + f"""\
-@external
-def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
-
-lines = read_text("mod.py").split("\\n")
-for line, text in {EDITS}.items():
-    edit_text("mod.py", line, lines[line - 1], text)
-{{"result": "", "summary": "", "knowledge_delta": {{}}, "outcome": "success"}}
-"""
-)
 NODE = "mod.py:load"
 
 
@@ -52,14 +30,7 @@ NODE = "mod.py:load"
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """A change of three hunks; the second one needs the first one."""
     desk = Desk(tmp_path_factory.mktemp("part"))
-    scripts = {
-        "agent.yaml": YAML.replace("CHECKS", "no_new_findings, nothing.pym"),
-        "act.pym": ACT,
-        "candidates.pym": CANDIDATES.replace("TEXT", EDITS[1]).replace("PATH", "mod.py"),
-        "nothing.pym": NOTHING_FORBIDDEN,
-    }
-    desk.write({f".remora/agents/own/{name}": text for name, text in scripts.items()})
-    desk.write({"mod.py": LOADER, "ruff.toml": 'lint.select = ["F"]\n'})
+    desk.write(FILES)
     desk.analyze([], request=replaced(RunRequest(operations=("own",), node=NODE)))
     return Kept(desk)
 
@@ -67,11 +38,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 @pytest.fixture
 def desk(kept: Kept) -> Desk:
     return kept.again()
-
-
-def with_edits(*lines: int) -> str:
-    text = LOADER.splitlines(keepends=True)
-    return "".join(EDITS[n] + "\n" if n in lines else line for n, line in enumerate(text, 1))
 
 
 def text_of(desk: Desk) -> str:

@@ -67,6 +67,6 @@ def review(
         from remora.cli.review import review_sweep
 
         return review_sweep.review(options, repos, run, by, owners, trust_run=trust_run)
-    from remora.cli.review.review_session import review_run
+    from remora.cli.review.review_run import review_run
 
     return review_run(options, run, by, owners, trust_run=trust_run)

@@ -10,7 +10,7 @@ import click
 
 from remora.bootstrap import api
 from remora.bootstrap.fork_and_retry import prepare_retry
-from remora.cli.app.editor import open_in_editor
+from remora.bootstrap.review import review_parts
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import (
@@ -18,58 +18,25 @@ from remora.cli.app.output import (
     terminal_width,
     wrap_text,
 )
-from remora.cli.app.project_context import next_command, project_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
+from remora.cli.review.choose_hunks import choose_hunks, show_whole
+from remora.cli.review.edit_files import edit_files
 from remora.cli.review.key_prompt import QUIT, ask_key
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.errors import RemoraError
-from remora.ids import unescape_path
+from remora.ids import split_node_key
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
-from remora.runs.records.name_lookup import run_named
-from remora.runs.records.results import RunView, own_run, read_run
+from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
-from remora.runs.review.pending import GroupBy, Grouping, grouping, pending_changes
+from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
+from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
+from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"
-_QUESTION = "[y]es [n]o [e]dit s[k]ip [u]ndo [d]iff [q]uit [?] "
-
-
-def review_run(
-    options: Options, run: str, by: GroupBy, owners: Collection[str], *, trust_run: bool
-) -> int:
-    """Show each pending change set of a run, ask for a verdict, and return the exit code."""
-    project = project_of(options)
-    run_id = run_named(project.trace, run)
-    view = own_run(project, run_id, trusted=trust_run)
-    review = Review(options, project, view, grouping(project, by, owners), trust_run)
-    try:
-        review.decide_all()
-        while not review.has_quit and review.asks_to_undo():
-            review.before = review.decided
-            review.decide_all()
-    finally:
-        again = next_command(options, project.root, "review", run_id, *review_options(by, owners))
-        sum_up(review.done, review.conflicts, len(review.pending()), again)
-    return 1 if review.conflicts else 0
-
-
-def review_options(by: GroupBy, owners: Collection[str]) -> list[str]:
-    """Return the options of `review` for these groups and owners."""
-    grouped = [] if by == "file" else ["--by", by]
-    return [*grouped, *(word for owner in owners for word in ("--owner", owner))]
-
-
-def sum_up(done: Counter[str], conflicts: int, left: int, again: str) -> None:
-    """Print what was decided, and the command `again` if change sets are still pending."""
-    told = ", ".join(f"{n} {what}" for what, n in done.items() if n)
-    told += f"; {count(conflicts, 'conflict')}" if conflicts else ""
-    _print_line(told or "no verdicts")
-    if left:
-        _print_line(f"{count(left, 'change set')} still pending:")
-        _print_line(f"  {again}")
+_QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
 @dataclass
@@ -78,7 +45,8 @@ class Review:
 
     `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
     `passed` contains the IDs of the agents that were skipped. `steps` contains what can be undone,
-    the latest step last: the kind of the verdict and the IDs of its agents. `group` is the group
+    the latest step last: the kind of the verdict and the IDs of its agents. `edits` contains the
+    files of edits that were not accepted, by agent. `group` is the group
     whose heading was printed last. `has_quit` is true if the user quit. `before` and `after` are the numbers of change
     sets of a sweep that come before those of this run, and after them.
     """
@@ -91,6 +59,7 @@ class Review:
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
+    edits: dict[str, list[FilePatch]] = field(default_factory=dict)
     group: str | None = None
     conflicts: int = 0
     has_quit: bool = False
@@ -137,7 +106,8 @@ class Review:
         except RemoraError as error:
             _print_error(error)
         while True:
-            key = ask_key(_QUESTION).lower()
+            key = ask_key(_QUESTION)
+            key = key if key in _KEYS else key.lower()
             word, act = _KEYS.get(key, ("", Review.help))
             _print_line(word)
             if key == QUIT:
@@ -184,7 +154,7 @@ class Review:
         if kind == _SKIPPED:
             self.passed.difference_update(agents)
         else:
-            done = api.undo(self.view, *agents, root=self.project, trust_run=self.trusted)
+            done = review_parts.undo(self.view, *agents, **self._where)
             self.view = done.view
             self.done[kind] -= len(done.reopened)
             self._show_conflicts(done.conflicts)
@@ -193,16 +163,19 @@ class Review:
         self.steps.pop()
         return True
 
+    def _show_notes(self, done: Verdicts) -> None:
+        for told in done.notes:
+            self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
+
     def _show_conflicts(self, conflicts: Iterable[Mapping[str, Any]]) -> None:
         for met in conflicts:
             text = escape_line(f"  conflict; nothing was written: {met['path']}: {met['detail']}")
             self._show(wrap_text(text, terminal_width(), "  "))
 
     def accept(self, job: JobView) -> bool:
-        done = api.accept(self.view, job.agent_id, root=self.project, trust_run=self.trusted)
+        done = api.accept(self.view, job.agent_id, **self._where)
         self.view = done.view
-        for told in done.notes:
-            self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
+        self._show_notes(done)
         self._show_conflicts(done.conflicts)
         if done.conflicts:  # still pending: the file may change
             self.passed.add(job.agent_id)
@@ -217,13 +190,7 @@ class Review:
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
-        done = api.reject(
-            self.view,
-            job.agent_id,
-            feedback=why or None,
-            root=self.project,
-            trust_run=self.trusted,
-        )
+        done = api.reject(self.view, job.agent_id, feedback=why or None, **self._where)
         self.view = done.view
         self._decided("rejected", [job.agent_id])
         return True
@@ -244,16 +211,93 @@ class Review:
                 self._show(wrap_text(escape_line(_tried(after)), terminal_width()))
         return True
 
+    def split(self, job: JobView) -> bool:
+        """Ask which hunks to accept, and accept them."""
+        hunks = review_parts.hunks(self.view, job.agent_id, **self._where)
+        if len(hunks) < 2:
+            _print_line("  this change has one hunk: [y] accepts it, [n] rejects it")
+            return False
+        chosen = choose_hunks(hunks)
+        if chosen is None:
+            return False
+        if not chosen:
+            _print_line("  no hunk was chosen, so nothing is decided: [n] rejects the change")
+            return False
+        return self._written(
+            job, review_parts.accept_hunks(self.view, job.agent_id, chosen, **self._where)
+        )
+
     def edit(self, job: JobView) -> bool:
-        """Accept a change set, then open the changed files in the editor."""
-        before = self.done["accepted"]
-        self.accept(job)
-        if self.done["accepted"] > before:
-            for change in job.change_set:
-                if change.after is not None:
-                    path = self.project.root / unescape_path(change.path)
-                    open_in_editor(path, invocation_of(self.options).environ)
+        """Open the proposed files in the editor, and accept the edited version."""
+        proposed = review_parts.proposed_files(self.view, job.agent_id, **self._where)
+        before = self.edits.get(job.agent_id, proposed)
+        edited = edit_files(before, invocation_of(self.options).environ)
+        if [each.theirs for each in edited] == [each.theirs for each in proposed]:
+            _print_line("  not edited, so nothing is decided: [y] accepts the change as it is")
+            return False
+        self.edits[job.agent_id] = edited
+        if self._written(
+            job, review_parts.accept_edited(self.view, job.agent_id, edited, **self._where)
+        ):
+            return True
+        _print_line("  your edit is kept: [e] continues it")
+        return False
+
+    def _written(self, job: JobView, done: Verdicts) -> bool:
+        """Show the result of a partial or edited accept. Return True if it was written."""
+        self.view = done.view
+        self._show_notes(done)
+        for met in done.conflicts:
+            text = escape_line(f"  nothing was written: {met['path']}: {met['detail']}")
+            self._show(wrap_text(text, terminal_width(), "  "))
+        if done.conflicts:
+            return False
+        self._decided("accepted", [job.agent_id])
         return True
+
+    def accept_alike(self, job: JobView) -> bool:
+        """Accept a change set and all others that correct the same with the same operation."""
+        alike = [job, *(other for _, other in self.ahead() if is_alike(job, other))]
+        files = len({split_node_key(each.node_id)[0] for each in alike})
+        self._show(
+            wrap_text(
+                escape_line(
+                    f"  {count(len(alike), 'change set')} of {job.operation} in "
+                    f"{count(files, 'file')}: {rules_text(job)}"
+                ),
+                terminal_width(),
+                "  ",
+            )
+        )
+        if not click.confirm("  accept all of them?"):
+            return False
+        agents = [each.agent_id for each in alike]
+        try:
+            done = api.accept(self.view, *agents, **self._where)
+        except BaseException:
+            self._refresh()  # those that were accepted before the interruption
+            self._decided("accepted", self._accepted(agents))
+            raise
+        self.view = done.view
+        self._show_notes(done)
+        self._show_conflicts(done.conflicts)
+        accepted = self._accepted(agents)
+        self._decided("accepted", accepted)
+        self.passed.update({*agents} - {*accepted})
+        self.conflicts += len(agents) - len(accepted)
+        return True
+
+    def _accepted(self, agents: Collection[str]) -> list[str]:
+        """Return those of the agents whose change sets are accepted."""
+        return [
+            job.agent_id
+            for job in self.view.jobs
+            if job.agent_id in agents and job.review == "accepted"
+        ]
+
+    @property
+    def _where(self) -> dict[str, Any]:
+        return {"root": self.project, "trust_run": self.trusted}
 
     def skip(self, job: JobView) -> bool:
         self.passed.add(job.agent_id)
@@ -269,11 +313,7 @@ class Review:
         return False
 
     def diff(self, job: JobView) -> bool:
-        lines = list(change_set_lines(self.project, job, "again"))
-        if len(lines) > shutil.get_terminal_size().lines:
-            click.echo_via_pager("\n".join(lines) + "\n")
-        else:
-            self._show(lines)
+        show_whole(list(change_set_lines(self.project, job, "again")))
         return False
 
     def help(self, _: JobView) -> bool:
@@ -290,6 +330,8 @@ _KEYS: dict[str, tuple[str, _Act]] = {
     "y": ("yes", Review.accept),
     "n": ("no", Review.reject),
     "e": ("edit", Review.edit),
+    "s": ("split", Review.split),
+    "A": ("accept all alike", Review.accept_alike),
     "t": ("try again", Review.retry),
     "k": ("skip", Review.skip),
     "u": ("undo", Review.undo),
@@ -301,7 +343,9 @@ _KEYS: dict[str, tuple[str, _Act]] = {
 _HELP = {
     "y": "accept: write it to your files",
     "n": "reject it; a reason is recorded if you give one",
-    "e": "accept it and open the files in $VISUAL or $EDITOR",
+    "e": "edit the proposed files in $VISUAL or $EDITOR, and accept the result",
+    "s": "split: decide hunk by hunk",
+    "A": "accept this and all changes of the agent that correct the same",
     "t": "try again, with your feedback",
     "k": "skip it for now",
     "u": "undo the last verdict of this review",

@@ -19,7 +19,8 @@ from remora.bootstrap.sweep.sweep_verdicts import (
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
-from remora.cli.review.review_session import Review, review_options, sum_up
+from remora.cli.review.review_run import review_options, sum_up
+from remora.cli.review.review_session import Review
 from remora.cli.review.verdicts import Chosen, choice_of, conflict_lines, on_branches, skipped_lines
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list

@@ -16,7 +16,7 @@ from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.run_stream import open_run
-from remora.runs.review.hunks import hunks_of, with_hunks
+from remora.runs.review.hunks import ChangeHunk, hunks_of, with_hunks
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.merges import merged_with_others
 from remora.runs.review.recheck import Recheck
@@ -84,6 +84,13 @@ def accept_edited(
     return _accept(project, run, node, choose, trusted=trusted)
 
 
+def pending_hunks(
+    project: Project, run: str | RunView, node: str, *, trusted: bool = False
+) -> list[ChangeHunk]:
+    """Return the hunks of a pending change set. Raises whatever `accept` raises."""
+    return hunks_of(_patches(project, _pending_job(project, run, node, trusted=trusted)))
+
+
 def proposed_files(
     project: Project, run: str | RunView, node: str, *, trusted: bool = False
 ) -> list[FilePatch]:
@@ -92,9 +99,7 @@ def proposed_files(
     In each patch, `base` is the user's file and `theirs` is the file after the change. Raises
     whatever `accept` raises, and Conflict if the change set cannot be merged with the user's files.
     """
-    record, known = own_record(project, run, trusted=trusted)
-    job = _one_pending(read_run(project, record, known), node)
-    patches = _patches(project, job)
+    patches = _patches(project, _pending_job(project, run, node, trusted=trusted))
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
         prepared = merged_with_others(project, patches)
@@ -128,6 +133,11 @@ def _accept(
 
         picked = SelectedChanges(view=view, usable=[(job, list(part))], skipped=[], damaged=[])
         return accept_each(project, stream, picked, act, iter)
+
+
+def _pending_job(project: Project, run: str | RunView, node: str, *, trusted: bool) -> JobView:
+    record, known = own_record(project, run, trusted=trusted)
+    return _one_pending(read_run(project, record, known), node)
 
 
 def _one_pending(view: RunView, node: str) -> JobView:

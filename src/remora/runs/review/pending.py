@@ -5,7 +5,7 @@ from typing import Literal
 
 from remora.ids import split_node_key
 from remora.runs.project import Project
-from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.current_attempt import PENDING, UNDECIDED
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
@@ -43,7 +43,20 @@ def _file(job: JobView) -> str:
     return split_node_key(job.node_id)[0]
 
 
-def _rules(job: JobView) -> str:
+def is_alike(job: JobView, other: JobView) -> bool:
+    """Return True if `other` is another change set of the same operation that corrects the same.
+
+    A change set with a conflict is not alike.
+    """
+    return (
+        other.agent_id != job.agent_id
+        and other.review == PENDING
+        and (other.operation, rules_text(other)) == (job.operation, rules_text(job))
+    )
+
+
+def rules_text(job: JobView) -> str:
+    """Return what a change set corrects, such as `F401, UP006`."""
     return ", ".join(sorted(fixed(job.before or {}, job.after or {}))) or "no rule"
 
 
@@ -53,6 +66,6 @@ def _operation(job: JobView) -> str:
 
 _GROUPINGS: dict[GroupBy, Callable[[JobView], str]] = {
     "file": _file,
-    "rule": _rules,
+    "rule": rules_text,
     "agent": _operation,
 }

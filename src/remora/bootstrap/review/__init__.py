@@ -1,0 +1,1 @@
+"""Review of change sets in part, and withdrawal of verdicts."""

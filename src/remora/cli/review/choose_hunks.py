@@ -1,0 +1,68 @@
+"""Asks which hunks of a change set to accept."""
+
+import shutil
+from collections.abc import Sequence
+
+import click
+
+from remora.cli.app.output import diff_lines, fit_line
+from remora.cli.review.key_prompt import QUIT, ask_key
+from remora.runs.review.hunks import ChangeHunk
+from remora.text import count, escape_line
+
+_HELP = {
+    "y": "accept this hunk",
+    "n": "leave this hunk out",
+    "u": "undo: go back to the hunk before",
+    "d": "show the whole hunk (in $PAGER if it is long)",
+    QUIT: "back to the change; nothing is decided",
+}
+
+
+def choose_hunks(hunks: Sequence[ChangeHunk]) -> list[int] | None:
+    """Ask about each hunk, and return the numbers of those to accept.
+
+    Returns None if the user stops before the last hunk.
+    """
+    answers: list[bool] = []
+    shown = -1
+    while len(answers) < len(hunks):
+        if shown != len(answers):
+            shown = len(answers)
+            _show(hunks[shown], len(hunks))
+        key = ask_key("accept this hunk? [y]es [n]o [u]ndo [d]iff [q]uit [?] ").lower()
+        click.echo({"y": "yes", "n": "no", "u": "undo", QUIT: "back"}.get(key, ""))
+        match key:
+            case "y" | "n":
+                answers.append(key == "y")
+            case "u":
+                answers = answers[:-1]
+            case "d":
+                show_whole(diff_lines(hunks[shown].diff))
+            case "q":
+                return None
+            case _:
+                for each, about in _HELP.items():
+                    click.echo(f"  {each}  {about}")
+    return [each.number for each, chosen in zip(hunks, answers, strict=True) if chosen]
+
+
+def show_whole(lines: Sequence[str]) -> None:
+    """Print lines, in the user's pager if they do not fit on the screen."""
+    if len(lines) > shutil.get_terminal_size().lines:
+        click.echo_via_pager("\n".join(lines) + "\n")
+    else:
+        for line in lines:
+            click.echo(line)
+
+
+def _show(hunk: ChangeHunk, of: int) -> None:
+    click.echo(
+        click.style(fit_line(escape_line(f"hunk {hunk.number}/{of} {hunk.path}")), bold=True)
+    )
+    lines = diff_lines(hunk.diff)
+    most = 2 * shutil.get_terminal_size().lines
+    for line in lines[:most]:
+        click.echo(line)
+    if len(lines) > most:
+        click.echo(click.style(f"… {count(len(lines) - most, 'more line')}: press d", dim=True))

@@ -1,0 +1,176 @@
+"""`remora review` hunk by hunk and in an editor: what fails its checks is refused, and asked again."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.cli.four_changes import Four
+from tests.cli.review.terminal import ASK, Terminal
+from tests.cli.review.test_review_session import Desk
+from tests.three_hunks import EDITS, FILES, LOADER, with_edits
+
+
+@pytest.fixture(scope="module")
+def analyzed(tmp_path_factory: pytest.TempPathFactory) -> Four:
+    return Four(tmp_path_factory.mktemp("review"), FILES, "own")
+
+
+@pytest.fixture
+def desk(analyzed: Four) -> Desk:
+    analyzed.again()
+    return Desk(analyzed.remora, analyzed.root)
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> Path:
+    script = tmp_path / "editor"
+    script.write_text("#!/bin/sh\nexit 0\n")
+    script.chmod(0o755)
+    return script
+
+
+def answers(terminal: Terminal, keys: str) -> str:
+    """What is shown after the last of these keys."""
+    seen = ""
+    for key in keys:
+        terminal.press(key)
+        seen = terminal.sees(ASK)
+    return seen
+
+
+def quits(terminal: Terminal) -> str:
+    terminal.press("q")
+    code, rest = terminal.ends()
+    assert code == 0
+    return rest
+
+
+def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("s")
+        seen = terminal.sees(ASK)
+        assert "hunk 1/3 mod.py" in seen
+        assert "+import json" in seen
+        assert "+    value" not in seen
+        seen = answers(terminal, "nyn")
+        assert "nothing was written: mod.py: it fails no_new_findings" in seen
+        assert desk.text("mod.py") == LOADER
+        assert desk.states == ["pending"]
+        assert "hunk 3/3" in answers(terminal, "syy")
+        terminal.press("n")
+        terminal.sees("Nothing is left to decide")
+        assert "1 accepted" in quits(terminal)
+    assert desk.text("mod.py") == with_edits(1, 5)
+    (review,) = desk.reviews
+    assert (review["data"]["verdict"], review["data"]["surface"]) == ("accepted", "cli")
+    assert review["data"]["written"]["hunks"] == [1, 2]
+    assert review["data"]["written"]["of"] == 3
+    shown = desk.remora("show", "last", cwd=desk.root).out
+    assert "accepted: 2 of 3 hunks" in shown
+
+
+def test_a_split_can_go_back_stop_and_choose_nothing(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        assert "hunk 1/3" in answers(terminal, "syu")
+        assert "leave this hunk out" in answers(terminal, "?")
+        assert "-from json import loads" in answers(terminal, "d")
+        assert "[s]plit" in answers(terminal, "q")
+        assert "no hunk was chosen, so nothing is decided" in answers(terminal, "snnn")
+        quits(terminal)
+    assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
+
+
+def test_an_edited_version_is_verified_and_written(desk: Desk, editor: Path) -> None:
+    editor.write_text('#!/bin/sh\nsed -i "s/# both/# forbidden/; s/# fixed/# ok/" "$1"\n')
+    with desk.review(EDITOR=str(editor)) as terminal:
+        terminal.sees(ASK)
+        seen = answers(terminal, "e")
+        assert "nothing was written: mod.py: it fails nothing.pym" in seen
+        assert "your edit is kept" in seen
+        assert desk.text("mod.py") == LOADER
+        editor.write_text('#!/bin/sh\nsed -i "s/# forbidden/# a pair/" "$1"\n')
+        terminal.press("e")
+        terminal.sees("Nothing is left to decide")
+        assert "1 accepted" in quits(terminal)
+    assert desk.text("mod.py") == with_edits(*EDITS).replace("both", "a pair")
+    (review,) = desk.reviews
+    assert review["data"]["written"]["edited"] is True
+    assert "accepted: edited" in desk.remora("show", "last", cwd=desk.root).out
+    assert desk.remora("revert", "last", cwd=desk.root).code == 0
+    assert desk.text("mod.py") == LOADER
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("exit 3", "exited with code 3"),
+        ("exit 0", "not edited, so nothing is decided"),
+        (': > "$1"', "mod.py is empty, so nothing was decided"),
+        ('rm "$1"', "the edited copy of mod.py cannot be read"),
+        ('cat > "$1" <<"EOF"\n' + LOADER + "EOF", "the edit leaves nothing of the change"),
+    ],
+)
+def test_an_editor_that_gives_nothing_decides_nothing(
+    desk: Desk, editor: Path, script: str, told: str
+) -> None:
+    editor.write_text(f"#!/bin/sh\n{script}\n")
+    with desk.review(EDITOR=str(editor), size=(40, 200)) as terminal:
+        terminal.sees(ASK)
+        assert told in answers(terminal, "e")
+        quits(terminal)
+    assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
+
+
+@pytest.mark.parametrize("keys", ["", "s", "sy", "n"])
+def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, keys: str) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        for key in keys:
+            terminal.press(key)
+            terminal.sees("press Enter for none" if key == "n" else ASK)
+        if keys == "n":
+            os.kill(terminal.process.pid, signal.SIGINT)
+        else:
+            terminal.press("\x03")
+        code, rest = terminal.ends()
+    assert code == 130
+    assert "1 change set still pending" in rest
+    assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
+
+
+def test_a_narrow_terminal_without_utf_8(desk: Desk) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with desk.review(size=(24, 40), **plain) as terminal:
+        terminal.sees(ASK)
+        answers(terminal, "snn")
+        terminal.press("y")
+        terminal.sees("Nothing is left to decide")
+        quits(terminal)
+    assert desk.text("mod.py") == with_edits(7)
+
+
+def test_what_another_process_decided_meanwhile_is_not_decided_twice(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        answers(terminal, "syy")
+        assert desk.remora("reject", "last", "load", cwd=desk.root).code == 0
+        terminal.press("n")
+        seen = terminal.ends()[1]
+    assert "no pending change set (rejected)" in seen
+    assert [each["data"]["verdict"] for each in desk.reviews] == ["rejected"]
+    assert desk.text("mod.py") == LOADER
+
+
+def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        answers(terminal, "snn")
+        (desk.root / "mod.py").write_text(LOADER + "# mine\n")
+        terminal.press("y")
+        terminal.sees("Nothing is left to decide")
+        quits(terminal)
+    assert desk.text("mod.py") == with_edits(7) + "# mine\n"
