@@ -314,6 +314,30 @@ def test_the_last_verdict_can_be_undone_too(desk: Desk) -> None:
     assert desk.states == ["accepted"] * 4
 
 
+def test_all_alike_are_accepted_and_undone_together(desk: Desk) -> None:
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("A")
+        assert "4 change sets of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
+        terminal.types("")
+        terminal.sees(ASK)
+        (desk.root / "b.py").write_text(UNUSED.replace("import re", "import sys"))
+        terminal.press("A")
+        terminal.types("y")
+        assert "conflict; nothing was written: b.py" in terminal.sees("Nothing is left to decide")
+        terminal.press("u")
+        assert "[2/4]" in terminal.sees(ASK)
+        terminal.press("A")
+        assert "3 change sets of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
+        terminal.types("y")
+        terminal.sees("Nothing is left to decide")
+        terminal.press("q")
+        code, rest = terminal.ends()
+    assert code == 1
+    assert "3 accepted; 1 conflict" in rest
+    assert desk.states == ["accepted", "accepted", "accepted", "conflict"]
+
+
 def test_an_edit_of_what_was_accepted_is_in_the_way_of_undo(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)

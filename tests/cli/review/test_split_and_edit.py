@@ -174,3 +174,36 @@ def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk)
         terminal.sees("Nothing is left to decide")
         quits(terminal)
     assert desk.text("mod.py") == with_edits(7) + "# mine\n"
+
+
+def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
+    refused = desk.remora("accept", "last", "load", "--hunk", "2", "--json", cwd=desk.root)
+    assert refused.code == 1
+    assert refused.document["accepted"] == []
+    assert "it fails no_new_findings" in refused.document["conflicts"][0]["detail"]
+    assert (desk.text("mod.py"), desk.states) == (LOADER, ["pending"])
+    done = desk.remora("accept", "last", "load", "--hunk", "1", "--hunk", "2", cwd=desk.root)
+    assert (done.code, desk.text("mod.py")) == (0, with_edits(1, 5))
+    shown = desk.remora("diff", "last", cwd=desk.root)
+    assert "# both" not in shown.out
+    assert "hunk" not in shown.out, "a patch is not numbered"
+
+
+def test_a_terminal_shows_the_numbers_of_hunks(desk: Desk) -> None:
+    terminal = Terminal(desk.remora, desk.root, "diff", "last", size=(40, 100))
+    try:
+        code, shown = terminal.ends()
+    finally:
+        terminal.close()
+    assert code == 0
+    assert "@@ -1,7 +1,7 @@ hunks 1 to 3" in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--all"], ["load", "other"], ["load", "--rule", "F401"], ["load", "--git-branch", "fixes"]],
+)
+def test_hunks_are_those_of_one_change_set(desk: Desk, words: list[str]) -> None:
+    done = desk.remora("accept", "last", "--hunk", "1", *words, cwd=desk.root)
+    assert done.code == 2
+    assert "--hunk needs exactly one NODE" in done.err

@@ -12,10 +12,10 @@ from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part
-from remora.runs.review.hunks import ChangeHunk
 from remora.runs.review.review import Verdicts
 from remora.runs.review.undo import undo as undo_verdicts
 from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.hunks import ChangeHunk
 
 
 def hunks(

@@ -7,8 +7,8 @@ import click
 
 from remora.cli.app.output import diff_lines, fit_line
 from remora.cli.review.key_prompt import QUIT, ask_key
-from remora.runs.review.hunks import ChangeHunk
 from remora.text import count, escape_line
+from remora.workspaces.hunks import ChangeHunk
 
 _HELP = {
     "y": "accept this hunk",

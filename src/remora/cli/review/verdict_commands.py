@@ -7,6 +7,7 @@ import click
 
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import PATH, Options, command
+from remora.errors import UsageError
 
 _every = click.option("--all", "every", is_flag=True, help="Select all pending change sets.")
 _rules = click.option(
@@ -39,11 +40,16 @@ _trust = click.option(
 )
 
 
+def _selects(chosen: dict[str, Any]) -> bool:
+    return any(chosen[name] for name in ("every", "rules", "conditions", "owners"))
+
+
 @command(
     "accept",
     examples=(
         "remora accept last --all",
         "remora accept last load_orders 'src/shop/cart.py:*'",
+        "remora accept last load_orders --hunk 1 --hunk 3",
         "remora accept last --repos repos.yaml --if verified --git-branch 'remora/{operation}'",
     ),
 )
@@ -54,6 +60,14 @@ _trust = click.option(
 @_owners
 @_conditions
 @click.option(
+    "--hunk",
+    "hunks",
+    type=int,
+    multiple=True,
+    metavar="NUMBER",
+    help="Accept only this hunk of the change of NODE; repeatable.",
+)
+@click.option(
     "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
 )
 @_repos
@@ -63,6 +77,7 @@ def accept(
     run: str,
     nodes: tuple[str, ...],
     *,
+    hunks: tuple[int, ...],
     git_branch: str | None,
     repos: Path | None,
     **chosen: Any,
@@ -74,16 +89,27 @@ def accept(
     path:qualname, a qualname, or a glob. --rule, --owner and --if filter the given nodes, or all pending
     change sets if no node is given. The exit code is 1 if a selected change set was not written.
 
+    With --hunk, only these hunks of one change set are written, if they pass the agent's checks.
+    `remora diff RUN NODE` shows their numbers in a terminal.
+
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD or be merged into
     it, and must not be checked out. With --repos, {operation} in NAME is replaced, so that each operation has a branch.
     """
+    if hunks and (len(nodes) != 1 or git_branch or repos or _selects(chosen)):
+        raise UsageError(
+            "--hunk needs exactly one NODE, and cannot be combined with other options that select "
+            "changes",
+            hint="use `remora accept RUN NODE --hunk 1`",
+        )
     if repos is not None:
         from remora.cli.review import review_sweep
 
         return review_sweep.accept(options, repos, run, nodes, git_branch, chosen)
     from remora.cli.review import verdicts
 
+    if hunks:
+        return verdicts.accept_hunks(options, run, nodes[0], hunks, trust_run=chosen["trust_run"])
     return verdicts.accept(options, run, nodes, git_branch, chosen)
 
 

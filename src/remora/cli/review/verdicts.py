@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from remora.bootstrap import api
+from remora.bootstrap.review import review_parts
 from remora.cli.app.options import Options
 from remora.cli.app.output import (
     emit,
@@ -63,6 +64,21 @@ def accept(
         show = next_command(options, project.root, "show", run)
         note(options, f"change sets accepted before the interruption are kept; `{show}` lists them")
         raise
+    return _print_accepted(options, project, done, git_branch)
+
+
+def accept_hunks(
+    options: Options, run: str, node: str, hunks: Sequence[int], *, trust_run: bool
+) -> int:
+    """Write some hunks of a change set to the user's files, and return the exit code."""
+    project = project_of(options)
+    done = review_parts.accept_hunks(run, node, hunks, root=project, trust_run=trust_run)
+    return _print_accepted(options, project, done)
+
+
+def _print_accepted(
+    options: Options, project: Project, done: Verdicts, git_branch: str | None = None
+) -> int:
     for text in (*skipped_lines(options, done.skipped), *done.notes, *done.damaged):
         note(options, text)
     if done.new_findings:

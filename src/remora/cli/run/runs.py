@@ -1,5 +1,6 @@
 """The `runs`, `show` and `diff` commands."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -123,7 +124,8 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], repos: Path | None)
         return diff_sweep(options, repos, run, nodes)
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
-    document = diff_document(project, view, nodes)
+    numbered = sys.stdout.isatty() and not options.json
+    document = diff_document(project, view, nodes, numbered=numbered)
     if options.json:
         print_json(document)
     else:

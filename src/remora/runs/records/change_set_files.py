@@ -25,6 +25,13 @@ def job_diff(project: Project, job: JobView) -> str:
     )
 
 
+def numbered_job_diff(project: Project, job: JobView) -> str:
+    """Return what `job_diff` returns, with numbers for the hunks. Raises whatever it raises."""
+    from remora.workspaces.hunks import numbered_diff
+
+    return numbered_diff(patches_of(project, job))
+
+
 def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
     """Return the patches that accepting the job would apply, or has applied.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from remora.runs.project import Project
-from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.change_set_files import job_diff, numbered_job_diff
 from remora.runs.records.current_attempt import DISMISSED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import STATUSES, RunView, job_document, select_jobs
@@ -63,13 +63,17 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
     }
 
 
-def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) -> dict[str, Any]:
+def diff_document(
+    project: Project, view: RunView, nodes: Sequence[str] = (), *, numbered: bool = False
+) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
 
     Without `nodes`, the document contains every verified change set that was not rejected or
     reverted. With `nodes`, which are names or globs, it contains all change sets of the matching
-    jobs. Raises NotFound if a name matches no node.
+    jobs. If `numbered` is true, the hunks of each diff are numbered. Raises NotFound if a name
+    matches no node.
     """
+    text_of = numbered_job_diff if numbered else job_diff
     jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if _is_shown(job)]
     return {
         "run_id": view.run_id,
@@ -80,7 +84,7 @@ def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) ->
                 "node_id": job.node_id,
                 "status": job.status,
                 "review": job.review,
-                "diff": job_diff(project, job),
+                "diff": text_of(project, job),
             }
             for job in jobs
             if job.change_set

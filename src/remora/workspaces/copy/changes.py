@@ -64,16 +64,18 @@ def diff(
     *,
     mode: int | None = None,
     old_mode: int | None = None,
+    first_hunk: int | None = None,
 ) -> str:
     """Return a unified diff of a file in the format of `git apply`, or an empty string if nothing
     changed.
 
     `before` or `after` is None if the file does not exist at that point. `old_mode` is the mode
-    before the change. If either content is not UTF-8 text, the diff only states that the files
+    before the change. If `first_hunk` is given, the hunks are numbered from it, after the second `@@`
+    of a line, where `git apply` ignores it. If either content is not UTF-8 text, the diff only states that the files
     differ.
     """
     header = _mode_lines(path, before, after, mode, old_mode)
-    return header + content_diff(path, before, after)
+    return header + content_diff(path, before, after, first_hunk)
 
 
 def _mode_lines(
@@ -99,7 +101,9 @@ def _git_mode(mode: int) -> str:
     return "100755" if mode & 0o100 else "100644"
 
 
-def content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
+def content_diff(
+    path: str, before: bytes | None, after: bytes | None, first_hunk: int | None = None
+) -> str:
     """Return what `diff` returns, without the lines about the file's mode."""
     if before == after:
         return ""
@@ -111,7 +115,7 @@ def content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     header = f"--- {old}\n+++ {new}\n"
     old_lines, new_lines = map(split_lines, sides)
     hunks = diff_hunks(old_lines, new_lines)
-    return header + b"".join(unified_lines(old_lines, hunks)).decode()
+    return header + b"".join(unified_lines(old_lines, hunks, first_hunk)).decode()
 
 
 def is_text(content: bytes) -> bool:
@@ -122,13 +126,21 @@ def is_text(content: bytes) -> bool:
         return False
 
 
-def unified_lines(old: Sequence[bytes], hunks: Sequence[Hunk]) -> Iterator[bytes]:
+def unified_lines(
+    old: Sequence[bytes], hunks: Sequence[Hunk], first_hunk: int | None = None
+) -> Iterator[bytes]:
     """Yield the lines of a unified diff that applies `hunks`, without the names of the files."""
-    added = 0
+    added, number = 0, first_hunk
     for group in _near(hunks):
         at, end = max(group[0].start - _CONTEXT, 0), min(group[-1].end + _CONTEXT, len(old))
         grown = sum(len(hunk.lines) - (hunk.end - hunk.start) for hunk in group)
-        yield f"@@ -{_range(at, end)} +{_range(at + added, end + added + grown)} @@\n".encode()
+        numbers = ""
+        if number is not None:
+            numbers = _hunk_numbers(number, len(group))
+            number += len(group)
+        yield (
+            f"@@ -{_range(at, end)} +{_range(at + added, end + added + grown)} @@{numbers}\n"
+        ).encode()
         for hunk in group:
             yield from _marked(b" ", old[at : hunk.start])
             yield from _marked(b"-", old[hunk.start : hunk.end])
@@ -136,6 +148,10 @@ def unified_lines(old: Sequence[bytes], hunks: Sequence[Hunk]) -> Iterator[bytes
             at = hunk.end
         yield from _marked(b" ", old[at:end])
         added += grown
+
+
+def _hunk_numbers(first: int, count: int) -> str:
+    return f" hunk {first}" if count == 1 else f" hunks {first} to {first + count - 1}"
 
 
 def _near(hunks: Sequence[Hunk]) -> list[list[Hunk]]:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.review.hunks import ChangeHunk, hunks_of, with_hunks
 from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.hunks import ChangeHunk, hunks_of, numbered_diff, with_hunks
 
 OLD = b"".join(b"line %d\n" % n for n in range(1, 21))
 NEW = OLD.replace(b"line 2\n", b"").replace(b"line 4\n", b"four\n") + b"more\n"
@@ -52,6 +52,17 @@ def test_a_binary_or_deleted_file_is_one_hunk() -> None:
         ChangeHunk(number=2, path="b.py", line=1, diff="@@ -1 +0,0 @@\n-x\n"),
     ]
     assert with_hunks(patches, {1, 2}) == patches
+
+
+def test_the_diff_of_a_change_set_can_be_numbered() -> None:
+    far = OLD.replace(b"line 20\n", b"last\n").replace(b"line 2\n", b"").replace(b"line 4\n", b"")
+    text = numbered_diff([patch("a.py", OLD, far), patch("b.py", None, b"x = 1\n")])
+    heads = [line for line in text.splitlines() if line.startswith("@@")]
+    assert heads == [
+        "@@ -1,7 +1,5 @@ hunks 1 to 2",
+        "@@ -17,4 +15,4 @@ hunk 3",
+        "@@ -0,0 +1 @@ hunk 4",
+    ]
 
 
 @given(st.lists(st.tuples(FILE, FILE), max_size=3))

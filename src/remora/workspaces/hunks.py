@@ -6,7 +6,7 @@ import msgspec
 
 from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 from remora.workspaces.apply.transaction import FilePatch
-from remora.workspaces.copy.changes import content_diff, is_text, unified_lines
+from remora.workspaces.copy.changes import content_diff, diff, is_text, unified_lines
 
 
 class ChangeHunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +34,15 @@ def hunks_of(patches: Sequence[FilePatch]) -> list[ChangeHunk]:
         )
         for number, (patch, hunk) in enumerate(_parts(patches), 1)
     ]
+
+
+def numbered_diff(patches: Sequence[FilePatch]) -> str:
+    """Return the diff of a change set, with the numbers of the hunks."""
+    found, first = "", 1
+    for patch in patches:
+        found += diff(patch.path, patch.base, patch.theirs, mode=patch.mode, first_hunk=first)
+        first += len(hunks_of([patch]))
+    return found
 
 
 def with_hunks(patches: Sequence[FilePatch], numbers: Collection[int]) -> list[FilePatch]:
