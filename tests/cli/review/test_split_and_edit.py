@@ -2,12 +2,13 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.four_changes import Four
-from tests.cli.review.terminal import ASK, Terminal
+from tests.cli.review.terminal import ASK, DEADLINE_S, Terminal
 from tests.cli.review.test_review_session import Desk
 from tests.three_hunks import EDITS, FILES, LOADER, with_edits
 
@@ -60,7 +61,7 @@ def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk:
         assert desk.text("mod.py") == LOADER
         assert desk.states == ["pending"]
         assert "hunk 3/3" in answers(terminal, "syy")
-        terminal.press("n")
+        terminal.press("N")
         terminal.sees("Nothing is left to decide")
         assert "1 accepted" in quits(terminal)
     assert desk.text("mod.py") == with_edits(1, 5)
@@ -79,7 +80,7 @@ def test_a_split_can_go_back_stop_and_choose_nothing(desk: Desk) -> None:
         assert "leave this hunk out" in answers(terminal, "?")
         assert "-from json import loads" in answers(terminal, "d")
         assert "[s]plit" in answers(terminal, "q")
-        assert "no hunk was chosen, so nothing is decided" in answers(terminal, "snnn")
+        assert "no hunk was chosen, so nothing is decided" in answers(terminal, "snN")
         quits(terminal)
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
@@ -125,6 +126,14 @@ def test_an_editor_that_gives_nothing_decides_nothing(
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
 
+def interrupt(terminal: Terminal) -> None:
+    """Ctrl-C at a question that is answered with a line: a signal can come before it waits."""
+    end = time.monotonic() + DEADLINE_S
+    while terminal.process.poll() is None and time.monotonic() < end:
+        os.kill(terminal.process.pid, signal.SIGINT)
+        time.sleep(2)
+
+
 @pytest.mark.parametrize("keys", ["", "s", "sy", "n"])
 def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, keys: str) -> None:
     with desk.review() as terminal:
@@ -133,7 +142,7 @@ def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, keys: str) -> None:
             terminal.press(key)
             terminal.sees("press Enter for none" if key == "n" else ASK)
         if keys == "n":
-            os.kill(terminal.process.pid, signal.SIGINT)
+            interrupt(terminal)
         else:
             terminal.press("\x03")
         code, rest = terminal.ends()

@@ -10,13 +10,19 @@ from remora.cli.review.key_prompt import QUIT, ask_key
 from remora.text import count, escape_line
 from remora.workspaces.hunks import ChangeHunk
 
+_QUESTION = "[y]es [n]o [Y/N] the rest too [u]ndo [d]iff [q]uit [?] "
 _HELP = {
     "y": "accept this hunk",
     "n": "leave this hunk out",
+    "Y": "accept this hunk and all after it",
+    "N": "leave out this hunk and all after it",
     "u": "undo: go back to the hunk before",
     "d": "show the whole hunk (in $PAGER if it is long)",
     QUIT: "back to the change; nothing is decided",
 }
+
+
+_WORDS = {"y": "yes", "n": "no", "Y": "yes, all", "N": "no, none", "u": "undo", QUIT: "back"}
 
 
 def choose_hunks(hunks: Sequence[ChangeHunk]) -> list[int] | None:
@@ -30,16 +36,18 @@ def choose_hunks(hunks: Sequence[ChangeHunk]) -> list[int] | None:
         if shown != len(answers):
             shown = len(answers)
             _show(hunks[shown], len(hunks))
-        key = ask_key("accept this hunk? [y]es [n]o [u]ndo [d]iff [q]uit [?] ").lower()
-        click.echo({"y": "yes", "n": "no", "u": "undo", QUIT: "back"}.get(key, ""))
+        key = ask_key(_QUESTION)
+        click.echo(_WORDS.get(key, ""))
         match key:
             case "y" | "n":
                 answers.append(key == "y")
+            case "Y" | "N":
+                answers += [key == "Y"] * (len(hunks) - len(answers))
             case "u":
                 answers = answers[:-1]
             case "d":
                 show_whole(diff_lines(hunks[shown].diff))
-            case "q":
+            case "q":  # QUIT
                 return None
             case _:
                 for each, about in _HELP.items():
@@ -66,3 +74,4 @@ def _show(hunk: ChangeHunk, of: int) -> None:
         click.echo(line)
     if len(lines) > most:
         click.echo(click.style(f"… {count(len(lines) - most, 'more line')}: press d", dim=True))
+    click.echo()

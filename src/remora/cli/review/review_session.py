@@ -258,6 +258,9 @@ class Review:
     def accept_alike(self, job: JobView) -> bool:
         """Accept a change set and all others that correct the same with the same operation."""
         alike = [job, *(other for _, other in self.ahead() if is_alike(job, other))]
+        if len(alike) == 1:
+            _print_line("  no other change set corrects the same: [y] accepts this one")
+            return False
         files = len({split_node_key(each.node_id)[0] for each in alike})
         self._show(
             wrap_text(

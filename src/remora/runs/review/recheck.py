@@ -207,7 +207,7 @@ class Recheck:
     ) -> str:
         """Run the checks `names` on the change from the current files to the merged files.
 
-        Returns a description of the first failed check, or an empty string if all checks pass.
+        Returns a description of the failed checks, or an empty string if all checks pass.
         """
         agent, known = self._agent(job), self._jobs[job.agent_id]
         files = {write.path: (write.ours, write.result) for write in prepared.writes}
@@ -239,7 +239,7 @@ class Recheck:
             for check in verify(names, submission, self._project.operations.checks, agent.scripts)
             if not check.ok
         ]
-        return f"fails {failed[0].name}: {failed[0].detail}" if failed else ""
+        return "; ".join(f"fails {check.name}: {check.detail}" for check in failed)
 
     def _verified_by(self, job: JobView, agent: Agent) -> list[str]:
         """Return the agent's checks, without those that a later version has added."""
