@@ -20,8 +20,6 @@ _HELP = {
     "d": "show the whole hunk (in $PAGER if it is long)",
     QUIT: "back to the change; nothing is decided",
 }
-
-
 _WORDS = {"y": "yes", "n": "no", "Y": "yes, all", "N": "no, none", "u": "undo", QUIT: "back"}
 
 
@@ -38,21 +36,26 @@ def choose_hunks(hunks: Sequence[ChangeHunk]) -> list[int] | None:
             _show(hunks[shown], len(hunks))
         key = ask_key(_QUESTION)
         click.echo(_WORDS.get(key, ""))
-        match key:
-            case "y" | "n":
-                answers.append(key == "y")
-            case "Y" | "N":
-                answers += [key == "Y"] * (len(hunks) - len(answers))
-            case "u":
-                answers = answers[:-1]
-            case "d":
-                show_whole(diff_lines(hunks[shown].diff))
-            case "q":  # QUIT
-                return None
-            case _:
-                for each, about in _HELP.items():
-                    click.echo(f"  {each}  {about}")
+        if key == QUIT:
+            return None
+        if key == "d":
+            show_whole(diff_lines(hunks[shown].diff))
+        elif key in _WORDS:
+            answers = _answered(answers, key, len(hunks))
+        else:
+            for each, about in _HELP.items():
+                click.echo(f"  {each}  {about}")
     return [each.number for each, chosen in zip(hunks, answers, strict=True) if chosen]
+
+
+def _answered(answers: list[bool], key: str, of: int) -> list[bool]:
+    match key:
+        case "y" | "n":
+            return [*answers, key == "y"]
+        case "Y" | "N":
+            return [*answers, *[key == "Y"] * (of - len(answers))]
+        case _:
+            return answers[:-1]
 
 
 def show_whole(lines: Sequence[str]) -> None:

@@ -157,6 +157,10 @@ def _job(data: dict[str, Any]) -> Iterator[Part]:
 
 def _reviewed(data: dict[str, Any]) -> Iterator[Part]:
     yield f"{data.get('verdict')}: {data.get('agent_id')} (by {data.get('surface')})"
+    written = data.get("written")
+    if isinstance(written, dict):
+        hunks = f"hunks {_json(written.get('hunks'))} of {written.get('of')}"
+        yield _INDENT + ("edited" if written.get("edited") else hunks)
     if data.get("feedback"):
         yield _quoted("feedback", data["feedback"])
 
