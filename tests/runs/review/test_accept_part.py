@@ -5,6 +5,7 @@ from dataclasses import replace as replaced
 import pytest
 from msgspec.structs import replace
 
+import remora
 from remora.errors import Conflict, UsageError
 from remora.exports.run_bundles import bundle_of_run
 from remora.memory.events import Review
@@ -107,6 +108,23 @@ class TestHunks:
         with pytest.raises(UsageError, match="no such hunks") as caught:
             accept_hunks(desk.project, desk.newest, NODE, numbers)
         assert caught.value.hint == "use numbers from 1 to 3"
+
+
+def test_a_verdict_names_the_surface_that_it_came_from(desk: Desk) -> None:
+    project = replaced(desk.project, surface="web")
+    remora.accept_hunks(desk.newest, NODE, [3], root=project)
+    remora.undo(desk.newest, NODE, root=project)
+    remora.accept_edited(
+        desk.newest,
+        NODE,
+        edited(desk, "# both", "# a pair"),
+        root=project,
+    )
+    assert [(review.verdict, review.surface) for review in reviews(desk)] == [
+        ("accepted", "web"),
+        ("reopened", "web"),
+        ("accepted", "web"),
+    ]
 
 
 class TestTakenBack:

@@ -24,7 +24,8 @@ from remora.cli.review.edit_files import edit_files
 from remora.cli.review.key_prompt import QUIT, ask_key
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
-from remora.errors import RemoraError
+from remora.cli.views.progress import accept_progress
+from remora.errors import NotFound, RemoraError
 from remora.ids import split_node_key
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
@@ -132,12 +133,13 @@ class Review:
         """Ask whether to undo the last step, and undo it. Return True if it was undone."""
         if not self.steps:
             return False
-        key = ask_key("Nothing is left to decide. [u]ndo [q]uit ").lower()
-        _print_line("undo" if key == "u" else "")
-        if key != "u":
-            return False
         try:
-            return self._undo_step()
+            key = ask_key("Nothing is left to decide. [u]ndo [q]uit ").lower()
+            _print_line("undo" if key == "u" else "")
+            return key == "u" and self._undo_step()
+        except KeyboardInterrupt:
+            _print_line("")
+            raise
         except RemoraError as error:
             _print_error(error)
             return False
@@ -154,7 +156,11 @@ class Review:
         if kind == _SKIPPED:
             self.passed.difference_update(agents)
         else:
-            done = review_parts.undo(self.view, *agents, **self._where)
+            try:
+                done = review_parts.undo(self.view, *agents, **self._where)
+            except NotFound:  # another process has undone it
+                self.steps.pop()
+                raise
             self.view = done.view
             self.done[kind] -= len(done.reopened)
             self._show_conflicts(done.conflicts)
@@ -185,8 +191,9 @@ class Review:
         return True
 
     def _decided(self, kind: str, agents: list[str]) -> None:
-        self.done[kind] += len(agents)
-        self.steps.append((kind, agents))
+        if agents:
+            self.done[kind] += len(agents)
+            self.steps.append((kind, agents))
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
@@ -276,7 +283,8 @@ class Review:
             return False
         agents = [each.agent_id for each in alike]
         try:
-            done = api.accept(self.view, *agents, **self._where)
+            with accept_progress(self.options) as pace:
+                done = api.accept(self.view, *agents, progress=pace, **self._where)
         except BaseException:
             self._refresh()  # those that were accepted before the interruption
             self._decided("accepted", self._accepted(agents))
