@@ -13,7 +13,7 @@ from functools import partial
 
 from remora.bootstrap.hub.index_writer import indexer_of, store_when_free
 from remora.bootstrap.hub.start_daemon import READY
-from remora.bootstrap.hub.target import HubTarget, http_address, hub_paths_of
+from remora.bootstrap.hub.target import HubTarget, hub_http_address, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.config.schema import Config
 from remora.errors import HubLocked
@@ -101,7 +101,7 @@ def _settings(
         sweep_seconds=config.hub.sweep_seconds,
         idle_stop_minutes=config.hub.idle_stop_minutes,
         memory_mb=config.hub.memory_mb,
-        http=None if target.http is None else http_address(target.http),
+        http=hub_http_address(target),
         environment=environment(invocation.environ),
         restarted=_seconds(invocation, _RESTARTED),
         quiet_s=QUIET_S if quiet_s is None else quiet_s,

@@ -6,7 +6,7 @@ import select
 import subprocess
 import time
 
-from remora.bootstrap.hub.target import HubTarget, http_address, hub_paths_of
+from remora.bootstrap.hub.target import HubTarget, hub_http_address, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control
@@ -48,8 +48,7 @@ def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
 
 def _check(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
     open_config(invocation, places.root)
-    if target.http is not None:
-        http_address(target.http)
+    hub_http_address(target)
 
 
 def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:

@@ -72,6 +72,21 @@ def _is_foreign(db: Path) -> bool:
     return is_foreign(db)
 
 
+def hub_http_address(target: HubTarget) -> tuple[str, int] | None:
+    """Return the address on which a daemon serves HTTP, if it does.
+
+    Raises UsageError if the address is invalid, and ConfigError if the extra is missing.
+    """
+    if target.http is None:
+        return None
+    from remora.bootstrap.open_trace import require_extra  # imports code that reads streams
+
+    address = http_address(target.http)
+    for module in ("starlette", "uvicorn"):
+        require_extra(module, "ui")
+    return address
+
+
 def http_address(value: str) -> tuple[str, int]:
     """Parse an address in the form `[HOST:]PORT`.
 

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remora.errors import OutsideError, RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
@@ -23,12 +23,14 @@ from remora.hub.process.addresses import Addresses, make_token, remove, write_ad
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import StatusResult
 from remora.hub.query.queries import NodeQueries
-from remora.hub.server.http_server import HttpConnections
 from remora.hub.server.socket_listener import Listener
 from remora.hub.server.unix_server import UnixConnections
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.watcher_protocol import Watcher
+
+if TYPE_CHECKING:
+    from remora.hub.server.http_routes import HubHttp
 
 Outcome = Literal["stopped", "restart"]
 TICK_S = 1.0
@@ -169,31 +171,24 @@ class Daemon:
             _log.warning("cannot store observations yet: %s", error)
 
     async def _listen(self) -> None:
-        self._http: HttpConnections | None = None
-        self._servers: list[asyncio.AbstractServer] = []
+        self._server: asyncio.AbstractServer | None = None
         self._listener: Listener | None = None
+        self._http: HubHttp | None = None
         await self._listen_socket()
         if self._settings.http is not None:
-            await self._listen_http(*self._settings.http)
+            self._listen_http(self._settings.http)
         self._write_addresses()
 
     async def _listen_socket(self) -> None:
         self._listener = Listener(self._places.socket)
-        self._servers.append(await self._connections.listen(self._listener))
+        self._server = await self._connections.listen(self._listener)
 
-    async def _listen_http(self, host: str, port: int) -> None:
-        self._http = HttpConnections(self._handler, make_token(self._places.token))
-        loop = asyncio.get_running_loop()
-        try:
-            server = await loop.create_server(self._http.made, host, port)
-        except OSError as error:
-            raise OutsideError(
-                f"cannot listen on {host}:{port}: {error.strerror}",
-                hint="use port 0 for a free port",
-            ) from error
-        self._servers.append(server)
-        bound = server.sockets[0].getsockname()[1]
-        self._status.http = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
+    def _listen_http(self, address: tuple[str, int]) -> None:
+        from remora.hub.server.http_routes import HubHttp  # needs an extra
+
+        self._http = HubHttp(self._handler, make_token(self._places.token), address)
+        self._http.task.add_done_callback(self._broken)
+        self._status.http = self._http.url
 
     async def _sweep(self) -> None:
         """Sweep all files periodically, because watchers can miss changes."""
@@ -210,8 +205,6 @@ class Daemon:
             await asyncio.sleep(TICK_S)
             now = asyncio.get_running_loop().time()
             self._connections.reap(now)
-            if self._http is not None:
-                self._http.reap(now)
             await self._repair()
             self._collect_observations()
             self._watch_again(now)
@@ -259,15 +252,18 @@ class Daemon:
         if self._listener is None or self._listener.lost():
             _log.warning("the socket was removed: listening again")
             try:
-                if self._listener is not None:
-                    self._servers.pop(0).close()
-                    self._listener.close()
-                    self._listener = None
+                self._close_socket()
                 await self._listen_socket()
-                self._servers.insert(0, self._servers.pop())
             except OutsideError as error:
                 _log.warning("%s", error)
         self._write_addresses()
+
+    def _close_socket(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        if self._listener is not None:
+            self._listener.close()
+        self._server = self._listener = None
 
     def _write_addresses(self) -> None:
         status = self._status.status()
@@ -320,15 +316,11 @@ class Daemon:
 
     async def _shut_down(self, tasks: list[asyncio.Task[None]]) -> None:
         """Stop accepting requests, answer pending requests, and remove the daemon's files."""
-        for server in self._servers:
-            server.close()
+        self._close_socket()
         remove(self._places.addresses, self._places.token)
-        if self._listener is not None:
-            self._listener.close()
-        await self._connections.finish(_GOODBYE_S)
+        http = [] if self._http is None else [self._http.close()]
+        await asyncio.gather(self._connections.finish(_GOODBYE_S), *http)
         self._connections.close()
-        if self._http is not None:
-            self._http.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -9,19 +9,53 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import cast
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
-from remora.hub.server.connections import PATIENCE_S, QUIET_S, WRITE_LIMIT, Connections
-from remora.hub.server.handler import Handler, answer_body
+from remora.hub.server.handler import UNREAD_LIMIT, Handler, answer_body
 from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
+_PATIENCE_S = 30.0  # that a request may stay unfinished, or an answer unread
+_QUIET_S = 0.5  # of silence before a connection that sent too much is closed
 _AT_ONCE = 16  # lines of one connection answered before other connections get a turn
 _DISCARD = 64 * MAX_BYTES
 
 
-class UnixConnections(Connections["UnixConnection"]):
+class UnixConnections:
+    """At most `most` open connections.
+
+    If the limit is reached, a new connection replaces the connection that has been idle longest, so
+    that idle clients cannot block new clients.
+    """
+
     def __init__(self, handler: Handler, *, most: int = MAX_CONNECTIONS) -> None:
-        super().__init__(most)
         self.handler = handler
+        self.most = most
+        self._open: set[UnixConnection] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def enter(self, guest: "UnixConnection") -> bool:
+        """Add a connection. Return False if there is no idle connection to replace."""
+        if len(self._open) >= self.most:
+            if not (idle := [each for each in self._open if each.idle]):
+                return False
+            oldest = min(idle, key=lambda each: each.last_active)
+            oldest.abort()
+            self.leave(oldest)
+        self._open.add(guest)
+        return True
+
+    def leave(self, guest: "UnixConnection") -> None:
+        self._open.discard(guest)
+
+    def reap(self, now: float) -> None:
+        for guest in [each for each in self._open if each.overdue(now)]:
+            guest.abort()
+
+    def close(self) -> None:
+        """Close all connections. Pending output is still delivered if possible."""
+        for guest in list(self._open):
+            guest.close()
 
     async def finish(self, seconds: float) -> None:
         """Wait up to `seconds` for pending answers."""
@@ -58,7 +92,7 @@ class UnixConnection(asyncio.Protocol):
         if self._ended and self._is_gone():
             return True
         waiting = self._full or (self._buffer and self.task is None)
-        return bool(waiting) and now - self.last_active > PATIENCE_S
+        return bool(waiting) and now - self.last_active > _PATIENCE_S
 
     def _is_gone(self) -> bool:
         """Return True if a client that closed its sending side has disconnected completely."""
@@ -72,7 +106,7 @@ class UnixConnection(asyncio.Protocol):
         If there are too many connections, refuse it.
         """
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=WRITE_LIMIT)
+        self._transport.set_write_buffer_limits(high=UNREAD_LIMIT)
         if not is_ours(transport.get_extra_info("socket")):
             self._transport.abort()
         elif not self._connections.enter(self):
@@ -184,7 +218,7 @@ class UnixConnection(asyncio.Protocol):
         self._answer_lines()
 
     def _send_event(self, line: bytes) -> None:
-        if self._transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
+        if self._transport.get_write_buffer_size() + len(line) > UNREAD_LIMIT:
             self.abort()
         else:
             self._transport.write(line)
@@ -212,4 +246,4 @@ class UnixConnection(asyncio.Protocol):
         if b"\n" in data or self._discarded > _DISCARD:
             self._transport.close()
         else:
-            self._quiet = self._loop.call_later(QUIET_S, self._transport.close)
+            self._quiet = self._loop.call_later(_QUIET_S, self._transport.close)
