@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from remora.chat import ToolCall
-from remora.cli.views.event_summary import summarize_event
+from remora.runs.records.event_summary import summarize_event
 from remora.memory.events import Escalation, Event, ModelRequest, ModelResponse, Payload
 
 

@@ -14,7 +14,7 @@ from remora.cli.app.output import (
     terminal_width,
     wrap_text,
 )
-from remora.cli.views.event_summary import summarize_event
+from remora.runs.records.event_summary import summarize_event
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from remora.cli.app.output import fit_line, print_error
-from remora.cli.views.event_summary import summarize_event
+from remora.runs.records.event_summary import summarize_event
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
 from remora.text import escape_line

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from remora.cli.app.output import plain_lines
-from remora.cli.views.event_summary import call_text, decision_text
+from remora.runs.records.event_summary import call_text, decision_text
 from remora.text import count, escape_line
 
 _LINES = 120

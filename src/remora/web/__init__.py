@@ -1,0 +1,1 @@
+"""The page of `remora ui`: runs, agents, reviews and nodes in a browser on this machine."""

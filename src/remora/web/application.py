@@ -1,0 +1,90 @@
+"""The application of `remora ui`: its routes, and the checks that each request passes."""
+
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from remora.errors import NotFound, RemoraError, UsageError
+from remora.web.agent_page import (
+    agent_page,
+    bars_part,
+    line_file,
+    prompt_file,
+    rows_part,
+    turn_part,
+)
+from remora.web.live_updates import live_agent, live_run
+from remora.web.records import Records
+from remora.web.responses import error_page, page
+from remora.web.run_pages import run_page, runs_page
+from remora.web.session import START, CookieCheck, Session
+from remora.web.verified_badge import badge_part
+
+_PAGES: dict[str, Callable[[Records, Request], Response]] = {
+    "/": runs_page,
+    "/runs/{run}": run_page,
+    "/agents/{agent}": agent_page,
+    "/agents/{agent}/rows": rows_part,
+    "/agents/{agent}/bars": bars_part,
+    "/agents/{agent}/turns/{turn:int}": turn_part,
+    "/agents/{agent}/turns/{turn:int}/prompt": prompt_file,
+    "/agents/{agent}/turns/{turn:int}/lines/{line:int}": line_file,
+    "/streams/{stream}/badge": badge_part,
+}
+"""Pages and parts of pages by path. Each is computed in a thread."""
+
+
+def create_app(
+    records: Records, session: Session, link_used: Callable[[], None] = lambda: None
+) -> Starlette:
+    """Return the application. `link_used` is called when a browser was let in."""
+
+    def start(request: Request) -> Response:
+        if not session.use_link(request.path_params["code"]):
+            return error_page(
+                403,
+                "This link was already used",
+                "Each link works once. `remora ui` prints a new one whenever one was used.",
+            )
+        link_used()
+        answer = page("start.html")
+        answer.set_cookie(session.cookie, session.secret, httponly=True, samesite="strict")
+        return answer
+
+    return Starlette(
+        routes=[
+            Route(START + "{code}", start),
+            *(Route(path, partial(handler, records)) for path, handler in _PAGES.items()),
+            Route("/live/agents/{agent}", partial(live_agent, records)),
+            Route("/live/runs/{run}", partial(live_run, records)),
+            Mount("/static", StaticFiles(packages=[("remora.web", "static")])),
+        ],
+        middleware=[Middleware(CookieCheck, session=session)],
+        exception_handlers={
+            RemoraError: _show_error,
+            HTTPException: _show_http_error,
+        },
+    )
+
+
+def _show_error(_request: Request, error: Exception) -> HTMLResponse:
+    assert isinstance(error, RemoraError)
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    if isinstance(error, NotFound):
+        status = HTTPStatus.NOT_FOUND
+    elif isinstance(error, UsageError):
+        status = HTTPStatus.BAD_REQUEST
+    return error_page(status, error.message, error.hint or "")
+
+
+def _show_http_error(_request: Request, error: Exception) -> HTMLResponse:
+    assert isinstance(error, HTTPException)
+    return error_page(error.status_code, error.detail, "The list of runs is the first page.")

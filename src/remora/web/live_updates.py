@@ -1,0 +1,78 @@
+"""Server-sent events: new turns of an agent, and jobs of a run that started or ended."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
+
+from remora.errors import RemoraError
+from remora.trace.read.follow import StreamFollower
+from remora.web.records import Records
+from remora.web.responses import HEADERS, render
+
+_PAUSE_S = 0.1
+_ALL = 1 << 40
+
+
+async def live_agent(records: Records, request: Request) -> EventSourceResponse:
+    """Send each turn from `after` on as a row, again whenever it changes, until the agent ends."""
+    agent_id = request.path_params["agent"]
+    after = int(request.query_params.get("after", "0"))
+    agent = await asyncio.to_thread(records.agent, agent_id)
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        first = after
+        async for is_written in _changes(agent.path):
+            for turn, html in await asyncio.to_thread(_rows, records, agent_id, first):
+                yield ServerSentEvent(html, event="row", id=str(turn))
+                first = turn
+            if not is_written:
+                status = await asyncio.to_thread(lambda: records.agent(agent_id).status)
+                yield ServerSentEvent(status, event="end")
+
+    return _response(events())
+
+
+def _rows(records: Records, agent_id: str, first: int) -> list[tuple[int, str]]:
+    """Return the rows from a turn on as HTML, each with its turn."""
+    agent = records.agent(agent_id)
+    rows = agent.rows(first, _ALL)
+    return [(row.turn, render("row.html", agent=agent, row=row, turn=None)) for row in rows]
+
+
+async def live_run(records: Records, request: Request) -> EventSourceResponse:
+    """Send `change` whenever the run's stream has grown, and `end` when it is complete."""
+    project = await asyncio.to_thread(records.project)
+    path = await asyncio.to_thread(project.trace.existing_run, request.path_params["run"])
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        async for is_written in _changes(path):
+            yield ServerSentEvent("", event="change" if is_written else "end")
+
+    return _response(events())
+
+
+async def _changes(path: Path) -> AsyncIterator[bool]:
+    """Yield True for the first time and when lines were appended, and at the end False."""
+    follower = StreamFollower(path, 0)
+    is_first = True
+    while True:
+        is_written = await asyncio.to_thread(lambda: follower.is_written)
+        try:
+            found = await asyncio.to_thread(lambda: sum(1 for _ in follower.lines()))
+        except RemoraError:  # it was removed
+            yield False
+            return
+        if found or is_first:
+            yield True
+        if not is_written:
+            yield False
+            return
+        is_first = False
+        await asyncio.sleep(_PAUSE_S)
+
+
+def _response(events: AsyncIterator[ServerSentEvent]) -> EventSourceResponse:
+    return EventSourceResponse(events, headers=HEADERS)

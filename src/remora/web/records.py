@@ -1,0 +1,141 @@
+"""The records that the page shows, which are read again for each request."""
+
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_records
+from remora.errors import NotFound, RemoraError
+from remora.memory.events import AgentStart, Event
+from remora.memory.packet import DecisionPacket
+from remora.runs.project import Project
+from remora.trace.blobs import resolve
+from remora.trace.index.packet_reader import PacketReader
+from remora.trace.read.reader import event_data, last_event, stream_status
+from remora.web.turn_positions import KnownPositions, TurnPositions
+from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
+
+ROWS = 100
+"""Rows of turns that are sent at a time."""
+
+
+class Records:
+    """The records of a project. Nothing but the positions of turns is kept between requests."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self.invocation = invocation
+        self._positions = KnownPositions()
+
+    def project(self) -> Project:
+        """Open the project. Raises ConfigError if its database cannot be used."""
+        return open_records(self.invocation)
+
+    def agent(self, agent_id: str) -> "AgentRecord":
+        """Return an agent's record. Raises NotFound if there is no such agent."""
+        project = self.project()
+        path = project.trace.existing_agent(agent_id)
+        project.trace.refresh(path)
+        return AgentRecord(project, agent_id, self._positions.of(path))
+
+
+class AgentRecord:
+    """An agent's stream, read turn by turn."""
+
+    def __init__(self, project: Project, agent_id: str, positions: TurnPositions) -> None:
+        self.project = project
+        self.agent_id = agent_id
+        self._positions = positions
+
+    @property
+    def path(self) -> Path:
+        return self._positions.path
+
+    @cached_property
+    def last_turn(self) -> int:
+        """The number of the last turn, read from the stream's end."""
+        try:
+            last = last_event(self.path)
+        except RemoraError:
+            return self.turns()[-1] if self.turns() else 0
+        return last.turn if last is not None else 0
+
+    @cached_property
+    def status(self) -> str:
+        """The status of the agent: `damaged` if the end of the stream is not an event."""
+        try:
+            return stream_status(self.path)
+        except RemoraError:
+            return "damaged"
+
+    @cached_property
+    def first(self) -> Event | None:
+        """The first readable event, or None."""
+        lines = (read_line(line) for _, line in self._positions.lines(0))
+        return next((line.event for line in lines if line.event is not None), None)
+
+    @cached_property
+    def start(self) -> dict[str, Any]:
+        """The data of `agent_start`, or nothing if it cannot be read."""
+        with suppress(RemoraError):
+            if self.first is not None and self.first.type == AgentStart.type:
+                return event_data(self.first)
+        return {}
+
+    def turns(self, until: int | None = None) -> list[int]:
+        """Return the numbers of the turns. Raises DiskError or StreamDamaged."""
+        return self._positions.turns(until)
+
+    def rows(self, first: int, number: int = ROWS) -> list[TurnRow]:
+        """Return the rows of `number` turns, beginning with the turn `first` or the next one."""
+        return [*turn_rows(self._positions.lines(first, number))]
+
+    def turn(self, turn: int) -> "TurnRecord":
+        """Return a turn. Raises NotFound if there is none with this number."""
+        lines = [read_line(line) for _, line in self._positions.lines(turn)]
+        if not lines or self.turns(turn)[-1] != turn:
+            raise NotFound(
+                f"{self.agent_id} has no turn {turn}",
+                hint=f"its turns are 0 to {self.last_turn}",
+            )
+        return TurnRecord(self, turn, lines)
+
+
+class TurnRecord:
+    """A turn of an agent: its lines and its packet."""
+
+    def __init__(self, agent: AgentRecord, turn: int, lines: list[RecordedLine]) -> None:
+        self.agent = agent
+        self.turn = turn
+        self.lines = lines
+
+    def data(self, kind: str) -> list[dict[str, Any]]:
+        """Return the data of the turn's events of a type, with texts that are stored elsewhere.
+
+        A text that is missing stays a reference. Events with invalid data are left out.
+        """
+        found = []
+        for line in self.lines:
+            if line.event is not None and line.event.type == kind:
+                try:
+                    data = event_data(line.event)
+                except RemoraError:
+                    continue
+                found.append(self._resolved(data))
+        return found
+
+    def packet(self, turn: int | None = None) -> DecisionPacket:
+        """Return the packet that was shown in this turn, or in another one.
+
+        Raises NotFound if there is no such turn, and StreamDamaged if a line before it is damaged.
+        """
+        reader = PacketReader(self.agent.project.trace)
+        return reader.packet_at(self.agent.agent_id, self.turn if turn is None else turn)
+
+    def _resolved(self, data: dict[str, Any]) -> dict[str, Any]:
+        try:
+            resolved: dict[str, Any] = resolve(data, self.agent.project.trace.blobs)
+        except RemoraError:
+            return data
+        return resolved

@@ -1,0 +1,83 @@
+"""HTML responses: templates that escape, and headers that keep a page to itself."""
+
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, Response
+
+from remora.ids import display_name
+from remora.text import count, plural
+from remora.web.value_view import value_html
+from remora.web.visible_text import visible, visible_line, without_hidden
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates of the page."""
+    found = Environment(
+        loader=PackageLoader("remora.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=without_hidden,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "visible": visible,
+        "line": visible_line,
+        "node_name": lambda key: visible_line(display_name(key)),
+        "time": _time,
+        "size": _size,
+        "value": value_html,
+        "number": lambda value: f"{value:,}",
+        "plural": plural,
+    }
+    found.globals["count"] = count
+    return found
+
+
+def render(name: str, **values: Any) -> str:
+    """Return a template as HTML."""
+    return templates().get_template(name).render(values)
+
+
+def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page or a part of one."""
+    return HTMLResponse(render(name, **values), status, HEADERS)
+
+
+def error_page(status: int, title: str, detail: str) -> HTMLResponse:
+    """Return a page that says what is wrong and what to do."""
+    return page("error.html", status=status, title=title, detail=detail)
+
+
+def download(data: bytes, name: str) -> Response:
+    """Return bytes as a file that a browser saves and never shows."""
+    headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, 200, headers, "application/octet-stream")
+
+
+def _time(timestamp: str) -> str:
+    """Return a recorded time without its fraction, such as `2026-11-02 10:04:05`."""
+    return timestamp[:19].replace("T", " ")
+
+
+def _size(number: int) -> str:
+    """Return a number of bytes, such as `12.3 KB`."""
+    if number < 1_000:
+        return count(number, "byte")
+    return f"{number / 1e3:,.1f} KB" if number < 1_000_000 else f"{number / 1e6:,.1f} MB"

@@ -1,0 +1,83 @@
+"""The lists: all runs, and the jobs of a run."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from remora.errors import RemoraError
+from remora.runs.diagnosis.diagnosis import why
+from remora.runs.project import Project
+from remora.runs.records.job_view import JobView
+from remora.runs.records.name_lookup import run_named
+from remora.runs.records.results import RunView, read_run, run_document
+from remora.runs.records.run_listing import list_run_lines
+from remora.trace.read.reader import RUNNING
+from remora.web.records import Records
+from remora.web.responses import page
+
+_JOBS = 200
+"""Jobs of a page."""
+_MOST_CAUSES = 20
+_FAILED = ("failed", "error", "interrupted")
+
+
+def runs_page(records: Records, _request: Request) -> Response:
+    """Return the list of all runs, newest first."""
+    project = records.project()
+    return page("runs.html", project=project, runs=list_run_lines(project.trace)[::-1])
+
+
+def run_page(records: Records, request: Request) -> Response:
+    """Return the page of a run: its totals, and the jobs that match the filters."""
+    project = records.project()
+    view = read_run(project, run_named(project.trace, request.path_params["run"]), details=False)
+    query = request.query_params
+    jobs = [job for job in view.jobs if _matches(job, query)]
+    start = max(0, int(query.get("start", "0")) if query.get("start", "0").isdecimal() else 0)
+    shown = jobs[start : start + _JOBS]
+    return page(
+        "run.html",
+        project=project,
+        view=view,
+        totals=run_document(project, view)["totals"],
+        jobs=shown,
+        matching=len(jobs),
+        start=start,
+        size=_JOBS,
+        causes=_causes(project, shown),
+        query=query,
+        choices=_choices(view),
+        is_running=view.status == RUNNING,
+    )
+
+
+def _matches(job: JobView, query: Any) -> bool:
+    wanted = {key: query.get(key, "") for key in ("status", "operation", "review", "node")}
+    return (
+        wanted["status"] in ("", job.status)
+        and wanted["operation"] in ("", job.operation)
+        and wanted["review"] in ("", job.review)
+        and wanted["node"].lower() in job.node_id.lower()
+    )
+
+
+def _choices(view: RunView) -> dict[str, list[str]]:
+    """Return the values that occur in the jobs of a run, for each filter."""
+    return {
+        "status": sorted({job.status or "" for job in view.jobs} - {""}),
+        "operation": sorted({job.operation for job in view.jobs}),
+        "review": sorted({job.review for job in view.jobs} - {""}),
+    }
+
+
+def _causes(project: Project, jobs: list[JobView]) -> dict[str, str]:
+    """Return the why line of the first jobs that failed, by agent."""
+    failed = [job for job in jobs if job.status in _FAILED and not job.damaged]
+    found = {}
+    for job in failed[:_MOST_CAUSES]:
+        try:
+            found[job.agent_id] = why(project.trace, job.agent_id).cause.sentence
+        except RemoraError as error:
+            found[job.agent_id] = error.message
+    return found

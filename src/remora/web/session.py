@@ -1,0 +1,82 @@
+"""Access to the page: links that work once, the cookie that they set, and the token of forms."""
+
+import hmac
+from hashlib import sha256
+from http.cookies import CookieError, SimpleCookie
+from secrets import token_urlsafe
+from threading import Lock
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from remora.web.responses import error_page
+
+START = "/start/"
+_MOST_LINKS = 32
+
+
+class Session:
+    """The secrets of a server, which end with it.
+
+    `cookie` is the name of the cookie. It contains the port, because a browser sends the cookies of
+    a host to all its ports.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.cookie = f"remora_ui_{port}"
+        self.secret = token_urlsafe(32)
+        self.form_token = hmac.new(self.secret.encode(), b"form", sha256).hexdigest()
+        self._links: list[str] = []
+        self._lock = Lock()
+
+    def new_link(self) -> str:
+        """Return the path of a new link. Only the newest links work."""
+        code = token_urlsafe(24)
+        with self._lock:
+            self._links = [*self._links, code][-_MOST_LINKS:]
+        return START + code
+
+    def use_link(self, code: str) -> bool:
+        """Return True if a link works. From then on, it does not."""
+        with self._lock:
+            found = [link for link in self._links if hmac.compare_digest(link, code)]
+            self._links = [link for link in self._links if link not in found]
+        return bool(found)
+
+    def is_open(self, headers: Headers) -> bool:
+        """Return True if a request has the cookie of this server."""
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        given = cookies.get(self.cookie)
+        return given is not None and hmac.compare_digest(given.value, self.secret)
+
+    def is_own_form(self, token: str) -> bool:
+        """Return True if a form was made by this server."""
+        return hmac.compare_digest(token.encode(), self.form_token.encode())
+
+
+class CookieCheck:
+    """Refuses requests without the session's cookie, but for links."""
+
+    def __init__(self, app: ASGIApp, session: Session) -> None:
+        self._app = app
+        self._session = session
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_allowed = (
+            scope["type"] != "http"
+            or scope["path"].startswith(START)
+            or self._session.is_open(Headers(scope=scope))
+        )
+        if is_allowed:
+            await self._app(scope, receive, send)
+            return
+        refusal = error_page(
+            403,
+            "This browser has not been let in",
+            "Open the link that `remora ui` printed. Each link works once; "
+            "a new one is printed when one was used.",
+        )
+        await refusal(scope, receive, send)

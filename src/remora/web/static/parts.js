@@ -1,0 +1,32 @@
+// Loads parts of pages. All HTML comes from this server, which escapes what was recorded.
+
+/** Return the HTML of a part as nodes. Throws if the server refuses or is gone. */
+export async function load(address, signal) {
+  const answer = await fetch(address, { signal });
+  const nodes = parse(await answer.text());
+  if (!answer.ok) {
+    throw new Error(nodes.querySelector("main")?.textContent.trim() || answer.statusText);
+  }
+  return nodes;
+}
+
+/** Return HTML as a fragment. Table rows keep their place, because a template may hold them. */
+export function parse(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content;
+}
+
+/** Replace each badge by the server's verdict on the stream. */
+export async function showBadges() {
+  for (const badge of document.querySelectorAll("[data-badge]")) {
+    badge.textContent = "verifying …";
+    try {
+      badge.replaceChildren(await load(badge.dataset.badge));
+      badge.className = "";
+    } catch (error) {
+      badge.textContent = `not verified: ${error.message}`;
+      badge.className = "badge bad";
+    }
+  }
+}

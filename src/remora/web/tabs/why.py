@@ -1,0 +1,11 @@
+"""The tab *Why*: the cause of the agent's failure, and the evidence."""
+
+from typing import Any
+
+from remora.runs.diagnosis.diagnosis import why as why_of
+from remora.web.records import TurnRecord
+
+
+def why(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+    """Return the diagnosis of the turn's agent."""
+    return {"diagnosis": why_of(turn.agent.project.trace, turn.agent.agent_id)}

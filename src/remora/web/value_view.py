@@ -1,0 +1,133 @@
+"""Recorded JSON values as HTML: findings and results as tables, long texts as they are."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import islice
+from typing import Any
+
+from markupsafe import Markup
+
+from remora.memory.canonical import json_text
+from remora.text import count
+from remora.web.visible_text import visible, visible_line
+
+_DEPTH = 8
+_MOST_ROWS = 500
+_MOST_COLUMNS = 12
+_MOST_CELLS = 20_000
+_LONG = 120
+"""Characters from which a text is shown in a block of its own."""
+_BLOCK = Markup(' class="block"')
+_EMPTY = Markup('<span class="none">empty</span>')
+
+
+def value_html(value: Any) -> Markup:
+    """Return a JSON value as HTML.
+
+    Objects become lists of names and values, lists of similar objects tables with a column for
+    each key. What is nested too deeply is shown as JSON, and what is too much is left out.
+    """
+    return _Tables().value(value, 0)
+
+
+class _Tables:
+    def __init__(self) -> None:
+        self._cells = 0
+
+    def value(self, value: Any, depth: int) -> Markup:
+        self._cells += 1
+        if self._cells > _MOST_CELLS:
+            return Markup('<span class="cut">…</span>')
+        if depth >= _DEPTH:
+            return _as_json(value)
+        match value:
+            case dict():
+                return self._object(value, depth)
+            case list() | tuple():
+                return self._list(value, depth)
+            case str():
+                return _text(value)
+        return Markup('<code class="scalar">{}</code>').format(json_text(value))
+
+    def _object(self, members: Mapping[str, Any], depth: int) -> Markup:
+        if not members:
+            return _EMPTY
+        rows = (
+            Markup("<div{}><dt>{}</dt><dd>{}</dd></div>").format(
+                _BLOCK if _is_large(member) else "",
+                visible_line(name),
+                self.value(member, depth + 1),
+            )
+            for name, member in _first(members.items())
+        )
+        return Markup('<dl class="object">{}</dl>{}').format(_join(rows), _more(members))
+
+    def _list(self, items: Sequence[Any], depth: int) -> Markup:
+        if not items:
+            return _EMPTY
+        columns = _columns(items)
+        if columns:
+            return self._table(items, columns, depth)
+        rows = (Markup("<li>{}</li>").format(self.value(one, depth + 1)) for one in _first(items))
+        return Markup("<ul>{}</ul>{}").format(_join(rows), _more(items))
+
+    def _table(self, items: Sequence[Any], columns: Sequence[str], depth: int) -> Markup:
+        head = (Markup('<th scope="col">{}</th>').format(visible_line(name)) for name in columns)
+        rows = (
+            Markup("<tr>{}</tr>").format(_join(self._cells_of(item, columns, depth)))
+            for item in _first(items)
+        )
+        return Markup(
+            '<div class="scroll" tabindex="0"><table class="list"><thead><tr>{}</tr></thead>'
+            "<tbody>{}</tbody></table></div>{}"
+        ).format(_join(head), _join(rows), _more(items))
+
+    def _cells_of(
+        self, item: Mapping[str, Any], columns: Sequence[str], depth: int
+    ) -> Iterator[Markup]:
+        for name in columns:
+            inner = self.value(item[name], depth + 1) if name in item else ""
+            yield Markup("<td>{}</td>").format(inner)
+
+
+def _text(text: str) -> Markup:
+    if "\n" not in text and len(text) <= _LONG:
+        return Markup('<span class="text">{}</span>').format(visible_line(text))
+    return Markup("<pre>{}</pre>").format(visible(text))
+
+
+def _is_large(value: Any) -> bool:
+    """Return True if a member of an object is shown below its name, not beside it."""
+    if isinstance(value, str):
+        return "\n" in value or len(value) > _LONG
+    return isinstance(value, (dict, list)) and bool(value)
+
+
+def _columns(items: Sequence[Any]) -> list[str]:
+    """Return the keys of a list of similar objects, or nothing if it is another list."""
+    if not all(isinstance(item, dict) and item for item in items):
+        return []
+    keys = dict.fromkeys(key for item in _first(items) for key in item)
+    return [*keys] if len(keys) <= _MOST_COLUMNS else []
+
+
+def _as_json(value: Any) -> Markup:
+    try:
+        text = json_text(value)
+    except (ValueError, RecursionError):
+        text = "nested too deeply to show"
+    return Markup("<pre>{}</pre>").format(visible(text))
+
+
+def _first(items: Iterable[Any]) -> Iterator[Any]:
+    return islice(items, _MOST_ROWS)
+
+
+def _join(parts: Iterable[Markup]) -> Markup:
+    return Markup("").join(parts)
+
+
+def _more(items: Sized) -> Markup:
+    left = len(items) - _MOST_ROWS
+    if left <= 0:
+        return Markup("")
+    return Markup('<p class="cut">and {}</p>').format(count(left, "more row"))
