@@ -1,5 +1,6 @@
 """The page of an agent: a row for each turn, and the tabs of the selected turn."""
 
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -7,6 +8,7 @@ from starlette.responses import Response
 
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import ModelRequest
+from remora.runs.diagnosis.diagnosis import why
 from remora.trace.read.reader import RUNNING
 from remora.web.records import ROWS, AgentRecord, Records
 from remora.web.responses import download, page
@@ -14,6 +16,7 @@ from remora.web.tabs.prompt import sent_bytes
 from remora.web.tabs.tab import TABS
 from remora.web.turn_bars import turn_bars
 
+_LARGE = 4_000_000
 _FAILED = ("failed", "error", "interrupted", "damaged")
 
 
@@ -90,7 +93,13 @@ def _tab_values(agent: AgentRecord, turn: int, tab: str, against: int | None) ->
 
 
 def _failing_turn(agent: AgentRecord) -> int:
-    """Return the last turn with an error, or the last turn."""
+    """Return the turn to look at: the one that the why line names, or the last with an error.
+
+    The why line of a large stream takes too long for the first look.
+    """
+    if agent.path.stat().st_size < _LARGE:
+        with suppress(RemoraError):
+            return why(agent.project.trace, agent.agent_id).look_at
     last = agent.last_turn
     rows = agent.rows(max(0, last - ROWS), ROWS + 1)
     return next((row.turn for row in reversed(rows) if row.error or row.unreadable), last)

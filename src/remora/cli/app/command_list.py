@@ -15,6 +15,7 @@ COMMANDS = {
     "reject": ("remora.cli.review.verdict_commands:reject", "Reject changes."),
     "revert": ("remora.cli.review.verdict_commands:revert", "Undo accepted changes."),
     "report": ("remora.cli.run.report:report", "Write a report of a run."),
+    "ui": ("remora.cli.run.ui:ui", "Show runs and their turns in a browser."),
     "trace": ("remora.cli.trace.trace_group:trace", "Read, verify and export recorded traces."),
     "hub": ("remora.cli.hub.hub_group:hub", "Query callers, callees and tests of your code."),
     "mcp": ("remora.cli.agents.mcp:mcp", "Serve code facts and traces to other agents."),
@@ -40,7 +41,7 @@ COMMANDS = {
 SECTIONS = {
     "Run": ("init", "analyze", "check", "retry", "worker", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
-    "Inspect": ("trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
+    "Inspect": ("ui", "trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),
 }
 """The sections of the front page."""

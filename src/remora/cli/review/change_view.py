@@ -14,13 +14,13 @@ from remora.cli.app.output import (
     terminal_width,
     wrap_text,
 )
-from remora.runs.records.event_summary import summarize_event
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.event_summary import summarize_event
 from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document

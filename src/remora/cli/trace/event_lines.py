@@ -13,9 +13,9 @@ import click
 import msgspec
 
 from remora.cli.app.output import fit_line, print_error
-from remora.runs.records.event_summary import summarize_event
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
+from remora.runs.records.event_summary import summarize_event
 from remora.text import escape_line
 from remora.trace.read.reader import decode_part, last_event, read_events
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from remora.runs.records.event_summary import call_text
 from remora.memory.canonical import json_text
+from remora.runs.records.event_summary import call_text
 from remora.runs.records.packet_diff import PacketChange
 from remora.text import clip, count, escape_line
 

@@ -10,11 +10,6 @@ from remora.trace.blobs import resolved_data
 from remora.web.records import TurnRecord
 
 
-class _Sent(msgspec.Struct):
-    messages: msgspec.Raw | None = None
-    prompt: str | None = None
-
-
 def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     """Return the requests of the turn, each with its answer."""
     pairs: list[dict[str, Any]] = []
@@ -23,21 +18,24 @@ def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
         if line.event is None:
             continue
         if line.event.type == ModelRequest.type:
-            data = resolved_data(line.event, blobs)
-            sent = sent_bytes(data)
-            digest, size = sha256(sent).hexdigest(), len(sent)
-            pairs.append(
-                {
-                    "seq": line.event.seq,
-                    "request": data,
-                    "sha256": digest,
-                    "size": size,
-                    "answer": None,
-                }
-            )
+            pairs.append(_request(line.event.seq, resolved_data(line.event, blobs)))
         elif line.event.type == ModelResponse.type and pairs:
-            pairs[-1]["answer"] = resolved_data(line.event, blobs)
+            answer = resolved_data(line.event, blobs)
+            usage = {key: n for key, n in (answer.get("usage") or {}).items() if n is not None}
+            pairs[-1] |= {"answer": answer, "usage": usage}
     return {"pairs": pairs}
+
+
+def _request(seq: int, request: dict[str, Any]) -> dict[str, Any]:
+    sent = sent_bytes(request)
+    return {
+        "seq": seq,
+        "request": request,
+        "sha256": sha256(sent).hexdigest(),
+        "size": len(sent),
+        "answer": None,
+        "usage": {},
+    }
 
 
 def sent_bytes(request: dict[str, Any]) -> bytes:

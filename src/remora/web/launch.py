@@ -1,0 +1,46 @@
+"""Starts the server of the page for a project."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from socket import socket
+
+from remora.bootstrap.invocation import Invocation
+from remora.errors import OutsideError
+from remora.local_server.request_guard import LocalOnly
+from remora.local_server.serving import listen, serve, url_of
+from remora.web.application import create_app
+from remora.web.records import Records
+from remora.web.session import Session
+
+_HOST = "127.0.0.1"
+
+
+def serve_pages(
+    invocation: Invocation, ports: Sequence[int], show_link: Callable[[str], None]
+) -> None:
+    """Serve a project's pages until the process is interrupted, on the first port that is free.
+
+    `show_link` gets a link that lets one browser in, and another one whenever a link was used.
+    Raises NotFound if there is no project, and OutsideError if all ports are in use.
+    """
+    invocation = replace(invocation, root=invocation.find_root())
+    records = Records(invocation)
+    records.project()  # report a damaged configuration now
+    with _listen_on_first(ports) as listener:
+        url = url_of(listener)
+        session = Session(listener.getsockname()[1])
+
+        def show_next_link() -> None:
+            show_link(url + session.new_link())
+
+        app = LocalOnly(create_app(records, session, show_next_link))
+        show_next_link()
+        serve(app, listener)
+
+
+def _listen_on_first(ports: Sequence[int]) -> socket:
+    for port in ports[:-1]:
+        with suppress(OutsideError):
+            return listen(_HOST, port)
+    return listen(_HOST, ports[-1])
