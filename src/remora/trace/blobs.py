@@ -63,9 +63,12 @@ def resolve(data: Any, store: ObjectStore) -> Any:
     """Replace references in JSON data with the strings that they refer to.
 
     Raises StreamDamaged if a reference is invalid, StreamError if the strings exceed MAX_RESOLVED
-    bytes, and whatever `ObjectStore.get` raises.
+    bytes or the data is nested too deeply, and whatever `ObjectStore.get` raises.
     """
-    return _Resolver(store).value(data)
+    try:
+        return _Resolver(store).value(data)
+    except RecursionError as error:
+        raise StreamError("the event's data is nested too deeply") from error
 
 
 class _Resolver:

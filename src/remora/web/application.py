@@ -23,7 +23,7 @@ from remora.web.agent_page import (
 )
 from remora.web.live_updates import live_agent, live_run
 from remora.web.records import Records
-from remora.web.responses import error_page, page
+from remora.web.responses import PageHeaders, error_page, page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
 from remora.web.verified_badge import badge_part
@@ -67,7 +67,7 @@ def create_app(
             Route("/live/runs/{run}", partial(live_run, records)),
             Mount("/static", StaticFiles(packages=[("remora.web", "static")])),
         ],
-        middleware=[Middleware(CookieCheck, session=session)],
+        middleware=[Middleware(PageHeaders), Middleware(CookieCheck, session=session)],
         exception_handlers={
             RemoraError: _show_error,
             HTTPException: _show_http_error,

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from remora.errors import RemoraError
 from remora.trace.read.follow import StreamFollower
 from remora.web.records import Records
-from remora.web.responses import HEADERS, render
+from remora.web.responses import render
 
 _PAUSE_S = 0.1
 _ALL = 1 << 40
@@ -75,4 +75,4 @@ async def _changes(path: Path) -> AsyncIterator[bool]:
 
 
 def _response(events: AsyncIterator[ServerSentEvent]) -> EventSourceResponse:
-    return EventSourceResponse(events, headers=HEADERS)
+    return EventSourceResponse(events)

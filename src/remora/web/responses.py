@@ -4,7 +4,9 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remora.ids import display_name
 from remora.text import count, plural
@@ -23,6 +25,21 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+class PageHeaders:
+    """Adds `HEADERS` to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
 
 
 @cache
@@ -57,7 +74,7 @@ def render(name: str, **values: Any) -> str:
 
 def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page or a part of one."""
-    return HTMLResponse(render(name, **values), status, HEADERS)
+    return HTMLResponse(render(name, **values), status)
 
 
 def error_page(status: int, title: str, detail: str) -> HTMLResponse:
@@ -67,7 +84,7 @@ def error_page(status: int, title: str, detail: str) -> HTMLResponse:
 
 def download(data: bytes, name: str) -> Response:
     """Return bytes as a file that a browser saves and never shows."""
-    headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, 200, headers, "application/octet-stream")
 
 

@@ -1,0 +1,32 @@
+"""A project with an agent that failed, recorded once by a real run."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.cli.conftest import user_without_weights
+from tests.diagnosis.planted_failures import SUMMARY_LOST, Planted, plant
+from tests.web.recorded import client_of
+
+
+@pytest.fixture(scope="session")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> Planted:
+    """An agent whose summary lost an error. Tests must not change its files."""
+    place = tmp_path_factory.mktemp("pages")
+    return plant(SUMMARY_LOST, place / "project", user_without_weights(place / "home"))
+
+
+@pytest.fixture
+def pages(failed: Planted, tmp_path: Path) -> Iterator[TestClient]:
+    """A client of the pages of that project."""
+    with client_of(failed.root, tmp_path) as client:
+        yield client
+
+
+@pytest.fixture
+def copied(failed: Planted, tmp_path: Path) -> Path:
+    """A copy of that project, whose streams may be changed."""
+    return Path(shutil.copytree(failed.root, tmp_path / "project", symlinks=True))

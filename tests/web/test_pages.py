@@ -1,0 +1,143 @@
+"""Pages and parts: what they show of a recorded run, and what they refuse."""
+
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from remora.web.session import Session
+from tests.diagnosis.planted_failures import Planted
+from tests.web.recorded import client_of
+
+TABS = ("why", "packet", "prompt", "candidates", "files", "events")
+
+
+def test_the_first_page_lists_the_runs(pages: TestClient, failed: Planted) -> None:
+    text = pages.get("/").text
+    assert f'href="/runs/{failed.run_id}"' in text
+
+
+def test_a_run_lists_its_jobs_with_the_cause_of_failures(
+    pages: TestClient, failed: Planted
+) -> None:
+    text = pages.get(f"/runs/{failed.run_id}").text
+    assert f'href="/agents/{failed.agent_id}"' in text
+    assert "The summary of check at turn 1 lost the error" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "jobs"),
+    [("", 1), ("status=failed", 1), ("status=submitted", 0), ("node=TOTAL", 1), ("node=x", 0)],
+)
+def test_jobs_are_filtered(pages: TestClient, failed: Planted, query: str, jobs: int) -> None:
+    text = pages.get(f"/runs/{failed.run_id}?{query}").text
+    assert text.count('href="/agents/') == jobs
+
+
+def test_an_agent_that_failed_opens_at_the_turn_of_the_cause(
+    pages: TestClient, failed: Planted
+) -> None:
+    text = pages.get(f"/agents/{failed.agent_id}").text
+    assert re.search(r'<tr id="t2" data-turn="2" aria-current="true">', text)
+    assert re.search(r'data-tab="why" aria-current="page"', text)
+    assert text.count("data-turn=") == 4
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("turn", range(4))
+def test_each_tab_shows_each_turn(pages: TestClient, failed: Planted, tab: str, turn: int) -> None:
+    part = pages.get(f"/agents/{failed.agent_id}/turns/{turn}?tab={tab}")
+    assert part.status_code == 200
+    assert '<p class="problem">' not in part.text
+    assert f'data-tab="{tab}" aria-current="page"' in part.text
+
+
+def test_raw_output_and_packet_are_beside_each_other(pages: TestClient, failed: Planted) -> None:
+    text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=packet").text
+    raw, packet = text.split("<h2>Packet</h2>")
+    assert "is assigned and never used" in raw
+    assert "is assigned and never used" not in packet
+    after = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=packet&against=1").text
+    assert "/recent_actions/0" in after
+
+
+def test_the_prompt_is_shown_with_the_hash_of_its_bytes(pages: TestClient, failed: Planted) -> None:
+    text = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=prompt").text
+    sent = pages.get(f"/agents/{failed.agent_id}/turns/2/prompt")
+    assert sha256(sent.content).hexdigest() in text
+    assert sent.headers["content-disposition"].startswith("attachment")
+    assert b"Checked price.py" in sent.content
+
+
+def test_a_line_is_saved_as_it_was_recorded(pages: TestClient, failed: Planted) -> None:
+    stream = failed.root / ".agentfs/traces" / f"{failed.agent_id}.jsonl"
+    lines = stream.read_bytes().splitlines(keepends=True)
+    saved = pages.get(f"/agents/{failed.agent_id}/turns/0/lines/1")
+    assert saved.content == lines[0]
+
+
+def test_the_badge_is_computed_from_the_bytes(pages: TestClient, failed: Planted) -> None:
+    stream = failed.root / ".agentfs/traces" / f"{failed.agent_id}.jsonl"
+    head = stream.read_bytes().splitlines()[-1][-66:-2].decode()
+    badge = pages.get(f"/streams/{failed.agent_id}/badge").text
+    assert "verified" in badge
+    assert "anchored in its run" in badge
+    assert head in badge
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/runs/nothing", "/agents/nothing", "/agents/nothing/rows", "/nothing", "/agents/../x"],
+)
+def test_what_does_not_exist_is_a_page_that_says_so(pages: TestClient, address: str) -> None:
+    answer = pages.get(address)
+    assert answer.status_code == 404
+    assert "<h1>" in answer.text
+
+
+def test_a_turn_that_does_not_exist_is_named(pages: TestClient, failed: Planted) -> None:
+    text = pages.get(f"/agents/{failed.agent_id}/turns/99?tab=packet").text
+    assert "has no turn 99" in text
+    assert "its turns are 0 to 3" in text
+
+
+def test_every_answer_keeps_to_itself(pages: TestClient, failed: Planted) -> None:
+    for address in ("/", f"/agents/{failed.agent_id}", "/nothing", "/static/page.css"):
+        headers = pages.get(address).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_a_browser_without_the_link_sees_nothing(failed: Planted, tmp_path: Path) -> None:
+    stranger = client_of(failed.root, tmp_path, is_open=False)
+    for address in ("/", f"/agents/{failed.agent_id}", "/static/page.css", "/live/runs/x"):
+        answer = stranger.get(address)
+        assert answer.status_code == 403
+        assert failed.agent_id not in answer.text
+        assert "remora ui" in answer.text
+
+
+def test_a_link_works_once() -> None:
+    session = Session(1)
+    link = session.new_link().removeprefix("/start/")
+    assert session.use_link(link)
+    assert not session.use_link(link)
+    assert not session.use_link("")
+
+
+def test_a_cookie_of_another_server_is_refused(failed: Planted, tmp_path: Path) -> None:
+    stranger = client_of(failed.root, tmp_path, is_open=False)
+    for value in ("", "x" * 43, '"', "a b"):
+        stranger.cookies.set("remora_ui_8787", value)
+        assert stranger.get("/").status_code == 403
+
+
+def test_reading_pages_changes_nothing(pages: TestClient, failed: Planted) -> None:
+    before = {path: path.read_bytes() for path in (failed.root / ".agentfs").rglob("*.jsonl")}
+    pages.get(f"/agents/{failed.agent_id}")
+    assert {path: path.read_bytes() for path in before} == before
+    for method in ("post", "put", "delete"):
+        assert getattr(pages, method)(f"/agents/{failed.agent_id}").status_code == 405
