@@ -1,19 +1,15 @@
 """Answers of the tools `hub_get`, `hub_callers` and `hub_search`, from the project's Hub."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
-from remora.bootstrap.hub.open_hub import HubObserver, OpenedHub, Progress, open_hub
-from remora.bootstrap.hub.target import HubTarget
+from remora.bootstrap.hub.shared_hub import SharedHub
 from remora.bootstrap.invocation import Invocation
-from remora.hub.client import Context
 from remora.hub.link_progress import why_unknown
 from remora.hub.lookup.find import no_answer_error
-from remora.hub.lookup.not_found import unknown_node
 from remora.hub.protocol import MAX_FOUND
 from remora.mcp.answer_page import PAGE, answer_text
 
@@ -29,15 +25,12 @@ class HubAnswers:
 
     def __init__(self, invocation: Invocation, note: Callable[[str], None]) -> None:
         """Create the answers. `note` gets messages such as that the index is being built."""
-        self._invocation = invocation
-        self._observer = HubObserver(note=note, progress=_without_progress)
-        self._open = ExitStack()
-        self._opening: asyncio.Future[OpenedHub] | None = None
+        self._shared = SharedHub(invocation, note)
 
     async def get(self, arguments: Mapping[str, Any]) -> str:
         """Return the facts about a symbol, and the generation of the Hub that they are from."""
-        hub = await self._hub()
-        context = await _facts(hub, arguments["name"])
+        hub = await self._shared.opened()
+        context = await self._shared.facts(arguments["name"])
         (node,) = context.values()
         document = msgspec.to_builtins(node) | {"generation": context.generation}
         if None in (node.callers, node.callees, node.related_tests):
@@ -46,9 +39,9 @@ class HubAnswers:
 
     async def callers(self, arguments: Mapping[str, Any]) -> str:
         """Return a page of the callers of a symbol, or of its callees or tests."""
-        hub = await self._hub()
+        hub = await self._shared.opened()
         kind = arguments.get("kind", "callers")
-        (key,) = await _facts(hub, arguments["name"])
+        (key,) = await self._shared.facts(arguments["name"])
         ask = {"callers": hub.client.callers, "callees": hub.client.callees}.get(
             kind, hub.client.tests
         )
@@ -59,38 +52,12 @@ class HubAnswers:
 
     async def search(self, arguments: Mapping[str, Any]) -> str:
         """Return a page of the symbols whose path or name contains all words of a query."""
-        hub = await self._hub()
+        hub = await self._shared.opened()
         document = await _answered(hub.client.search(arguments["query"], MAX_FOUND))
         return answer_text(document, ("nodes",), **_page_of(arguments))
 
     def close(self) -> None:
-        self._open.close()
-
-    async def _hub(self) -> OpenedHub:
-        """Return the opened Hub. A call that is cancelled does not stop the opening for others."""
-        if self._opening is None or _failed(self._opening):
-            loop = asyncio.get_running_loop()
-            self._opening = loop.run_in_executor(
-                None,
-                self._open.enter_context,
-                open_hub(self._invocation, HubTarget(), self._observer),
-            )
-        return await asyncio.shield(self._opening)
-
-
-async def _facts(hub: OpenedHub, name: str) -> Context:
-    """Return the facts about the symbol that a name refers to.
-
-    Raises NotFound if there is no such symbol, and UsageError if there are several.
-    """
-    key = name if name.startswith("node:") else f"node:{name}"
-    found = await hub.client.refresh_context([key])
-    if not found:
-        meant = await hub.client.find(name, folder=hub.folder)
-        found = await hub.client.refresh_context([meant.key])
-        if not found:  # it was removed since
-            raise unknown_node(meant.key, ())
-    return found
+        self._shared.close()
 
 
 async def _answered(question: Coroutine[Any, Any, _Result | None]) -> _Result:
@@ -102,12 +69,3 @@ async def _answered(question: Coroutine[Any, Any, _Result | None]) -> _Result:
 
 def _page_of(arguments: Mapping[str, Any]) -> dict[str, int]:
     return {"limit": arguments.get("limit", PAGE), "offset": arguments.get("offset", 0)}
-
-
-def _failed(opening: asyncio.Future[OpenedHub]) -> bool:
-    return opening.done() and (opening.cancelled() or opening.exception() is not None)
-
-
-@contextmanager
-def _without_progress() -> Iterator[Progress]:
-    yield lambda _done, _total: None
