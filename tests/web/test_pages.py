@@ -141,3 +141,32 @@ def test_reading_pages_changes_nothing(pages: TestClient, failed: Planted) -> No
     assert {path: path.read_bytes() for path in before} == before
     for method in ("post", "put", "delete"):
         assert getattr(pages, method)(f"/agents/{failed.agent_id}").status_code == 405
+
+
+def test_a_node_has_the_facts_of_the_hub_and_its_jobs(pages: TestClient, failed: Planted) -> None:
+    answer = pages.get("/nodes/node:src/price.py:total")
+    assert answer.status_code == 200
+    assert "def total(order)" in answer.text
+    assert "fresh" in answer.text
+    assert f'href="/agents/{failed.agent_id}"' in answer.text
+    assert pages.get("/nodes/node:src/price.py:nothing").status_code == 404
+
+
+def test_nodes_are_found_by_the_words_of_their_names(pages: TestClient) -> None:
+    assert 'href="/nodes/node%3Asrc/price.py%3Atotal"' in pages.get("/nodes?name=price tot").text
+    assert "Nothing has all of these words" in pages.get("/nodes?name=qqq").text
+
+
+def test_two_agents_and_two_runs_are_compared(pages: TestClient, failed: Planted) -> None:
+    agents = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}&turn=2").text
+    assert agents.count("check()") == 6
+    assert "The packets are equal." in agents
+    runs = pages.get(f"/compare?left={failed.run_id}&right=last").text
+    assert runs.count(f'href="/agents/{failed.agent_id}"') == 2
+
+
+@pytest.mark.parametrize("query", ["", "left=x", "left=last&right=", "left=last&right={agent}"])
+def test_what_cannot_be_compared_is_named(pages: TestClient, failed: Planted, query: str) -> None:
+    answer = pages.get("/compare?" + query.format(agent=failed.agent_id))
+    assert answer.status_code in (400, 404)
+    assert "<h1>" in answer.text

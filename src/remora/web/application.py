@@ -1,6 +1,7 @@
 """The application of `remora ui`: its routes, and the checks that each request passes."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from functools import partial
 from http import HTTPStatus
 
@@ -12,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from remora.bootstrap.hub.shared_hub import SharedHub
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.web.agent_page import (
     agent_page,
@@ -21,7 +23,9 @@ from remora.web.agent_page import (
     rows_part,
     turn_part,
 )
+from remora.web.compare_page import compare_page
 from remora.web.live_updates import live_agent, live_run
+from remora.web.node_page import node_page, nodes_page
 from remora.web.records import Records
 from remora.web.responses import PageHeaders, error_page, page
 from remora.web.run_pages import run_page, runs_page
@@ -38,6 +42,7 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/agents/{agent}/turns/{turn:int}/prompt": prompt_file,
     "/agents/{agent}/turns/{turn:int}/lines/{line:int}": line_file,
     "/streams/{stream}/badge": badge_part,
+    "/compare": compare_page,
 }
 """Pages and parts of pages by path. Each is computed in a thread."""
 
@@ -46,6 +51,7 @@ def create_app(
     records: Records, session: Session, link_used: Callable[[], None] = lambda: None
 ) -> Starlette:
     """Return the application. `link_used` is called when a browser was let in."""
+    hub = SharedHub(records.invocation, lambda _text: None)
 
     def start(request: Request) -> Response:
         if not session.use_link(request.path_params["code"]):
@@ -63,16 +69,30 @@ def create_app(
         routes=[
             Route(START + "{code}", start),
             *(Route(path, partial(handler, records)) for path, handler in _PAGES.items()),
+            Route("/nodes", partial(nodes_page, records, hub)),
+            Route("/nodes/{node:path}", partial(node_page, records, hub)),
             Route("/live/agents/{agent}", partial(live_agent, records)),
             Route("/live/runs/{run}", partial(live_run, records)),
             Mount("/static", StaticFiles(packages=[("remora.web", "static")])),
         ],
+        lifespan=_closing(hub),
         middleware=[Middleware(PageHeaders), Middleware(CookieCheck, session=session)],
         exception_handlers={
             RemoraError: _show_error,
             HTTPException: _show_http_error,
         },
     )
+
+
+def _closing(hub: SharedHub) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """Return what closes the Hub when the server ends."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        with closing(hub):
+            yield
+
+    return lifespan
 
 
 def _show_error(_request: Request, error: Exception) -> HTMLResponse:

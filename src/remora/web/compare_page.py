@@ -1,0 +1,64 @@
+"""Two agents or two runs side by side."""
+
+from itertools import zip_longest
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from remora.errors import RemoraError, UsageError
+from remora.runs.records.job_view import JobView
+from remora.runs.records.name_lookup import stream_named
+from remora.runs.records.packet_diff import PacketChange, packet_changes
+from remora.runs.records.results import RunView, read_run
+from remora.web.records import AgentRecord, Records
+from remora.web.responses import page
+
+_TURNS = 200
+
+
+def compare_page(records: Records, request: Request) -> Response:
+    """Return the page that compares two agents, or two runs, whose names are in the query."""
+    project = records.project()
+    names = [request.query_params.get(side, "") for side in ("left", "right")]
+    if not all(names):
+        raise UsageError("two names are needed", hint="choose two runs in the list of runs")
+    left, right = (stream_named(project.trace, name) for name in names)
+    are_runs = [project.trace.find_run(name) is not None for name in (left, right)]
+    if all(are_runs):
+        views = [read_run(project, name, details=False) for name in (left, right)]
+        return page("compare_runs.html", views=views, pairs=_job_pairs(views[0], views[1]))
+    if any(are_runs):
+        raise UsageError("a run cannot be compared with an agent", hint="choose two of a kind")
+    agents = records.agent(left), records.agent(right)
+    rows = [agent.rows(0, _TURNS) for agent in agents]
+    turn = request.query_params.get("turn", "1")
+    number = int(turn) if turn.isdecimal() and len(turn) < 10 else 1
+    changes, problem = _packet_changes(*agents, number)
+    return page(
+        "compare_agents.html",
+        agents=agents,
+        pairs=[*zip_longest(*rows)],
+        turn=number,
+        changes=changes,
+        problem=problem,
+    )
+
+
+def _job_pairs(left: RunView, right: RunView) -> list[tuple[JobView | None, JobView | None]]:
+    """Return the jobs of two runs, those on the same node beside each other."""
+    others = {(job.operation, job.node_id): job for job in right.jobs}
+    pairs: list[tuple[JobView | None, JobView | None]] = [
+        (job, others.pop((job.operation, job.node_id), None)) for job in left.jobs
+    ]
+    return [*pairs, *((None, job) for job in others.values())]
+
+
+def _packet_changes(
+    left: AgentRecord, right: AgentRecord, turn: int
+) -> tuple[list[PacketChange], str]:
+    """Return how the packets of a turn differ, or why that is not known."""
+    try:
+        packets = [agent.turn(turn).packet() for agent in (left, right)]
+    except RemoraError as error:
+        return [], f"{error.message}; {error.hint}" if error.hint else error.message
+    return packet_changes(*packets), ""

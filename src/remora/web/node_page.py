@@ -1,0 +1,88 @@
+"""The page of a node: the Hub's facts about it, with their tiers, and the jobs that worked on it."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from remora.bootstrap.hub.shared_hub import SharedHub
+from remora.errors import RemoraError
+from remora.hub.link_progress import why_unknown
+from remora.hub.lookup.find import no_answer_error
+from remora.hub.node import NodeState
+from remora.ids import MODULE, split_node_key
+from remora.runs.project import Project
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import read_run
+from remora.runs.records.run_listing import list_run_lines
+from remora.web.records import Records
+from remora.web.responses import page
+
+_RUNS = 10
+"""Runs in which jobs on a node are looked for, newest first."""
+_MOST_FOUND = 100
+_LINKS = frozenset({"callers", "callees", "related_tests"})
+
+
+class PastJob(NamedTuple):
+    """A job on a node, and the run that it was part of."""
+
+    run_id: str
+    started: str
+    job: JobView
+
+
+async def node_page(records: Records, hub: SharedHub, request: Request) -> Response:
+    """Return the page of the node that the path names."""
+    context = await hub.facts(request.path_params["node"])
+    (node,) = context.values()
+    unknown = ""
+    if None in (node.callers, node.callees, node.related_tests):
+        opened = await hub.opened()
+        unknown = await asyncio.to_thread(why_unknown, opened.places) or ""
+    project = await asyncio.to_thread(records.project)
+    jobs = await asyncio.to_thread(lambda: [*_jobs_on(project, node.key)])
+    return page(
+        "node.html",
+        node=node,
+        context=context,
+        facts=_facts(node),
+        links=[("callers", node.callers), ("callees", node.callees)],
+        unknown=unknown,
+        jobs=jobs,
+    )
+
+
+async def nodes_page(_records: Records, hub: SharedHub, request: Request) -> Response:
+    """Return the nodes whose path or name contains all words of a query."""
+    words = request.query_params.get("name", "").strip()
+    found: list[dict[str, Any]] = []
+    if words:
+        opened = await hub.opened()
+        answer = await opened.client.search(words, _MOST_FOUND)
+        if answer is None:
+            raise no_answer_error()
+        found = answer["nodes"]
+    return page("nodes.html", words=words, nodes=found)
+
+
+def _facts(node: NodeState) -> dict[str, Any]:
+    """Return the facts that are not links."""
+    built: dict[str, Any] = msgspec.to_builtins(node)
+    return {key: value for key, value in built.items() if key not in _LINKS and value is not None}
+
+
+def _jobs_on(project: Project, key: str) -> Iterator[PastJob]:
+    """Yield the jobs on a node, or on its whole file, in the newest runs."""
+    module = f"node:{split_node_key(key)[0]}:{MODULE}"
+    for line in list_run_lines(project.trace)[: -_RUNS - 1 : -1]:
+        try:
+            view = read_run(project, line.run_id, details=False)
+        except RemoraError:
+            continue  # the list of runs says that it is damaged
+        for job in view.jobs:
+            if job.node_id in (key, module):
+                yield PastJob(line.run_id, line.started, job)
