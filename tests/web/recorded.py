@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from remora.bootstrap.invocation import Invocation
 from remora.memory.events import GENESIS
 from remora.trace.content.line_format import line_hash, line_with_hash
+from remora.web.agent_records import Records
 from remora.web.application import create_app
-from remora.web.records import Records
 from remora.web.session import Session
 
 Event = dict[str, Any]

@@ -10,10 +10,10 @@ from remora.errors import NotFound, RemoraError
 from remora.memory.events import ModelRequest
 from remora.runs.diagnosis.diagnosis import why
 from remora.trace.read.reader import RUNNING
-from remora.web.records import ROWS, AgentRecord, Records
-from remora.web.responses import download, page
-from remora.web.tabs.prompt import sent_bytes
-from remora.web.tabs.tab import TABS
+from remora.web.agent_records import ROWS, AgentRecord, Records
+from remora.web.html_responses import download, page
+from remora.web.tabs.prompt_tab import sent_bytes
+from remora.web.tabs.tab_list import TABS
 from remora.web.turn_bars import turn_bars
 
 _LARGE = 4_000_000

@@ -23,11 +23,11 @@ from remora.web.agent_page import (
     rows_part,
     turn_part,
 )
+from remora.web.agent_records import Records
 from remora.web.compare_page import compare_page
+from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
-from remora.web.records import Records
-from remora.web.responses import PageHeaders, error_page, page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
 from remora.web.verified_badge import badge_part

@@ -10,8 +10,8 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import stream_named
 from remora.runs.records.packet_diff import PacketChange, packet_changes
 from remora.runs.records.results import RunView, read_run
-from remora.web.records import AgentRecord, Records
-from remora.web.responses import page
+from remora.web.agent_records import AgentRecord, Records
+from remora.web.html_responses import page
 
 _TURNS = 200
 

@@ -9,8 +9,8 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError
 from remora.local_server.request_guard import LocalOnly
 from remora.local_server.serving import listen, serve, url_of
+from remora.web.agent_records import Records
 from remora.web.application import create_app
-from remora.web.records import Records
 from remora.web.session import Session
 
 _HOST = "127.0.0.1"

@@ -9,8 +9,8 @@ from starlette.requests import Request
 
 from remora.errors import RemoraError
 from remora.trace.read.follow import StreamFollower
-from remora.web.records import Records
-from remora.web.responses import render
+from remora.web.agent_records import Records
+from remora.web.html_responses import render
 
 _PAUSE_S = 0.1
 _ALL = 1 << 40

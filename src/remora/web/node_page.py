@@ -18,8 +18,8 @@ from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
 from remora.runs.records.run_listing import list_run_lines
-from remora.web.records import Records
-from remora.web.responses import page
+from remora.web.agent_records import Records
+from remora.web.html_responses import page
 
 _RUNS = 10
 """Runs in which jobs on a node are looked for, newest first."""

@@ -13,8 +13,8 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
 from remora.trace.read.reader import RUNNING
-from remora.web.records import Records
-from remora.web.responses import page
+from remora.web.agent_records import Records
+from remora.web.html_responses import page
 
 _JOBS = 200
 """Jobs of a page."""

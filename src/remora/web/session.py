@@ -9,7 +9,7 @@ from threading import Lock
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from remora.web.responses import error_page
+from remora.web.html_responses import error_page
 
 START = "/start/"
 _MOST_LINKS = 32

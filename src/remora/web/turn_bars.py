@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from remora.web.records import AgentRecord
+from remora.web.agent_records import AgentRecord
 
 _MOST = 600
-"""Bars of a picture. With more turns, each bar stands for several."""
+"""Bars of a picture. With more turns, each bar shows several."""
 
 
 _LEAST = 6

@@ -36,7 +36,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnRow(msgspec.Struct, kw_only=True):
-    """What a list shows of a turn. `unreadable` is the number of the first line that is no event."""
+    """What a list shows of a turn. `unreadable` is the number of the first line that is not an event."""
 
     turn: int
     began: str = ""

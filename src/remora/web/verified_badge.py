@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.trace.verify.folder_check import verify_all
-from remora.web.records import Records
-from remora.web.responses import page
+from remora.web.agent_records import Records
+from remora.web.html_responses import page
 
 
 def badge_part(records: Records, request: Request) -> Response:

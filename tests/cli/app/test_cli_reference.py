@@ -70,7 +70,7 @@ def test_these_are_all_commands_and_no_other() -> None:
         *("remora worker", "remora database"),
         *(f"remora database {name}" for name in ["init", "status", "prune"]),
         "remora trace import",
-        *("remora help", "remora mcp", "remora completion", "remora config", "remora config show"),
+        *("remora help", "remora mcp", "remora ui", "remora completion", "remora config", "remora config show"),
         *(f"remora tools {name}" for name in ["list", "check", "run"]),
         *("remora eval", "remora eval memory", "remora eval restore", "remora eval decisions"),
         *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from remora.runs.diagnosis.diagnosis import why as why_of
-from remora.web.records import TurnRecord
+from remora.web.agent_records import TurnRecord
 
 
 def why(turn: TurnRecord, _other: int | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.runs.records.event_summary import summarize_event
 from remora.text import clip
-from remora.web.records import TurnRecord
+from remora.web.agent_records import TurnRecord
 from remora.web.turn_rows import RecordedLine
 
 _SHOWN = 20_000

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from remora.web.records import TurnRecord
-from remora.web.tabs.candidates import candidates
-from remora.web.tabs.events import events
-from remora.web.tabs.files import files
-from remora.web.tabs.packet import packet
-from remora.web.tabs.prompt import prompt
-from remora.web.tabs.why import why
+from remora.web.agent_records import TurnRecord
+from remora.web.tabs.candidates_tab import candidates
+from remora.web.tabs.events_tab import events
+from remora.web.tabs.files_tab import files
+from remora.web.tabs.packet_tab import packet
+from remora.web.tabs.prompt_tab import prompt
+from remora.web.tabs.why_tab import why
 
 
 class Tab(NamedTuple):

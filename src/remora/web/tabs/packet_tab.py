@@ -6,7 +6,7 @@ from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.runs.records.packet_diff import packet_changes
-from remora.web.records import TurnRecord
+from remora.web.agent_records import TurnRecord
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _APART = ("hub_context", "hub_freshness")

@@ -5,7 +5,7 @@ from typing import Any
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import ToolCalled
 from remora.memory.packet import Candidate
-from remora.web.records import TurnRecord
+from remora.web.agent_records import TurnRecord
 
 
 def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 from remora.errors import RemoraError
 from remora.ids import unescape_path
 from remora.memory.events import ToolResulted
-from remora.web.diff_view import DiffLine, diff_lines
-from remora.web.records import TurnRecord
+from remora.web.agent_records import TurnRecord
+from remora.web.diff_markup import DiffLine, diff_lines
 from remora.workspaces.copy.changes import diff
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.memory.events import ModelRequest, ModelResponse
 from remora.trace.blobs import resolved_data
-from remora.web.records import TurnRecord
+from remora.web.agent_records import TurnRecord
 
 
 def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
