@@ -6,8 +6,6 @@ from typing import Protocol
 
 from remora.hub.protocol import Refused, Request, decode_request, problem_line
 
-UNREAD_LIMIT = 1 << 20
-"""Bytes of unread output above which a client's requests wait and a subscriber is dropped."""
 _log = logging.getLogger("remora.hub")
 
 

@@ -17,10 +17,12 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
-from remora.hub.server.handler import UNREAD_LIMIT, Handler, answer_body
+from remora.hub.server.handler import Handler, answer_body
 from remora.local_server.request_guard import BearerToken, LocalOnly
 from remora.local_server.serving import LoopServer, listen, url_of
 
+_UNSENT_LIMIT = 4 << 20
+"""Bytes of unsent lines above which a subscriber is dropped. One change can be several lines."""
 _HEADERS = {"Cache-Control": "no-store"}
 _CODES: dict[int, Code] = {404: "unknown_type", 413: "too_large"}
 _MESSAGES = {404: "unknown path; use /v1/{type}", 405: "use POST"}
@@ -97,7 +99,7 @@ class ChangeStream(StreamingResponse):
 
     def _append(self, line: bytes) -> None:
         self._unsent_bytes += len(line)
-        if self._unsent_bytes > UNREAD_LIMIT:
+        if self._unsent_bytes > _UNSENT_LIMIT:
             self.end()
         elif not self._has_ended:
             self._unsent.put_nowait(line)

@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import cast
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
-from remora.hub.server.handler import UNREAD_LIMIT, Handler, answer_body
+from remora.hub.server.handler import Handler, answer_body
 from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
+_UNREAD_LIMIT = 1 << 20  # bytes above which requests wait and a subscriber is dropped
 _PATIENCE_S = 30.0  # that a request may stay unfinished, or an answer unread
 _QUIET_S = 0.5  # of silence before a connection that sent too much is closed
 _AT_ONCE = 16  # lines of one connection answered before other connections get a turn
@@ -106,7 +107,7 @@ class UnixConnection(asyncio.Protocol):
         If there are too many connections, refuse it.
         """
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=UNREAD_LIMIT)
+        self._transport.set_write_buffer_limits(high=_UNREAD_LIMIT)
         if not is_ours(transport.get_extra_info("socket")):
             self._transport.abort()
         elif not self._connections.enter(self):
@@ -218,7 +219,7 @@ class UnixConnection(asyncio.Protocol):
         self._answer_lines()
 
     def _send_event(self, line: bytes) -> None:
-        if self._transport.get_write_buffer_size() + len(line) > UNREAD_LIMIT:
+        if self._transport.get_write_buffer_size() + len(line) > _UNREAD_LIMIT:
             self.abort()
         else:
             self._transport.write(line)
