@@ -209,6 +209,7 @@ class TestWhatIsLoaded:
             ),
             ("remora.cli.hub.daemon", {"remora.hub.store.hub_store", "remora.hub.daemon.daemon"}),
             ("remora.cli.hub.index", set()),
+            ("remora.hub.daemon.daemon", {"starlette", "uvicorn", "h11"}),
         ],
     )
     def test_a_command_of_the_hub_loads_little(self, module: str, heavy: set[str]) -> None:

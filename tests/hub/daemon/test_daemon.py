@@ -394,8 +394,15 @@ def test_http_answers_on_the_loopback_for_who_has_the_token(hub: Hub) -> None:
         said = http.post("/v1/get_context", json={"nodes": ["node:a.py:f"]}).json()
         assert said["result"]["node:a.py:f"]["fresh"] is True
         assert http.post("/v1/status").json()["result"] == hub.status()
-    hub.stop()
+        with http.stream("POST", "/v1/subscribe") as stream:
+            lines = stream.iter_lines()
+            assert json.loads(next(lines))["result"] is None
+            hub.write("b.py", "")
+            assert json.loads(next(lines))["event"] == "changed"
+            hub.stop()
+            assert list(lines) == []
     assert not token.exists()
+    assert "ERROR" not in hub.log
 
 
 @pytest.mark.parametrize("said", ["0.0.0.0:0", "192.168.0.1:80", "example.com:1", "x", "70000", ""])

@@ -5,8 +5,9 @@ import json
 import select
 import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import httpx2
@@ -16,6 +17,7 @@ from remora.hub.protocol import MAX_BYTES
 from remora.hub.server.http_routes import HubHttp
 from remora.local_server import http_connection
 from tests.hub.conftest import ADesk
+from tests.hub.daemon.hub_process import wait_until
 
 TOKEN = "t" * 43
 
@@ -46,9 +48,15 @@ class Served:
         await server.close()
 
     def close(self) -> None:
-        self.loop.call_soon_threadsafe(self._done.set)
-        self._thread.join(20)
-        assert not self._thread.is_alive()
+        if self._thread.is_alive():
+            self.loop.call_soon_threadsafe(self._done.set)
+            self._thread.join(20)
+
+    def announce(self, *, size: int) -> None:
+        """Send an event of some bytes to the first subscriber, in lines of 64 KB."""
+        send = self.desk.told[0]
+        for _ in range(size >> 16):
+            self.loop.call_soon_threadsafe(send, b"x" * (1 << 16))
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +75,20 @@ def http(served: Served) -> Iterator[httpx2.Client]:
         trust_env=False,
     ) as client:
         yield client
+
+
+def request_to(served: Served, kind: str, body: dict[str, Any]) -> bytes:
+    said = json.dumps(body).encode()
+    head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost:{served.port}\r\n"
+    head += f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(said)}\r\n\r\n"
+    return head.encode() + said
+
+
+def read_all(raw: socket.socket) -> bytes:
+    said = b""
+    while part := raw.recv(1 << 16):
+        said += part
+    return said
 
 
 def test_the_same_question_gets_the_same_answer(http: httpx2.Client) -> None:
@@ -169,9 +191,7 @@ def test_chunked_requests_are_answered(served: Served, kind: str, size: int) -> 
         for byte in request:
             raw.sendall(bytes([byte]))
         raw.shutdown(socket.SHUT_WR)
-        said = b""
-        while part := raw.recv(65536):
-            said += part
+        said = read_all(raw)
     answers = [json.loads(line) for line in said.split(b"\n") if line.startswith(b"{")]
     assert [(answer["id"], answer["ok"]) for answer in answers] == [(5, True)] * 3
 
@@ -213,19 +233,11 @@ def test_a_connection_can_be_used_again(http: httpx2.Client) -> None:
 
 
 def test_requests_sent_at_once_are_answered_in_order(served: Served) -> None:
-    def request(kind: str, body: dict[str, Any]) -> bytes:
-        said = json.dumps(body).encode()
-        head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost:{served.port}\r\n"
-        head += f"Authorization: Bearer {TOKEN}\r\n"
-        return head.encode() + b"Content-Length: %d\r\n\r\n" % len(said) + said
-
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
-        raw.sendall(request("search", {"id": 1, "query": "", "limit": 50}))
-        raw.sendall(request("health", {"id": 2}))
+        raw.sendall(request_to(served, "search", {"id": 1, "query": "", "limit": 50}))
+        raw.sendall(request_to(served, "health", {"id": 2}))
         raw.shutdown(socket.SHUT_WR)
-        said = b""
-        while part := raw.recv(65536):
-            said += part
+        said = read_all(raw)
     lines = [line for line in said.split(b"\n") if line.startswith(b"{")]
     assert [json.loads(line)["id"] for line in lines] == [1, 2]
 
@@ -269,8 +281,40 @@ def test_subscribe_streams_lines_until_the_client_goes(served: Served, http: htt
         event = b'{"event":"changed","generation":2,"changed":[]}\n'
         served.loop.call_soon_threadsafe(served.desk.told[0], event)
         assert json.loads(next(lines))["generation"] == 2
-    for _ in range(400):
-        if not served.desk.told:
-            return
-        threading.Event().wait(0.05)
-    pytest.fail("the subscriber is still remembered")
+    wait_until(lambda: not served.desk.told, "until the subscriber is forgotten")
+
+
+def test_a_subscriber_that_does_not_read_is_dropped(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
+        raw.sendall(request_to(served, "subscribe", {}))
+        wait_until(lambda: served.desk.told)
+        served.announce(size=16 << 20)  # more than the kernel and the server keep
+        monkeypatch.setattr(http_connection, "PATIENCE_S", 0.1)
+        wait_until(lambda: not served.desk.told, "until the subscriber is dropped")
+
+
+def test_stopping_ends_subscriptions_and_waits_for_no_client() -> None:
+    served = Served()
+    with ExitStack() as stack:
+        stack.callback(served.close)
+        silent, unread, subscriber, asker = (
+            stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=20))
+            for _ in range(4)
+        )
+        silent.sendall(request_to(served, "health", {})[:-1])
+        unread.sendall(request_to(served, "subscribe", {}))
+        wait_until(lambda: served.desk.told)
+        served.announce(size=3 << 20)
+        time.sleep(0.2)  # until the kernel has taken what it keeps
+        served.announce(size=3 << 20)
+        subscriber.sendall(request_to(served, "subscribe", {}))
+        asker.sendall(request_to(served, "search", {"id": 7, "query": "", "limit": 500}))
+        time.sleep(0.2)  # until the question was read
+        assert len(served.desk.told) == 2
+        began = time.monotonic()
+        served.close()
+        assert time.monotonic() - began < 1.9  # less than the patience with pending answers
+        assert read_all(subscriber).endswith(b"0\r\n\r\n")
+        assert b'"id":7' in read_all(asker)
