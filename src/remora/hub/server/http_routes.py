@@ -146,5 +146,5 @@ async def _refuse(_http: Request, error: Exception) -> Response:
 
 
 async def _ignore(_http: Request, _error: Exception) -> Response:
-    """Return a response that nobody gets, because the client disconnected."""
+    """Return an empty response, because the client disconnected."""
     return Response()
