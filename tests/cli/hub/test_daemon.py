@@ -219,16 +219,17 @@ def test_a_running_daemon_without_http_is_reported(poor: Remora, shop: Path) -> 
         poor("hub", "stop", cwd=shop)
 
 
-@pytest.mark.parametrize("module", ["starlette", "uvicorn"])
-def test_a_missing_extra_is_named(tmp_path: Path, shop: Path, module: str) -> None:
+@pytest.mark.parametrize(("module", "more"), [("starlette", ()), ("uvicorn", ("--foreground",))])
+def test_a_missing_extra_is_named(
+    tmp_path: Path, shop: Path, module: str, more: tuple[str, ...]
+) -> None:
     """A module that cannot be imported stands for the package that is not installed."""
     (tmp_path / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
     user = Remora(tmp_path / "home", {"PYTHONPATH": str(tmp_path)})
-    for more in ((), ("--foreground",)):
-        done = user("hub", "start", "--http", "0", *more, "--json", cwd=shop)
-        assert done.code == 2
-        assert done.error["message"] == f"the extra ui is not installed (no {module} here)"
-        assert done.error["hint"] == "pip install 'remora[ui]'"
+    done = user("hub", "start", "--http", "0", *more, "--json", cwd=shop)
+    assert done.code == 2
+    assert done.error["message"] == f"the extra ui is not installed (no {module} here)"
+    assert done.error["hint"] == "pip install 'remora[ui]'"
 
 
 def test_a_folder_that_was_removed_is_reported(poor: Remora, tmp_path: Path) -> None:
