@@ -28,6 +28,7 @@ from remora.web.compare_page import compare_page
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
+from remora.web.review_page import decide, edit_page, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
 from remora.web.verified_badge import badge_part
@@ -69,6 +70,9 @@ def create_app(
         routes=[
             Route(START + "{code}", start),
             *(Route(path, partial(handler, records)) for path, handler in _PAGES.items()),
+            Route("/runs/{run}/review", partial(review_page, records, session), methods=["GET"]),
+            Route("/runs/{run}/review", partial(decide, records, session), methods=["POST"]),
+            Route("/runs/{run}/review/{agent}/edit", partial(edit_page, records, session)),
             Route("/nodes", partial(nodes_page, records, hub)),
             Route("/nodes/{node:path}", partial(node_page, records, hub)),
             Route("/live/agents/{agent}", partial(live_agent, records)),

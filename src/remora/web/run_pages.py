@@ -8,6 +8,7 @@ from starlette.responses import Response
 from remora.errors import RemoraError
 from remora.runs.diagnosis.diagnosis import why
 from remora.runs.project import Project
+from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
@@ -42,6 +43,7 @@ def run_page(records: Records, request: Request) -> Response:
         view=view,
         totals=run_document(project, view)["totals"],
         jobs=shown,
+        jobs_pending=sum(job.review in UNDECIDED for job in view.jobs),
         matching=len(jobs),
         start=start,
         size=_JOBS,

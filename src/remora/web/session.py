@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from remora.web.html_responses import error_page
 
 START = "/start/"
-_MOST_LINKS = 32
+_MOST_LINKS = _MOST_MESSAGES = 32
 
 
 class Session:
@@ -27,6 +27,7 @@ class Session:
         self.secret = token_urlsafe(32)
         self.form_token = hmac.new(self.secret.encode(), b"form", sha256).hexdigest()
         self._links: list[str] = []
+        self._messages: dict[str, str] = {}
         self._lock = Lock()
 
     def new_link(self) -> str:
@@ -42,6 +43,18 @@ class Session:
             found = [link for link in self._links if hmac.compare_digest(link, code)]
             self._links = [link for link in self._links if link not in found]
         return bool(found)
+
+    def leave_message(self, text: str) -> str:
+        """Keep a message for the next page. Return the name by which that page takes it."""
+        name = token_urlsafe(8)
+        with self._lock:
+            self._messages = dict([*self._messages.items(), (name, text)][-_MOST_MESSAGES:])
+        return name
+
+    def take_message(self, name: str) -> str:
+        """Return a message, once."""
+        with self._lock:
+            return self._messages.pop(name, "")
 
     def is_open(self, headers: Headers) -> bool:
         """Return True if a request has the cookie of this server."""
