@@ -6,7 +6,7 @@ The verdicts are those of `remora review`, and are recorded with the surface `we
 from asyncio import to_thread
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 from urllib.parse import parse_qs, quote
 
 import msgspec
@@ -21,7 +21,7 @@ from remora.ids import display_name
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, own_run
+from remora.runs.records.results import own_run
 from remora.runs.review.pending import GroupBy, grouping, pending_changes
 from remora.runs.review.review import Verdicts
 from remora.text import count
