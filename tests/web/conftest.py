@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 from starlette.testclient import TestClient
 
+from tests.browser import started_browser
 from tests.cli.conftest import user_without_weights
 from tests.diagnosis.planted_failures import SUMMARY_LOST, Planted, plant
 from tests.web.recorded import client_of
@@ -30,3 +32,9 @@ def pages(failed: Planted, tmp_path: Path) -> Iterator[TestClient]:
 def copied(failed: Planted, tmp_path: Path) -> Path:
     """A copy of that project, whose streams may be changed."""
     return Path(shutil.copytree(failed.root, tmp_path / "project", symlinks=True))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with started_browser() as found:
+        yield found

@@ -13,6 +13,7 @@ from remora.trace.content.line_format import line_hash, line_with_hash
 from remora.web.agent_records import Records
 from remora.web.application import create_app
 from remora.web.session import Session
+from tests.cli.conftest import Remora
 
 Event = dict[str, Any]
 PORT = 8787
@@ -20,7 +21,7 @@ PORT = 8787
 
 def client_of(root: Path, home: Path, *, is_open: bool = True) -> TestClient:
     """Return a client of a project's pages, with the cookie that a link sets."""
-    environ = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)}
+    environ = Remora(home).environment
     session = Session(PORT)
     app = create_app(Records(Invocation(environ=environ, folder=root)), session)
     client = TestClient(app, base_url=f"http://127.0.0.1:{PORT}")

@@ -13,19 +13,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.browser import opened_page, started_browser
+from tests.browser import opened_page
 from tests.cli.conftest import Remora, user_without_weights
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
 from tests.web.test_damage import PAYLOADS
 
 NARROW = ViewportSize(width=800, height=900)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with started_browser() as found:
-        yield found
 
 
 @contextmanager

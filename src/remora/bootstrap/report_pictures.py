@@ -1,7 +1,7 @@
 """The pictures of a run's report: its timeline, and the map of its project."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from remora.bootstrap.invocation import Invocation
 from remora.code.file_facts import NodeFacts
@@ -38,8 +38,17 @@ def report_pictures(invocation: Invocation, project: Project, view: RunView) -> 
     )
 
 
-def map_of_project(invocation: Invocation, project: Project, view: RunView) -> Markup:
-    """Return the map of the project, with the findings that the run left."""
+def map_of_project(
+    invocation: Invocation,
+    project: Project,
+    view: RunView,
+    *,
+    href: Callable[[str], str] | None = None,
+) -> Markup:
+    """Return the map of the project, with the findings that the run left.
+
+    `href` returns the address of the page of a node's key.
+    """
     if project.config.hub.enabled is False:
         return Markup("")
     from remora.hub.sources.current_nodes import CurrentNodes  # imports the analysis
@@ -71,6 +80,7 @@ def map_of_project(invocation: Invocation, project: Project, view: RunView) -> M
             *(() if found.reached is not None else ("tests",)),
         ),
         note=_note(len(found.nodes) - len(own), with_findings, found.reached),
+        href=href,
     )
 
 

@@ -14,12 +14,14 @@ from remora.hub.link_progress import why_unknown
 from remora.hub.lookup.find import no_answer_error
 from remora.hub.node import NodeState
 from remora.ids import MODULE, split_node_key
+from remora.runs.pictures.call_neighbourhood import call_neighbourhood
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
+from remora.web.picture_pages import as_html, node_address
 
 _RUNS = 10
 """Runs in which jobs on a node are looked for, newest first."""
@@ -50,6 +52,9 @@ async def node_page(records: Records, hub: SharedHub, request: Request) -> Respo
         node=node,
         context=context,
         facts=_facts(node),
+        calls=as_html(
+            call_neighbourhood(node.key, node.callers or (), node.callees or (), href=node_address)
+        ),
         links=[("callers", node.callers), ("callees", node.callees)],
         unknown=unknown,
         jobs=jobs,

@@ -30,3 +30,13 @@ export async function showBadges() {
     }
   }
 }
+
+/** Put the picture that a link leads to in the link's place. */
+export async function showPictures() {
+  for (const place of document.querySelectorAll("[data-picture]")) {
+    const link = place.querySelector("a");
+    if (!link) continue;
+    const picture = (await load(link.href)).querySelector("figure");
+    if (picture) place.replaceChildren(picture);
+  }
+}

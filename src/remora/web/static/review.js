@@ -1,6 +1,6 @@
 // Keys and progress of the review. Without this script, the buttons do the same.
 
-const changes = [...document.querySelectorAll(".change")];
+const changes = [...document.querySelectorAll(".change-set")];
 let current = -1;
 
 function select(place) {
@@ -63,4 +63,8 @@ document.addEventListener("submit", (event) => {
   });
 });
 
-select(0);
+// the message about the last verdict stays in view
+if (changes.length) {
+  current = 0;
+  changes[0].focus({ preventScroll: true });
+}

@@ -1,6 +1,6 @@
 // The page of a run that is running: its jobs are loaded again when the run's stream has grown.
 
-import { load, showBadges } from "/static/parts.js";
+import { load, showBadges, showPictures } from "/static/parts.js";
 
 const jobs = document.getElementById("jobs");
 let isStale = false;
@@ -30,10 +30,12 @@ if (jobs.dataset.live) {
     isStale = true;
     refresh();
     showBadges();
+    showPictures();
   });
   source.onerror = () => {
     document.getElementById("status").textContent = "disconnected";
   };
 } else {
   showBadges();
+  showPictures();
 }
