@@ -17,14 +17,15 @@ from remora.web.tabs.tab_list import TABS
 from remora.web.turn_bars import turn_bars
 
 _LARGE = 4_000_000
-_FAILED = ("failed", "error", "interrupted", "damaged")
+FAILED = ("failed", "error", "interrupted", "damaged")
+"""Statuses of agents that are shown at the turn that failed."""
 
 
 def agent_page(records: Records, request: Request) -> Response:
     """Return the page of an agent, with the rows around the selected turn."""
     agent = records.agent(request.path_params["agent"])
     turn = _number(request, "turn")
-    has_failed = agent.status in _FAILED
+    has_failed = agent.status in FAILED
     if turn is None:
         turn = _failing_turn(agent) if has_failed else min(1, agent.last_turn)
     tab = request.query_params.get("tab", "why" if has_failed else "packet")
@@ -36,7 +37,7 @@ def agent_page(records: Records, request: Request) -> Response:
         turn=turn,
         rows=rows,
         is_running=agent.status == RUNNING,
-        **_tab_values(agent, turn, tab, _number(request, "against")),
+        **tab_values(agent, turn, tab, _number(request, "against")),
     )
 
 
@@ -51,7 +52,7 @@ def turn_part(records: Records, request: Request) -> Response:
     """Return the tabs of a turn, for a page that shows the rows."""
     agent = records.agent(request.path_params["agent"])
     turn, tab = int(request.path_params["turn"]), request.query_params.get("tab", "packet")
-    values = _tab_values(agent, turn, tab, _number(request, "against"))
+    values = tab_values(agent, turn, tab, _number(request, "against"))
     return page("turn.html", agent=agent, turn=turn, **values)
 
 
@@ -81,7 +82,7 @@ def prompt_file(records: Records, request: Request) -> Response:
     return download(sent_bytes(requests[-1]), f"{agent.agent_id}-{turn}-prompt")
 
 
-def _tab_values(agent: AgentRecord, turn: int, tab: str, against: int | None) -> dict[str, Any]:
+def tab_values(agent: AgentRecord, turn: int, tab: str, against: int | None) -> dict[str, Any]:
     """Return what the templates need to show a tab. An error is shown in the tab's place."""
     chosen = TABS.get(tab, TABS["packet"])
     found: dict[str, Any] = {"tabs": TABS.values(), "tab": chosen, "problem": None, "values": {}}

@@ -11,7 +11,7 @@ from remora.errors import NotFound, RemoraError
 from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
 from remora.runs.project import Project
-from remora.trace.blobs import resolve
+from remora.trace.blobs import resolved_data
 from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import event_data, last_event, stream_status
 from remora.web.turn_positions import KnownPositions, TurnPositions
@@ -118,12 +118,20 @@ class TurnRecord:
         found = []
         for line in self.lines:
             if line.event is not None and line.event.type == kind:
-                try:
-                    data = event_data(line.event)
-                except RemoraError:
-                    continue
-                found.append(self._resolved(data))
+                with suppress(RemoraError):
+                    found.append(self._resolved(line.event))
         return found
+
+    def whole(self, event: Event) -> dict[str, Any]:
+        """Return the data of an event, with texts that are stored elsewhere.
+
+        Raises StreamDamaged if the data is invalid, and whatever reading a stored text raises.
+        """
+        return resolved_data(event, self.agent.project.trace.blobs)
+
+    def content(self, digest: str) -> bytes:
+        """Return the content of a file that the turn changed. Raises NotFound or DiskError."""
+        return self.agent.project.trace.objects.get(digest)
 
     def packet(self, turn: int | None = None) -> DecisionPacket:
         """Return the packet that was shown in this turn, or in another one.
@@ -133,9 +141,8 @@ class TurnRecord:
         reader = PacketReader(self.agent.project.trace)
         return reader.packet_at(self.agent.agent_id, self.turn if turn is None else turn)
 
-    def _resolved(self, data: dict[str, Any]) -> dict[str, Any]:
+    def _resolved(self, event: Event) -> dict[str, Any]:
         try:
-            resolved: dict[str, Any] = resolve(data, self.agent.project.trace.blobs)
+            return self.whole(event)
         except RemoraError:
-            return data
-        return resolved
+            return event_data(event)

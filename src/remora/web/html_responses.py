@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remora.ids import display_name
 from remora.text import count, plural
+from remora.web.links import PageLinks
 from remora.web.value_view import value_html
 from remora.web.visible_text import visible, visible_line, without_hidden
 
@@ -69,7 +70,7 @@ def templates() -> Environment:
 
 def render(name: str, **values: Any) -> str:
     """Return a template as HTML."""
-    return templates().get_template(name).render(values)
+    return templates().get_template(name).render({"link": PageLinks(), **values})
 
 
 def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:

@@ -31,4 +31,4 @@ def _file(turn: TurnRecord, change: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(turn: TurnRecord, digest: str | None) -> bytes | None:
-    return None if digest is None else turn.agent.project.trace.objects.get(digest)
+    return None if digest is None else turn.content(digest)

@@ -6,21 +6,19 @@ from typing import Any
 import msgspec
 
 from remora.memory.events import ModelRequest, ModelResponse
-from remora.trace.blobs import resolved_data
 from remora.web.agent_records import TurnRecord
 
 
 def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     """Return the requests of the turn, each with its answer."""
     pairs: list[dict[str, Any]] = []
-    blobs = turn.agent.project.trace.blobs
     for line in turn.lines:
         if line.event is None:
             continue
         if line.event.type == ModelRequest.type:
-            pairs.append(_request(line.event.seq, resolved_data(line.event, blobs)))
+            pairs.append(_request(line.event.seq, turn.whole(line.event)))
         elif line.event.type == ModelResponse.type and pairs:
-            answer = resolved_data(line.event, blobs)
+            answer = turn.whole(line.event)
             usage = {key: n for key, n in (answer.get("usage") or {}).items() if n is not None}
             pairs[-1] |= {"answer": answer, "usage": usage}
     return {"pairs": pairs}

@@ -1,0 +1,45 @@
+"""The addresses that templates link to: paths of the server, or places in a share file."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+from urllib.parse import quote, urlencode
+
+
+class PageLinks:
+    """Paths of the server."""
+
+    in_file: ClassVar = False
+
+    def row(self, _agent_id: str, turn: int) -> str:
+        """Return the ID of a turn's row."""
+        return f"t{turn}"
+
+    def agent(self, agent_id: str) -> str:
+        """Return the address of an agent."""
+        return f"/agents/{quote(agent_id, safe='')}"
+
+    def turn(self, agent_id: str, turn: int, tab: str = "") -> str:
+        """Return the address of a turn, or of one of its tabs."""
+        query = {"turn": turn} | ({"tab": tab} if tab else {})
+        return f"{self.agent(agent_id)}?{urlencode(query)}"
+
+
+class FileLinks:
+    """Places in a share file with these agents. `static/share.js` shows them."""
+
+    in_file: ClassVar = True
+
+    def __init__(self, agents: Sequence[str]) -> None:
+        self.agents = agents
+
+    def row(self, agent_id: str, turn: int) -> str:
+        """Return the ID of a turn's row."""
+        return f"{agent_id}-row-{turn}"
+
+    def agent(self, agent_id: str) -> str:
+        """Return the fragment of an agent, or nothing if the file does not have it."""
+        return f"#{agent_id}" if agent_id in self.agents else ""
+
+    def turn(self, agent_id: str, turn: int, tab: str = "") -> str:
+        """Return the fragment of a turn, or of one of its tabs."""
+        return f"#{agent_id}-t{turn}" + (f"-{tab}" if tab else "")
